@@ -1,0 +1,1 @@
+"""The reference models: Llamas trained from scratch on a known part of the starter base."""

@@ -1,0 +1,1 @@
+"""The contract of every stage: Arrow schema, meaning of each column, expectations."""

@@ -1,0 +1,222 @@
+"""The stages and their columns: what every Parquet file of the pipeline holds.
+
+One declaration serves the Arrow schema, the expectations at the stage boundary and the warehouse tables.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from schemas import transformations
+
+SPLITS = ("test", "demonstration")
+METHODS = ("pretexeval", "prototype", "direct", "llmeval")
+SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
+RESPONSE_STATUSES = ("ok", "error")
+SCORING_POLICIES = ("strict", "coin-flip", "excluded")
+ID16 = "^[0-9a-f]{16}$"
+ID32 = "^[0-9a-f]{32}$"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a stage, and what must hold of its values."""
+
+    name: str
+    type: pa.DataType
+    meaning: str
+    is_nullable: bool = False
+    values: tuple[str, ...] | None = None
+    pattern: str | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The contract of one stage: its columns, its key, and in words what one row is."""
+
+    name: str
+    row: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema; each field carries its meaning as metadata."""
+        return pa.schema(
+            [
+                pa.field(c.name, c.type, c.is_nullable, {"meaning": c.meaning})
+                for c in self.columns
+            ]
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The column names in order."""
+        return [c.name for c in self.columns]
+
+
+def _id(name: str, meaning: str, *, is_nullable: bool = False, pattern: str = ID16) -> Column:
+    return Column(name, pa.string(), meaning, is_nullable, pattern=pattern)
+
+
+RELATION = Column("relation", pa.string(), "relation of the knowledge base")
+TRIPLET_ID = _id("triplet_id", "hash of relation, head, tail, their ids and the truth value")
+PAIR_ID = _id("pair_id", "hash of the positive and the negative triplet of one (head, relation)")
+SPLIT = Column("split", pa.string(), "test, or held out to demonstrate the task", values=SPLITS)
+VARIANT_ID = _id("variant_id", "hash of triplet_id and transformation")
+TRANSFORMATION = Column(
+    "transformation",
+    pa.string(),
+    "which of the eight transformations made the variant",
+    values=transformations.NAMES,
+)
+LABEL = Column("label", pa.bool_(), "whether the text is true: is_positive XOR is negated")
+SAMPLE_ID = _id("sample_id", "hash of method, variant (or triplet and index) and text")
+MODEL_ID = Column(
+    "model_id",
+    pa.string(),
+    "name and identity of the evaluated model",
+    pattern="^[A-Za-z0-9._-]+$",
+)
+PROMPT_KEY = _id("prompt_key", "hash of what was sent and to whom", pattern=ID32)
+REPEAT = Column("repeat", pa.int16(), "0, 1, … where the same prompt is asked several times")
+
+TRIPLETS = Stage(
+    "triplets",
+    "a triplet of the edition",
+    ("triplet_id",),
+    (
+        TRIPLET_ID,
+        PAIR_ID,
+        RELATION,
+        Column("head", pa.string(), "name of the head entity"),
+        Column("tail", pa.string(), "name of the tail entity"),
+        Column("head_id", pa.string(), "id of the head, where the base has ids", is_nullable=True),
+        Column("tail_id", pa.string(), "id of the tail, where the base has ids", is_nullable=True),
+        Column("is_positive", pa.bool_(), "whether the knowledge base holds the triplet"),
+        SPLIT,
+    ),
+)
+VARIANTS = Stage(
+    "variants",
+    "a triplet under a transformation",
+    ("variant_id",),
+    (
+        VARIANT_ID,
+        TRIPLET_ID,
+        PAIR_ID,
+        RELATION,
+        SPLIT,
+        TRANSFORMATION,
+        Column("predicate", pa.string(), "the predicate expression, as text"),
+        LABEL,
+    ),
+)
+STATEMENTS = Stage(
+    "statements",
+    "a variant in words",
+    ("variant_id",),
+    (
+        VARIANT_ID,
+        TRIPLET_ID,
+        PAIR_ID,
+        RELATION,
+        SPLIT,
+        TRANSFORMATION,
+        LABEL,
+        _id("prototype_id", "hash of relation, transformation and template"),
+        Column("statement", pa.string(), "the prototype with its slots filled"),
+    ),
+)
+SAMPLES = Stage(
+    "samples",
+    "a text to verify",
+    ("sample_id",),
+    (
+        SAMPLE_ID,
+        Column("method", pa.string(), "how the sample was made", values=METHODS),
+        _id("variant_id", "the variant it words; null for llmeval", is_nullable=True),
+        TRIPLET_ID,
+        PAIR_ID,
+        RELATION,
+        SPLIT,
+        Column(
+            "transformation",
+            pa.string(),
+            "transformation of the variant; null for llmeval",
+            is_nullable=True,
+            values=transformations.NAMES,
+        ),
+        Column("sample_index", pa.int8(), "position among the samples of its triplet, from 0"),
+        Column("text", pa.string(), "the text shown to the evaluated model"),
+        LABEL,
+        Column("rephraser", pa.string(), "who reworded it: none, reviewed, or a model id"),
+        Column(
+            "status",
+            pa.string(),
+            "accepted by the gate, fallback to the statement, or as_is (nothing to gate)",
+            values=SAMPLE_STATUSES,
+        ),
+        Column("attempts", pa.int16(), "how many rewordings were tried"),
+        Column("reasons", pa.list_(pa.string()), "why attempts were rejected, in order"),
+    ),
+)
+REQUESTS = Stage(
+    "requests",
+    "a sample put to a model",
+    ("sample_id", "repeat"),
+    (
+        SAMPLE_ID,
+        MODEL_ID,
+        PROMPT_KEY,
+        REPEAT,
+        RELATION,
+        Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
+        Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
+        Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+    ),
+)
+RESPONSES = Stage(
+    "responses",
+    "what a model answered to one prompt; shared by all editions",
+    ("prompt_key", "repeat"),
+    (
+        PROMPT_KEY,
+        MODEL_ID,
+        REPEAT,
+        Column("prompt", pa.string(), "what was sent: text, or the chat messages as JSON"),
+        Column("response", pa.string(), "the text as it came; null if failed", is_nullable=True),
+        Column("status", pa.string(), "ok or error", values=RESPONSE_STATUSES),
+        Column("error", pa.string(), "why there is no response", is_nullable=True),
+        Column("finish_reason", pa.string(), "stop, length, … as the engine says", is_nullable=True),
+        Column("n_prompt_tokens", pa.int32(), "tokens sent", is_nullable=True),
+        Column("n_completion_tokens", pa.int32(), "tokens generated", is_nullable=True),
+        Column("logprob_true", pa.float64(), "log-probability of True", is_nullable=True),
+        Column("logprob_false", pa.float64(), "log-probability of False", is_nullable=True),
+    ),
+)
+PREDICTIONS = Stage(
+    "predictions",
+    "a sample judged by a model under a scoring policy",
+    ("sample_id", "repeat", "scoring_policy"),
+    (
+        SAMPLE_ID,
+        MODEL_ID,
+        PROMPT_KEY,
+        REPEAT,
+        RELATION,
+        Column("scoring_policy", pa.string(), "how no answer counts", values=SCORING_POLICIES),
+        Column("prediction", pa.bool_(), "true or false; null for no answer", is_nullable=True),
+        Column(
+            "is_correct",
+            pa.bool_(),
+            "prediction equals label; null where the policy excludes the sample",
+            is_nullable=True,
+        ),
+    ),
+)
+# What an edition consists of, in the order in which it is made.
+EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, SAMPLES)
+STAGES = {
+    s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS)
+}

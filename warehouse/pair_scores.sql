@@ -1,0 +1,97 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
+-- A table, not a view: the file never changes once published, every accuracy is a sum over its
+-- rows, and made once it spares each query the join of millions of predictions with their samples.
+--
+-- Bit sets: bit k is the sample under the transformation at position k (for llmeval, which has
+-- none, the sample at sample_index k) of the positive triplet, bit k + 8 that of the negative one.
+-- asked ⊇ graded (is_correct is not null) ⊇ correct; asked ⊇ unanswered (prediction is null).
+-- A triplet is complete when all its K samples are graded: only then can it count in a joint
+-- accuracy. The others (llmeval with too few usable lines; no answer, under `excluded`) are left
+-- out there, and counted. A pair is complete when both its triplets are.
+create table pair_scores as
+with placed as (
+    select
+        samples.edition_id,
+        samples.sample_id,
+        samples.method,
+        samples.relation,
+        samples.pair_id,
+        (
+            1::uinteger << (
+                coalesce(transformations.position, samples.sample_index)
+                + case when triplets.is_positive then 0 else 8 end
+            )
+        )::usmallint as bit
+    from samples
+    inner join triplets using (edition_id, triplet_id)
+    left join transformations using (transformation)
+    where samples.split = 'test'
+),
+
+bit_sets as (
+    select
+        predictions.edition_id,
+        predictions.model_id,
+        placed.method,
+        predictions.scoring_policy,
+        predictions.repeat,
+        placed.relation,
+        placed.pair_id,
+        bit_or(placed.bit) as asked,
+        bit_or(case when is_correct is not null then bit else 0 end)::usmallint as graded,
+        bit_or(case when prediction is null then bit else 0 end)::usmallint as unanswered,
+        bit_or(case when is_correct then bit else 0 end)::usmallint as correct
+    from predictions
+    inner join placed using (edition_id, sample_id)
+    group by
+        predictions.edition_id,
+        predictions.model_id,
+        placed.method,
+        predictions.scoring_policy,
+        predictions.repeat,
+        placed.relation,
+        placed.pair_id
+),
+
+halves as (
+    select
+        *,
+        samples_per_triplet(method) as k,
+        bit_count(positive_bits(correct)) as right_positive,
+        bit_count(negative_bits(correct)) as right_negative,
+        bit_count(positive_bits(graded)) = k as has_positive,
+        bit_count(negative_bits(graded)) = k as has_negative
+    from bit_sets
+)
+
+select
+    halves.edition_id,
+    halves.model_id,
+    models.name as model,
+    halves.method,
+    halves.scoring_policy,
+    halves.repeat,
+    halves.relation,
+    halves.pair_id,
+    bit_count(asked)::integer as n_asked,
+    bit_count(graded)::integer as n_graded,
+    bit_count(unanswered)::integer as n_no_answer,
+    bit_count(correct)::integer as n_correct,
+    (positive_bits(asked) > 0)::integer + (negative_bits(asked) > 0)::integer as n_triplets_asked,
+    has_positive::integer + has_negative::integer as n_triplets,
+    (has_positive and right_positive = k)::integer
+    + (has_negative and right_negative = k)::integer as n_triplets_right,
+    (has_positive and right_positive in (0, k))::integer
+    + (has_negative and right_negative in (0, k))::integer as n_triplets_consistent,
+    case when has_positive then right_positive end::integer as n_correct_positive,
+    case when has_negative then right_negative end::integer as n_correct_negative,
+    has_positive and has_negative as is_complete,
+    has_positive and has_negative and right_positive + right_negative = 2 * k as is_mastered,
+    asked as asked_bits,
+    graded as graded_bits,
+    correct as correct_bits,
+    unanswered as unanswered_bits
+from halves
+inner join models using (model_id)
+order by
+    edition_id, model_id, method, scoring_policy, repeat, relation, pair_id

@@ -1,0 +1,122 @@
+-- Every table of the warehouse. Keys are (edition_id, id): triplet and sample ids do not contain
+-- the edition. No primary keys: the stages are checked where they are made, and an index on
+-- millions of hashes costs more time and room than all else.
+
+create table editions (
+    edition_id varchar not null,
+    kb varchar,
+    label varchar,
+    seed bigint,
+    negatives varchar,
+    pool varchar,
+    rephraser varchar,
+    methods varchar[],
+    n_pairs bigint,
+    configuration json
+);
+
+-- Test and demonstration split.
+create table triplets (
+    edition_id varchar not null,
+    triplet_id varchar not null,
+    pair_id varchar not null,
+    relation varchar not null,
+    head varchar not null,
+    tail varchar not null,
+    head_id varchar,
+    tail_id varchar,
+    is_positive boolean not null,
+    split varchar not null
+);
+
+-- Test and demonstration split.
+create table samples (
+    edition_id varchar not null,
+    sample_id varchar not null,
+    method varchar not null,
+    variant_id varchar,
+    triplet_id varchar not null,
+    pair_id varchar not null,
+    relation varchar not null,
+    split varchar not null,
+    transformation varchar,
+    sample_index tinyint not null,
+    text varchar not null,
+    label boolean not null,
+    rephraser varchar not null,
+    status varchar not null,
+    attempts smallint not null,
+    reasons varchar[] not null
+);
+
+-- One row per rewording that was tried; filled once a language model rewords.
+create table attempts (
+    edition_id varchar not null,
+    variant_id varchar not null,
+    attempt smallint not null,
+    text varchar,
+    is_accepted boolean not null,
+    reasons varchar[] not null
+);
+
+-- known_heads: what a reference model was taught; null where nobody knows.
+create table models (
+    model_id varchar not null,
+    name varchar not null,
+    engine varchar,
+    identity json,
+    known_heads struct(relation varchar, head varchar)[],
+    price json
+);
+
+-- Shared by all editions.
+create table responses (
+    prompt_key varchar not null,
+    model_id varchar not null,
+    repeat smallint not null,
+    prompt varchar not null,
+    response varchar,
+    status varchar not null,
+    error varchar,
+    finish_reason varchar,
+    n_prompt_tokens integer,
+    n_completion_tokens integer,
+    logprob_true double,
+    logprob_false double
+);
+
+create table predictions (
+    edition_id varchar not null,
+    model_id varchar not null,
+    sample_id varchar not null,
+    repeat smallint not null,
+    scoring_policy varchar not null,
+    prompt_key varchar not null,
+    n_demonstrations_dropped smallint,
+    prediction boolean,
+    is_correct boolean
+);
+
+-- One row per evaluation of an edition by a model. finished_at is UTC.
+create table runs (
+    edition_id varchar not null,
+    model_id varchar not null,
+    scoring_policies varchar[],
+    n_samples bigint,
+    n_asked bigint,
+    n_reused bigint,
+    n_errors bigint,
+    finished_at timestamp,
+    duration_s double
+);
+
+-- The eight, in the order in which they are shown. bits: the transformation's place in the bit
+-- sets of pair_scores, in the half of the positive triplet and in that of the negative one.
+create table transformations (
+    transformation varchar not null,
+    position tinyint not null,
+    is_inverted boolean not null,
+    is_instantiated boolean not null,
+    is_negated boolean not null,
+    bits usmallint not null
+);

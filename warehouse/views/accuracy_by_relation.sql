@@ -1,0 +1,30 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat and relation.
+-- average_accuracy with ci_low, ci_high: over the samples of the relation, pair as the cluster.
+-- joint_accuracy: of its triplets, all K right. mastery: of its pairs, all 2K right.
+-- n_samples: graded; n_pairs: with a graded sample; n_complete_pairs: those mastery is a share of.
+create or replace view accuracy_by_relation as
+select
+    edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    relation,
+    sum(n_graded)::bigint as n_samples,
+    n_clusters(n_graded) as n_pairs,
+    share(n_correct, n_graded) as average_accuracy,
+    cluster_low(n_correct, n_graded) as ci_low,
+    cluster_high(n_correct, n_graded) as ci_high,
+    sum(n_triplets)::bigint as n_triplets,
+    share(n_triplets_right, n_triplets) as joint_accuracy,
+    cluster_low(n_triplets_right, n_triplets) as joint_ci_low,
+    cluster_high(n_triplets_right, n_triplets) as joint_ci_high,
+    count(*) filter (where is_complete) as n_complete_pairs,
+    share(is_mastered::integer, is_complete::integer) as mastery,
+    wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
+    wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
+    share(n_no_answer, n_asked) as no_answer_rate
+from pair_scores
+group by edition_id, model_id, model, method, scoring_policy, repeat, relation
+order by edition_id, model, model_id, method, scoring_policy, repeat, relation

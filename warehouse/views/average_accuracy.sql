@@ -1,0 +1,22 @@
+-- Grain: one row per edition, model, method, scoring policy and repeat.
+-- average_accuracy: mean of s(i,j) over all samples (method, section 4; PretexEval).
+-- gain_over_random: average_accuracy − 0.5. n_samples: those that the policy grades.
+-- ci_low, ci_high: 95 %, pair as the cluster (macros.sql). no_answer_rate: of all samples asked.
+create or replace view average_accuracy as
+select
+    edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    sum(n_graded)::bigint as n_samples,
+    n_clusters(n_graded) as n_pairs,
+    share(n_correct, n_graded) as average_accuracy,
+    cluster_low(n_correct, n_graded) as ci_low,
+    cluster_high(n_correct, n_graded) as ci_high,
+    share(n_correct, n_graded) - 0.5 as gain_over_random,
+    share(n_no_answer, n_asked) as no_answer_rate
+from pair_scores
+group by edition_id, model_id, model, method, scoring_policy, repeat
+order by edition_id, model, model_id, method, scoring_policy, repeat

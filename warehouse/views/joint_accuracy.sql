@@ -1,0 +1,64 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat and unit (triplet, pair).
+-- joint_accuracy: share of the units with every sample right (method, section 4; PretexEval):
+-- by triplet all K, by pair (mastery) all 2K. By triplet, answering from the polarity of the
+-- sentence alone earns 50 %; by pair it earns nothing.
+-- n_units: the complete ones. n_left_out: with fewer than K graded samples a triplet (llmeval with
+-- too few usable lines; no answer, under `excluded`). n_samples: of the complete units.
+-- ci_low, ci_high: 95 %; by triplet with the pair as the cluster, by pair plain Wilson.
+create or replace view joint_accuracy as
+with by_unit as (
+    select
+        edition_id,
+        model_id,
+        model,
+        method,
+        scoring_policy,
+        repeat,
+        'triplet' as unit,
+        sum(n_triplets)::bigint as n_units,
+        sum(n_triplets_asked - n_triplets)::bigint as n_left_out,
+        n_clusters(n_triplets) as n_pairs,
+        share(n_triplets_right, n_triplets) as joint_accuracy,
+        cluster_low(n_triplets_right, n_triplets) as ci_low,
+        cluster_high(n_triplets_right, n_triplets) as ci_high,
+        share(n_no_answer, n_asked) as no_answer_rate
+    from pair_scores
+    group by edition_id, model_id, model, method, scoring_policy, repeat
+    union all
+    select
+        edition_id,
+        model_id,
+        model,
+        method,
+        scoring_policy,
+        repeat,
+        'pair' as unit,
+        count(*) filter (where is_complete) as n_units,
+        count(*) filter (where not is_complete) as n_left_out,
+        count(*) filter (where is_complete) as n_pairs,
+        share(is_mastered::integer, is_complete::integer) as joint_accuracy,
+        wilson_low(joint_accuracy, n_units) as ci_low,
+        wilson_high(joint_accuracy, n_units) as ci_high,
+        share(n_no_answer, n_asked) as no_answer_rate
+    from pair_scores
+    group by edition_id, model_id, model, method, scoring_policy, repeat
+)
+
+select
+    edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    unit,
+    n_units,
+    n_left_out,
+    n_pairs,
+    n_units * samples_per_triplet(method) * case unit when 'pair' then 2 else 1 end as n_samples,
+    joint_accuracy,
+    ci_low,
+    ci_high,
+    no_answer_rate
+from by_unit
+order by edition_id, model, model_id, method, scoring_policy, repeat, unit desc

@@ -1,0 +1,99 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat and n (samples asked, 1..K).
+-- joint_accuracy: the share of triplets all right that is to be expected when n of the K samples
+-- are asked, over all choices of n: mean over triplets of C(c, n) / C(K, n), c = how many are
+-- right (method, section 4). n = 1 is the average accuracy, n = K the joint accuracy by triplet,
+-- both of the complete triplets only.
+-- ci_low, ci_high: 95 %, pair as the cluster, each choice of n an observation; of at most K / n
+-- independent ones a triplet, so that both ends agree with the views of their own.
+create or replace view joint_accuracy_curve as
+with choices as (
+    -- C(c, n), for c and n up to K = 8.
+    select
+        c.range as c,
+        n.range as n,
+        case
+            when c.range < n.range then 0
+            else (factorial(c.range::integer)
+                // (factorial(n.range::integer) * factorial((c.range - n.range)::integer)))
+        end::integer as n_choices
+    from range(0, 9) as c, range(1, 9) as n
+),
+
+-- How many pairs had so many right in either triplet: at most 100 rows a group instead of one a
+-- pair. A triplet that is not complete is null.
+histogram as (
+    select
+        edition_id,
+        model_id,
+        model,
+        method,
+        scoring_policy,
+        repeat,
+        n_correct_positive,
+        n_correct_negative,
+        count(*) as n_pairs,
+        sum(n_no_answer)::bigint as n_no_answer,
+        sum(n_asked)::bigint as n_asked
+    from pair_scores
+    group by
+        edition_id,
+        model_id,
+        model,
+        method,
+        scoring_policy,
+        repeat,
+        n_correct_positive,
+        n_correct_negative
+),
+
+weighed as (
+    select
+        histogram.*,
+        all_right.n,
+        coalesce(positive.n_choices, 0) + coalesce(negative.n_choices, 0) as n_right,
+        (n_correct_positive is not null)::integer
+        + (n_correct_negative is not null)::integer as n_triplets,
+        n_triplets * all_right.n_choices as n_chosen
+    from histogram
+    inner join choices as all_right on all_right.c = samples_per_triplet(histogram.method)
+    left join choices as positive
+        on positive.c = histogram.n_correct_positive and positive.n = all_right.n
+    left join choices as negative
+        on negative.c = histogram.n_correct_negative and negative.n = all_right.n
+    where all_right.n <= samples_per_triplet(histogram.method)
+)
+
+select
+    edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    n,
+    sum(n_pairs * n_triplets)::bigint as n_triplets,
+    n_clusters(n_triplets, n_pairs) as n_pairs,
+    (sum(n_pairs * n_triplets) * samples_per_triplet(method))::bigint as n_samples,
+    share(n_pairs * n_right, n_pairs * n_chosen) as joint_accuracy,
+    wilson_low(
+        share(n_pairs * n_right, n_pairs * n_chosen),
+        effective_n(
+            n_right,
+            n_chosen,
+            n_pairs,
+            sum(n_pairs * n_triplets) * samples_per_triplet(method) / n
+        )
+    ) as ci_low,
+    wilson_high(
+        share(n_pairs * n_right, n_pairs * n_chosen),
+        effective_n(
+            n_right,
+            n_chosen,
+            n_pairs,
+            sum(n_pairs * n_triplets) * samples_per_triplet(method) / n
+        )
+    ) as ci_high,
+    share(n_no_answer, n_asked) as no_answer_rate
+from weighed
+group by edition_id, model_id, model, method, scoring_policy, repeat, n
+order by edition_id, model, model_id, method, scoring_policy, repeat, n

@@ -1,0 +1,51 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat and is_known.
+-- How well the instrument measures: a reference model's card lists the (relation, head) that it
+-- has learned (known_heads); on those it should score near 100 %, on the rest 50 % on average and
+-- nothing by pair. Models of which nobody knows what they know have no rows.
+-- average_accuracy (ci_low, ci_high: pair as the cluster); mastery: pairs with all 2K right.
+create or replace view known_mastery as
+with taught as (
+    select
+        edition_pairs.edition_id,
+        models.model_id,
+        edition_pairs.pair_id,
+        list_contains(
+            models.known_heads,
+            {'relation': edition_pairs.relation, 'head': edition_pairs.head}
+        ) as is_known
+    from (
+        select edition_id, pair_id, relation, head
+        from triplets
+        where split = 'test' and is_positive
+    ) as edition_pairs
+    cross join models
+    where models.known_heads is not null
+),
+
+scored as (
+    select pair_scores.*, taught.is_known
+    from pair_scores
+    inner join taught using (edition_id, model_id, pair_id)
+)
+
+select
+    edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    is_known,
+    sum(n_graded)::bigint as n_samples,
+    n_clusters(n_graded) as n_pairs,
+    share(n_correct, n_graded) as average_accuracy,
+    cluster_low(n_correct, n_graded) as ci_low,
+    cluster_high(n_correct, n_graded) as ci_high,
+    count(*) filter (where is_complete) as n_complete_pairs,
+    share(is_mastered::integer, is_complete::integer) as mastery,
+    wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
+    wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
+    share(n_no_answer, n_asked) as no_answer_rate
+from scored
+group by edition_id, model_id, model, method, scoring_policy, repeat, is_known
+order by edition_id, model, model_id, method, scoring_policy, repeat, is_known desc

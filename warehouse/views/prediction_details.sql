@@ -1,0 +1,44 @@
+-- Grain: one row per edition, model, scoring policy, repeat and test sample.
+-- Everything that an analyst wants to see of one prediction, down to the text of the reply.
+-- has_answer: whether a true or false could be extracted. is_correct is null where the scoring
+-- policy excludes the sample. The accuracy views do not read this one: they sum over pair_scores.
+create or replace view prediction_details as
+select
+    predictions.edition_id,
+    predictions.model_id,
+    models.name as model,
+    samples.method,
+    samples.rephraser,
+    samples.relation,
+    triplets.head,
+    triplets.tail,
+    triplets.is_positive,
+    samples.pair_id,
+    samples.triplet_id,
+    predictions.sample_id,
+    samples.transformation,
+    samples.label <> triplets.is_positive as is_negated,
+    samples.text,
+    samples.label,
+    predictions.scoring_policy,
+    predictions.repeat,
+    predictions.prediction,
+    predictions.is_correct,
+    predictions.prediction is not null as has_answer,
+    responses.response,
+    responses.error,
+    responses.logprob_true,
+    responses.logprob_false,
+    predictions.prompt_key,
+    predictions.n_demonstrations_dropped
+from predictions
+inner join samples
+    on predictions.edition_id = samples.edition_id and predictions.sample_id = samples.sample_id
+inner join triplets
+    on samples.edition_id = triplets.edition_id and samples.triplet_id = triplets.triplet_id
+inner join models on predictions.model_id = models.model_id
+left join responses
+    on predictions.model_id = responses.model_id
+    and predictions.prompt_key = responses.prompt_key
+    and predictions.repeat = responses.repeat
+where samples.split = 'test'
