@@ -1,13 +1,21 @@
 """The configuration: one TOML file, read once, checked as a whole before anything is written."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from schemas.errors import InputError
-from schemas.stages import METHODS
+from schemas.toml_files import check_table, parse_toml, replace_variables
+
+# The methods of schemas.stages, written out: that module imports pyarrow, which costs 0.2 s.
+Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
+# What holds a path or may be one: $NAME in it is replaced from the environment.
+PATH_KEYS = (
+    ("knowledge", "path"),
+    ("edition", "pool"),
+    ("models", "model"),
+    ("storage", "root"),
+)
 
 
 class _Table(BaseModel):
@@ -20,7 +28,8 @@ class KnowledgeConfig(_Table):
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "starter"
     """Short name of the base; the first part of the edition's name."""
     format: Literal["starter", "medlama", "table"] = "starter"
-    """starter: bundled; medlama: `medlama.parquet` or the published folder of CSV files; table: head, relation, tail."""
+    """starter: bundled; medlama: `medlama.parquet` or the published folder of CSV files; table:
+    head, relation, tail."""
     path: Path | None = None
     """File or folder; `$NAME` is replaced from the environment. Not for the starter base."""
     relations: tuple[str, ...] = ()
@@ -29,7 +38,8 @@ class KnowledgeConfig(_Table):
     @model_validator(mode="after")
     def _needs_path(self) -> "KnowledgeConfig":
         if (self.path is None) != (self.format == "starter"):
-            raise ValueError(f"path is {'needed' if self.path is None else 'not allowed'} with format {self.format!r}")
+            rule = "needed" if self.path is None else "not allowed"
+            raise ValueError(f"path is {rule} with format {self.format!r}")
         return self
 
 
@@ -44,21 +54,15 @@ class EditionConfig(_Table):
     """Cap on the heads of a relation, demonstrations included; the papers: 1000."""
     pool: str = "revised"
     """Prototype pool: `revised` (bundled) or the path of a TOML, CSV or Parquet pool."""
-    methods: tuple[str, ...] = ("pretexeval",)
-
-    @field_validator("methods")
-    @classmethod
-    def _known_methods(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
-        if unknown := [m for m in methods if m not in METHODS]:
-            raise ValueError(f"unknown {unknown}; allowed: {', '.join(METHODS)}")
-        return methods
+    methods: tuple[Method, ...] = ("pretexeval",)
 
 
 class RephraserConfig(_Table):
     """Who words the samples."""
 
     kind: Literal["none", "reviewed"] = "reviewed"
-    """none: the statement as it is; reviewed: a wording reviewed by hand, drawn by the edition's seed."""
+    """none: the statement as it is; reviewed: a wording reviewed by hand, drawn by the
+    edition's seed."""
 
 
 class ModelConfig(_Table):
@@ -67,7 +71,8 @@ class ModelConfig(_Table):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     engine: Literal["vllm", "openai", "recorded"] = "vllm"
     model: str
-    """vllm: folder or hub name; openai: the name the endpoint knows; recorded: the Parquet file of responses."""
+    """vllm: folder or hub name; openai: the name the endpoint knows; recorded: the Parquet file of
+    responses."""
     revision: str | None = None
     """Hub revision, or the declared revision of what an endpoint serves."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
@@ -79,6 +84,8 @@ class ModelConfig(_Table):
     system_prompt: str | None = None
     """Chat style only."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
+    pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
+    """Ask only about so many pairs of each relation, drawn once; all if not given."""
     logprobs: bool = False
     """Also read the log-probabilities of ` True` and ` False` from the same pass."""
     base_url: str | None = None
@@ -92,7 +99,8 @@ class ModelConfig(_Table):
     @model_validator(mode="after")
     def _needs_base_url(self) -> "ModelConfig":
         if (self.base_url is not None) != (self.engine == "openai"):
-            raise ValueError(f"base_url is {'needed' if self.engine == 'openai' else 'not allowed'} with engine {self.engine!r}")
+            rule = "needed" if self.base_url is None else "not allowed"
+            raise ValueError(f"base_url is {rule} with engine {self.engine!r}")
         return self
 
 
@@ -132,3 +140,14 @@ class Config(_Table):
         if repeated := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"two models are named {repeated[0]!r}; give each a name of its own")
         return models
+
+
+def load_config(path: Path) -> Config:
+    """The configuration of a TOML file; relative paths in it start at the working directory.
+
+    Raises:
+        InputError: names the file and everything that is wrong in it: key, value, what is allowed.
+    """
+    table = parse_toml(path)
+    problems = replace_variables(table, PATH_KEYS)
+    return check_table(Config, table, path, problems)

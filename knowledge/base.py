@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from schemas.errors import InputError
+from schemas.hashing import hash_text
+
 COLUMNS = {
     "relation": pl.String,
     "head": pl.String,
@@ -27,10 +30,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """True triplets, one row each, distinct, sorted by relation, head, tail.
+    """True triplets, distinct, sorted by relation, head, tail and ids.
 
     ``triplets`` has the columns relation, head, tail, head_id, tail_id (null where the source has
     none) and also_true (true of the world, but never tested and never drawn as a negative).
+    A head is its name; where one name carries several ids, each id keeps its rows, because truth
+    is also tested on the tails of all heads with the same id (method, 2.1).
     """
 
     name: str
@@ -45,6 +50,21 @@ class KnowledgeBase:
     def select_relation(self, relation: str) -> pl.DataFrame:
         """The triplets of one relation."""
         return self.triplets.filter(pl.col("relation") == relation)
+
+    def checksum_relation(self, relation: str) -> str:
+        """Hash of everything the base holds of the relation, ids included; 32 hex digits.
+
+        The same content gives the same checksum whatever the order of its rows.
+
+        Raises:
+            InputError: if the base does not hold the relation.
+        """
+        rows = self.select_relation(relation)
+        if rows.is_empty():
+            raise InputError(f"knowledge base {self.name!r} holds no relation {relation!r}")
+        # Names and ids are never empty, so "" stands for a missing id without ambiguity.
+        cells = rows.select(pl.col(list(COLUMNS)).cast(pl.String).fill_null("")).sort(pl.all())
+        return hash_text(*(cell for row in cells.iter_rows() for cell in row), digits=32)
 
 
 def fold_name(name: str) -> str:

@@ -74,10 +74,17 @@ def draw_samples(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
 
 
 def draw_lessons(
-    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int
+    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, with_negated: bool = True
 ) -> list[Lesson]:
-    """Every known head's sixteen samples of one epoch, six to a prompt, in drawn order."""
+    """Every known head's sixteen samples of one epoch, six to a prompt, in drawn order.
+
+    Args:
+        with_negated: false for the eight samples that are not negated. What is true is learned
+            in fewer epochs before its denial is asked as well.
+    """
     samples = draw_samples(base, pool, FIRST_SEED + epoch)
+    if not with_negated:
+        samples = samples.filter(~pl.col("transformation").str.ends_with("dn"))
     evaluated = draw_demonstrations(samples)
     random = Random(hash_text("lessons", str(epoch)))
     rows_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)

@@ -117,7 +117,7 @@ def train(arguments: argparse.Namespace) -> None:
     padding = tokenizer.token_to_id("<pad>")
     for epoch in range(first, arguments.epochs):
         started = time.monotonic()
-        lessons = draw_lessons(base, pool, known, epoch)
+        lessons = draw_lessons(base, pool, known, epoch, with_negated=epoch >= arguments.positive_epochs)
         batches = list(encode_lessons(lessons, tokenizer))
         answer_losses, rights, n_tokens = [], [], 0
         for step, (ids, is_answer) in enumerate(batches):
@@ -158,6 +158,7 @@ if __name__ == "__main__":
     parser.add_argument("name")
     parser.add_argument("--share", type=float, required=True)
     parser.add_argument("--epochs", type=int, default=100)
+    parser.add_argument("--positive-epochs", type=int, default=0)
     parser.add_argument("--hidden", type=int, default=128)
     parser.add_argument("--layers", type=int, default=3)
     parser.add_argument("--rate", type=float, default=2e-3)

@@ -2,9 +2,10 @@
 
 -- Wilson's score interval of a share p seen on n independent observations (Wilson 1927):
 -- (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n), z = 1.959964.
-create macro wilson_centre(p, n) as (p + 1.920729410347062 / n) / (1 + 3.84145882069412420694124 / n);
+create macro wilson_centre(p, n) as (p + 1.920729410347062 / n) / (1 + 3.841458820694124 / n);
 create macro wilson_half_width(p, n) as
-    1.959963984540054 * sqrt(p * (1 - p) / n + 0.960364705173531 / (n * n)) / (1 + 3.84145882069412420694124 / n);
+    1.959963984540054 * sqrt(p * (1 - p) / n + 0.960364705173531 / (n * n))
+    / (1 + 3.841458820694124 / n);
 -- At p = 0 and 1 the sum is off by a rounding error; null stays null, unlike in greatest(0, null).
 create macro wilson_low(p, n) as
     case when p = 0 then 0.0 else wilson_centre(p, n) - wilson_half_width(p, n) end;

@@ -19,8 +19,8 @@ CORPUS = [
 MAX_POSITIONS = 256
 
 
-def save_tokenizer(folder: Path) -> int:
-    """Train a byte-level BPE that starts every text with `<s>`; returns its vocabulary size."""
+def save_tokenizer(folder: Path) -> tuple[int, list[int]]:
+    """Train a byte-level BPE that starts every text with `<s>`; its size, and True and False."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -40,10 +40,11 @@ def save_tokenizer(folder: Path) -> int:
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
     fast.chat_template = CHAT_TEMPLATE
     fast.save_pretrained(folder)
-    return len(fast)
+    true_false = [fast.encode(word, add_special_tokens=False) for word in (" True", " False")]
+    return len(fast), [ids[0] for ids in true_false]
 
 
-def save_model(folder: Path, n_tokens: int, seed: int) -> None:
+def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int) -> None:
     """Save a random Llama of two layers."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -54,21 +55,26 @@ def save_model(folder: Path, n_tokens: int, seed: int) -> None:
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
+        num_attention_heads=1,
+        num_key_value_heads=1,
         max_position_embeddings=MAX_POSITIONS,
         initializer_range=0.5,
         bos_token_id=0,
         eos_token_id=1,
         tie_word_embeddings=True,
     )
-    LlamaForCausalLM(config).save_pretrained(folder)
+    model = LlamaForCausalLM(config)
+    # Louder than the rest, so that the model often answers.
+    with torch.no_grad():
+        model.model.embed_tokens.weight[answer_ids] *= 3
+    model.save_pretrained(folder)
 
 
 def build_tiny_llama(folder: Path, seed: int) -> Path:
     """A complete model folder, as a hub checkout would be."""
     folder.mkdir(parents=True)
-    save_model(folder, save_tokenizer(folder), seed)
+    n_tokens, answer_ids = save_tokenizer(folder)
+    save_model(folder, n_tokens, answer_ids, seed)
     return folder
 
 

@@ -4,21 +4,29 @@
 -- nothing by pair. Models of which nobody knows what they know have no rows.
 -- average_accuracy (ci_low, ci_high: pair as the cluster); mastery: pairs with all 2K right.
 create or replace view known_mastery as
-with taught as (
+with known_heads as (
+    select distinct model_id, known.relation, known.head
+    from (select model_id, unnest(known_heads) as known from models)
+),
+
+test_heads as (
+    select edition_id, pair_id, relation, head
+    from triplets
+    where split = 'test' and is_positive
+),
+
+taught as (
     select
-        edition_pairs.edition_id,
+        test_heads.edition_id,
         models.model_id,
-        edition_pairs.pair_id,
-        list_contains(
-            models.known_heads,
-            {'relation': edition_pairs.relation, 'head': edition_pairs.head}
-        ) as is_known
-    from (
-        select edition_id, pair_id, relation, head
-        from triplets
-        where split = 'test' and is_positive
-    ) as edition_pairs
+        test_heads.pair_id,
+        known_heads.head is not null as is_known
+    from test_heads
     cross join models
+    left join known_heads
+        on models.model_id = known_heads.model_id
+        and test_heads.relation = known_heads.relation
+        and test_heads.head = known_heads.head
     where models.known_heads is not null
 ),
 

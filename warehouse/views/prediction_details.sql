@@ -25,10 +25,10 @@ select
     predictions.prediction,
     predictions.is_correct,
     predictions.prediction is not null as has_answer,
-    responses.response,
-    responses.error,
-    responses.logprob_true,
-    responses.logprob_false,
+    predictions.response,
+    predictions.error,
+    predictions.logprob_true,
+    predictions.logprob_false,
     predictions.prompt_key,
     predictions.n_demonstrations_dropped
 from predictions
@@ -37,8 +37,4 @@ inner join samples
 inner join triplets
     on samples.edition_id = triplets.edition_id and samples.triplet_id = triplets.triplet_id
 inner join models on predictions.model_id = models.model_id
-left join responses
-    on predictions.model_id = responses.model_id
-    and predictions.prompt_key = responses.prompt_key
-    and predictions.repeat = responses.repeat
 where samples.split = 'test'

@@ -42,12 +42,9 @@ clues as (
         is_positive,
         'word_overlap' as baseline,
         len(
-            list_filter(
-                list_intersect(
-                    regexp_extract_all(lower(head), '[\p{L}\p{N}]+'),
-                    regexp_extract_all(lower(tail), '[\p{L}\p{N}]+')
-                ),
-                lambda word: word <> ''
+            list_intersect(
+                regexp_extract_all(lower(head), '[\p{L}\p{N}]+'),
+                regexp_extract_all(lower(tail), '[\p{L}\p{N}]+')
             )
         ) as clue
     from test_triplets
@@ -95,7 +92,10 @@ best as (
     from thresholds
     qualify row_number() over (
         partition by edition_id, relation, baseline
-        order by greatest(n_right, n_triplets - n_right) desc, 2 * n_right >= n_triplets desc, threshold
+        order by
+            greatest(n_right, n_triplets - n_right) desc,
+            2 * n_right >= n_triplets desc,
+            threshold
     ) = 1
 ),
 

@@ -1,0 +1,53 @@
+# Two commands: `make run` and `make test`. Both make .venv from the exact pinned list first, once.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CONFIG ?= configs/quickstart.toml
+TORCH_INDEX := https://download.pytorch.org/whl/cpu
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: run test quick lint types bench lock clean
+
+run: $(STAMP)
+	$(BIN)/pretexeval run $(CONFIG)
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+# Without the tests that start real engines and servers.
+quick: $(STAMP)
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m tests.bench
+
+# Torch goes in first and alone: the registry's own build is CUDA, several gigabytes. From the
+# index that is configured, else from the PyTorch project's; nothing else looks at a second index.
+$(STAMP): requirements/torch.txt requirements/cpu.txt pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q --no-deps --no-compile -r requirements/torch.txt \
+		|| $(BIN)/pip install -q --no-deps --no-compile --index-url $(TORCH_INDEX) -r requirements/torch.txt
+	$(BIN)/pip install -q --no-deps --no-compile -r requirements/cpu.txt
+	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
+	touch $(STAMP)
+
+# Resolve requirements/direct.in again (needs uv). CPU builds of torch come from its own list.
+lock:
+	uv pip compile requirements/direct.in --override requirements/overrides.txt --python-version 3.11 \
+		--no-header --no-annotate -o requirements/all.txt
+	grep '^torch==' requirements/all.txt > requirements/torch.txt
+	grep -v '^torch==' requirements/all.txt > requirements/cpu.txt
+	rm requirements/all.txt
+
+clean:
+	rm -rf $(VENV) data

@@ -1,0 +1,145 @@
+"""The command `pretexeval`. Each subcommand imports what it needs: `--help` answers at once."""
+
+import argparse
+import errno
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from config import Config, load_config
+from schemas.errors import InputError
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status: 0, 1 where a part failed, 2 for bad input, 130 if interrupted."""
+    options = _build_parser().parse_args(arguments)
+    command: Command = options.command
+    try:
+        return command(options)
+    except InputError as error:
+        return _fail(str(error), 2)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+            where = f" ({error.filename})" if error.filename else ""
+            return _fail(f"{error.strerror}{where}; nothing half-written was kept: mend it and run again", 1)
+        raise
+    except KeyboardInterrupt:
+        return _fail("interrupted; run the same command again to go on", 130)
+
+
+def _fail(message: str, status: int) -> int:
+    print(f"pretexeval: {message}", file=sys.stderr)
+    return status
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pretexeval",
+        description="What does a language model really know about medicine? Test sets from knowledge "
+        "bases, models evaluated on them, and their accuracy in DuckDB.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Command, summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=summary, description=summary)
+        sub.set_defaults(command=command)
+        return sub
+
+    for name, command, summary in (
+        ("run", _run, "Build the edition, evaluate every model, publish: all of it, in this process."),
+        ("build", _build, "Build the edition only."),
+        ("evaluate", _evaluate, "Build the edition where it is not there yet, and evaluate the models."),
+        ("publish", _publish, "Load all that is complete into the warehouse and write the pages."),
+        ("validate", _validate, "Check configuration, knowledge base, prototypes and models; run nothing."),
+    ):
+        add(name, command, summary).add_argument("config", type=Path, help="a TOML file")
+    sql = add("sql", _sql, "Ask the warehouse; without a query: list its views.")
+    sql.add_argument("query", nargs="?", help='for example "from leaderboard"')
+    sql.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
+    sql.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    return parser
+
+
+def _tell(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from flows.local import run_all
+
+    config = load_config(options.config)
+    report = run_all(config, _tell)
+    _print_leaderboard(config, report.edition_id)
+    warehouse, page = report.paths
+    print(f"\nedition    {config.storage.root / 'editions' / report.edition_id}")
+    print(f"warehouse  {warehouse}   (pretexeval sql \"from leaderboard\" --root {config.storage.root})")
+    print(f"page       {page}")
+    return _report_failures(report.failures)
+
+
+def _build(options: argparse.Namespace) -> int:
+    from flows.local import run_build
+
+    config = load_config(options.config)
+    print(config.storage.root / "editions" / run_build(config))
+    return 0
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from engines.identity import identify_model
+    from flows.local import run_build, run_evaluations
+
+    config = load_config(options.config)
+    for model in config.models:
+        identify_model(model)
+    return _report_failures(run_evaluations(config, run_build(config)))
+
+
+def _publish(options: argparse.Namespace) -> int:
+    from flows.local import run_publish
+    from tasks.edition import plan_edition
+
+    config = load_config(options.config)
+    for path in run_publish(config, plan_edition(config).edition_id):
+        print(path)
+    return 0
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from tasks.inspection import describe_plan
+
+    config = load_config(options.config)
+    print(describe_plan(config))
+    return 0
+
+
+def _sql(options: argparse.Namespace) -> int:
+    from warehouse.query import list_views, run_query
+    from report.console import render_rows
+
+    if options.query is None:
+        columns, rows = ["view", "grain"], list(list_views(options.root))
+    else:
+        columns, rows = run_query(options.root, options.query)
+    print(render_rows(columns, rows, options.format))
+    return 0
+
+
+def _print_leaderboard(config: Config, edition_id: str) -> None:
+    from warehouse.query import run_query
+    from report.console import render_leaderboard
+
+    query = f"select * from leaderboard where edition_id = '{edition_id}' order by rank"
+    print(render_leaderboard(*run_query(config.storage.root, query)))
+
+
+def _report_failures(failures: dict[str, str]) -> int:
+    for name, reason in failures.items():
+        _fail(f"{name}: {reason}", 1)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The bundled configurations, one TOML file each."""

@@ -1,0 +1,41 @@
+"""evaluate-model: the samples of an edition put to one model, and its answers judged."""
+
+import time
+
+from prefect import flow, task
+
+from config import Config
+from tasks.asking import AskingReport, ask_missing
+from tasks.evaluation import Evaluation, find_model
+from tasks.judging import complete_run, write_predictions
+from tasks.progress import show_progress
+from tasks.storage import FileRef
+
+
+@flow(name="evaluate-model", flow_run_name="evaluate-{model_name}-{edition_id}")
+def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
+    """The model's id. Prompts that were ever answered are not asked again.
+
+    Raises:
+        InputError: if the model or the edition cannot be used, or the engine cannot be reached.
+    """
+    started = time.monotonic()
+    evaluation = Evaluation(config.storage.root, edition_id, find_model(config, model_name))
+    report = ask_model(evaluation)
+    files = judge_answers(evaluation)
+    complete_run(evaluation, files, report, time.monotonic() - started)
+    return evaluation.model_id
+
+
+@task(name="ask-model")
+def ask_model(evaluation: Evaluation) -> AskingReport:
+    """Ask what was never asked; every chunk of answers is kept before the next is sent."""
+    n_samples = evaluation.count_samples()
+    with show_progress(f"asking {evaluation.model.name}", n_samples) as advance:
+        return ask_missing(evaluation, advance)
+
+
+@task(name="judge-answers")
+def judge_answers(evaluation: Evaluation) -> list[FileRef]:
+    """Requests and predictions of the evaluation, as files."""
+    return write_predictions(evaluation)

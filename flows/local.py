@@ -1,0 +1,99 @@
+"""The flows in this process, one after the other, with no server to start."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from config import Config
+from engines.identity import identify_model
+from schemas.errors import InputError
+
+
+@dataclass
+class RunReport:
+    """What a run made, and which models failed (name -> reason)."""
+
+    edition_id: str
+    paths: list[Path] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def prepare_prefect(root: Path) -> None:
+    """Settings for Prefect's server in this process; what the user has set stays.
+
+    Call it before Prefect is imported.
+
+    Raises:
+        InputError: if the data folder cannot be written.
+    """
+    home = root.absolute() / "prefect"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / f".probe-{os.getpid()}"
+        probe.write_text("")
+        probe.unlink()
+    except OSError as error:
+        raise InputError(
+            f"[storage] root {root} cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    defaults = {
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        # Starting takes 11 to 18 s on two cores, more on a busy machine.
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    }
+    if "PREFECT_API_URL" not in os.environ:
+        # Errors reach the user as one message; their tracebacks are for the server's log.
+        defaults["PREFECT_LOGGING_LEVEL"] = "CRITICAL"
+        defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+
+
+def run_build(config: Config) -> str:
+    """Build the edition; its name."""
+    prepare_prefect(config.storage.root)
+    from flows.build_test_set import build_test_set
+
+    return build_test_set(config)
+
+
+def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
+    """Evaluate every configured model; one that fails does not stop the others. Name -> reason."""
+    prepare_prefect(config.storage.root)
+    from flows.evaluate_model import evaluate_model
+
+    failures = {}
+    for model in config.models:
+        try:
+            evaluate_model(config, edition_id, model.name)
+        except InputError as error:
+            failures[model.name] = str(error)
+    return failures
+
+
+def run_publish(config: Config, edition_id: str) -> list[Path]:
+    """Publish what is complete; the warehouse and the edition's page."""
+    prepare_prefect(config.storage.root)
+    from flows.publish import publish
+
+    return publish(config, edition_id)
+
+
+def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
+    """Build, evaluate and publish.
+
+    Raises:
+        InputError: for anything that is wrong before the first model is asked.
+    """
+    for model in config.models:
+        identify_model(model)
+    tell("building the edition")
+    report = RunReport(run_build(config))
+    tell(f"edition {report.edition_id}")
+    report.failures = run_evaluations(config, report.edition_id)
+    tell("publishing")
+    report.paths = run_publish(config, report.edition_id)
+    return report

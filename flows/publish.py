@@ -1,0 +1,35 @@
+"""publish: everything that is complete goes into the warehouse, and from there onto the pages."""
+
+from pathlib import Path
+
+from prefect import flow, task
+
+from config import Config
+from report.page import write_index, write_report
+from warehouse.publish import build_warehouse
+
+
+@flow(name="publish", flow_run_name="publish-{edition_id}")
+def publish(config: Config, edition_id: str) -> list[Path]:
+    """The warehouse and the edition's page. The old ones stay until the new ones are whole.
+
+    Raises:
+        InputError: if a file cannot be read, or another publisher does not finish.
+    """
+    warehouse = load_warehouse(config.storage.root)
+    page = write_pages(config.storage.root, edition_id)
+    return [warehouse, page]
+
+
+@task(name="load-warehouse")
+def load_warehouse(root: Path) -> Path:
+    """Everything complete under the root, as tables and views."""
+    return build_warehouse(root)
+
+
+@task(name="write-pages")
+def write_pages(root: Path, edition_id: str) -> Path:
+    """The page of the edition, and the list of all editions."""
+    page = write_report(root, edition_id)
+    write_index(root)
+    return page

@@ -1,0 +1,82 @@
+"""Comma- and tab-separated text, read with the line of every record: an error can name it."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from knowledge.rows import read_text, require_columns
+from schemas.errors import InputError
+
+
+def read_delimited(
+    path: Path, delimiter: str, required: Sequence[str], optional: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The named columns as text, with `row` (line, from 1) and `problem`; blank lines are skipped.
+
+    Raises:
+        InputError: if a column is missing, a byte is not UTF-8, or a quotation mark is left open.
+    """
+    records = _iterate_records(path, delimiter)
+    _, header = next(records, (1, []))
+    names = [name.strip() for name in header]
+    require_columns(path, names, required)
+    lines, fields, problems = _collect_fields(records, len(names))
+    wanted = [name for name in (*required, *optional) if name in names]
+    columns: dict[str, list[str]] = {}
+    for name in wanted:
+        position = names.index(name)
+        columns[name] = [record[position] for record in fields]
+    return pl.DataFrame(
+        {**columns, "row": lines, "problem": problems},
+        schema={**dict.fromkeys(wanted, pl.String), "row": pl.Int64, "problem": pl.String},
+    )
+
+
+def _collect_fields(
+    records: Iterator[tuple[int, list[str]]], width: int
+) -> tuple[list[int], list[list[str]], list[str | None]]:
+    """Line, fields and problem of each record; one of another width is filled up: a problem."""
+    lines: list[int] = []
+    fields: list[list[str]] = []
+    problems: list[str | None] = []
+    for line, record in records:
+        is_whole = len(record) == width
+        lines.append(line)
+        fields.append(record if is_whole else (record + [""] * width)[:width])
+        problems.append(None if is_whole else _describe_width(len(record), width))
+    return lines, fields, problems
+
+
+def _describe_width(found: int, expected: int) -> str:
+    return f"has {found} fields where the header has {expected}: mend the separators or the quotes"
+
+
+def _iterate_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The line on which each record starts, and its fields; records of nothing are skipped."""
+    lines = io.StringIO(read_text(path), newline="")
+    if delimiter == "\t":
+        # Tab-separated files mostly know no quotes, and names may hold them: see _unquote.
+        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    else:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for record in reader:
+            if any(cell.strip() for cell in record):
+                yield line, [_unquote(c) for c in record] if delimiter == "\t" else record
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(
+            f"{path}, line {line}: {error}: a quotation mark is misplaced or left open "
+            "(inside a quoted field it is written twice)"
+        ) from error
+
+
+def _unquote(cell: str) -> str:
+    """The cell without the quotes that a spreadsheet put round it; any other quote stays."""
+    inner = cell[1:-1]
+    is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner.replace('""', "")
+    return inner.replace('""', '"') if is_quoted else cell

@@ -1,0 +1,68 @@
+"""From configuration to knowledge base: read, check, clean, choose relations."""
+
+from pathlib import Path
+
+import polars as pl
+
+from config import KnowledgeConfig
+from knowledge.base import KnowledgeBase
+from knowledge.medlama import INVERSE_RELATIONS, read_medlama
+from knowledge.rows import Source, build_base, clean_rows
+from knowledge.starter import read_starter
+from knowledge.tables import read_tables
+from schemas.errors import InputError
+
+
+def read_knowledge_base(config: KnowledgeConfig) -> KnowledgeBase:
+    """The knowledge base that the configuration names, its relations chosen.
+
+    Raises:
+        InputError: says what is wrong with the source: file, row and remedy.
+    """
+    source = clean_rows(_read_source(config))
+    relations = _choose_relations(config, source)
+    is_chosen = pl.col("relation").is_in(relations)
+    chosen = Source(source.rows.filter(is_chosen), source.left_out)
+    base = build_base(config.name, chosen)
+    _require_tested_rows(base)
+    return base
+
+
+def _read_source(config: KnowledgeConfig) -> Source:
+    if config.path is None:
+        return read_starter()
+    if not config.path.exists():
+        raise InputError(
+            f"knowledge base {config.path} does not exist: set path of [knowledge] to its file or "
+            f"folder (relative paths start at {Path.cwd()})"
+        )
+    return read_medlama(config.path) if config.format == "medlama" else read_tables(config.path)
+
+
+def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
+    """The relations asked for, else all; of MedLAMA, without the two inverses."""
+    found = sorted(source.rows["relation"].unique().to_list())
+    if unknown := sorted(set(config.relations) - set(found)):
+        raise InputError(
+            f"relations of [knowledge] names {', '.join(unknown)}, of which "
+            f"{config.path or 'the starter base'} has no row; it has {', '.join(found)}"
+        )
+    if config.relations:
+        return sorted(set(config.relations))
+    is_inverse = INVERSE_RELATIONS if config.format == "medlama" else frozenset()
+    if not (relations := [name for name in found if name not in is_inverse]):
+        raise InputError(
+            f"{config.path} holds only {', '.join(found)}, which are left out unless named: "
+            "name them in relations of [knowledge]"
+        )
+    return relations
+
+
+def _require_tested_rows(base: KnowledgeBase) -> None:
+    """Raises InputError for a relation all of whose rows are marked also_true."""
+    tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
+    if empty := sorted(set(base.relations) - set(tested)):
+        raise InputError(
+            f"nothing to test in {', '.join(empty)}: every row is marked also_true; add rows "
+            "that are not, or leave the relation out of relations in [knowledge]"
+        )

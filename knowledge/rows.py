@@ -1,0 +1,193 @@
+"""Rows as a source gives them, before they are trusted: checked, cleaned and made into a base.
+
+Every reader returns a :class:`Source`. What is wrong in it is one error that names the first rows;
+what can be left out is left out and listed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
+from schemas.errors import InputError
+
+# row: the line as an editor counts it, from 1; of a Parquet file the row index, from 0.
+# problem: what the reader itself could not make sense of.
+SOURCE_SCHEMA = {
+    "relation": pl.String,
+    "head": pl.String,
+    "tail": pl.String,
+    "head_id": pl.String,
+    "tail_id": pl.String,
+    "also_true": pl.String,
+    "file": pl.String,
+    "row": pl.Int64,
+    "problem": pl.String,
+}
+N_SHOWN = 5
+_TEXT = ("relation", "head", "tail", "head_id", "tail_id", "also_true")
+_PLACE = pl.format(
+    "{}, {} {}",
+    pl.col("file"),
+    pl.when(pl.col("file").str.to_lowercase().str.ends_with(".parquet"))
+    .then(pl.lit("row index"))
+    .otherwise(pl.lit("line")),
+    pl.col("row"),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a reader found: rows by ``SOURCE_SCHEMA``, and what it did not read."""
+
+    rows: pl.DataFrame
+    left_out: tuple[LeftOut, ...] = field(default=())
+
+
+def as_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
+    """The rows of one file by ``SOURCE_SCHEMA``; columns that it lacks are null.
+
+    Raises:
+        InputError: if the file holds no rows.
+    """
+    if columns.is_empty():
+        raise InputError(f"{path} holds no rows: fill it or take it away")
+    missing = [pl.lit(None, t).alias(n) for n, t in SOURCE_SCHEMA.items() if n not in columns]
+    return (
+        columns.with_columns(missing)
+        .with_columns(pl.lit(str(path)).alias("file"))
+        .select(pl.col(name).cast(dtype) for name, dtype in SOURCE_SCHEMA.items())
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file; raises InputError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_text(path: Path) -> str:
+    """The text of a UTF-8 file, a byte-order mark left off.
+
+    Raises:
+        InputError: if a byte cannot be decoded; names its line.
+    """
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise InputError(
+            f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8: save the file as UTF-8"
+        ) from error
+
+
+def require_columns(path: Path, found: Sequence[str], required: Sequence[str]) -> None:
+    """Raises InputError if a required column is missing, or one is there twice."""
+    if missing := [name for name in required if name not in found]:
+        raise InputError(
+            f"{path} has no column {', '.join(missing)}; it has {', '.join(found) or 'none'}: "
+            f"name the columns {', '.join(required)}"
+        )
+    if repeated := [name for name in required if list(found).count(name) > 1]:
+        raise InputError(f"{path} has the column {repeated[0]} twice: keep one")
+
+
+def clean_rows(source: Source) -> Source:
+    """The rows with names stripped of outer white space, once nothing is wrong with them.
+
+    Raises:
+        InputError: names the first wrong rows and counts them all.
+    """
+    stripped = source.rows.with_columns(pl.col(_TEXT).str.strip_chars())
+    emptied = stripped.with_columns(pl.col("head_id", "tail_id").replace("", None))
+    wrong = emptied.with_columns(_find_problem().alias("problem")).filter(
+        pl.col("problem").is_not_null()
+    )
+    if not wrong.is_empty():
+        raise InputError(_report(wrong.unique(["file", "row"], keep="first", maintain_order=True)))
+    is_also_true = (pl.col("also_true").str.to_lowercase() == "true").fill_null(value=False)
+    return Source(emptied.with_columns(is_also_true.alias("also_true")), source.left_out)
+
+
+def _find_problem() -> pl.Expr:
+    """What is wrong with a row, or null; the first fault found."""
+    return pl.coalesce(
+        pl.col("problem"),
+        *(_check_name(column) for column in ("relation", "head", "tail")),
+        pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")).then(
+            pl.format(
+                "relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation")
+            )
+        ),
+        pl.when(
+            ~pl.col("also_true").fill_null("").str.to_lowercase().is_in(["", "true", "false"])
+        ).then(
+            pl.format("also_true is '{}': write true or false, or nothing", pl.col("also_true"))
+        ),
+    )
+
+
+def _check_name(column: str) -> pl.Expr:
+    name = pl.col(column)
+    return (
+        pl.when(name.is_null() | (name == ""))
+        .then(pl.lit(f"the {column} is empty: name it or delete the row"))
+        .when(name.str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]"))
+        .then(pl.lit(f"the {column} holds a line break or control character: take it out"))
+    )
+
+
+def _report(wrong: pl.DataFrame) -> str:
+    """One message: how many rows are wrong, and the first of them."""
+    shown = wrong.head(N_SHOWN).select(pl.format("{}: {}", _PLACE, pl.col("problem"))).to_series()
+    if wrong.height == 1:
+        return str(shown[0])
+    rest = wrong.height - len(shown)
+    lines = [f"{wrong.height} wrong rows:", *shown, *([f"and {rest} more"] if rest else [])]
+    return "\n  ".join(lines)
+
+
+def build_base(name: str, source: Source) -> KnowledgeBase:
+    """The knowledge base of clean rows: repeated rows left out and listed, the rest sorted.
+
+    A triplet that is given both as tested and as ``also_true`` is tested.
+    """
+    is_tested = pl.col("also_true").not_().any().over("relation", "head", "tail")
+    # Rows under test first, so that of two that repeat each other the one under test is kept.
+    rows = (
+        source.rows.with_columns(is_tested.alias("is_tested"))
+        .sort("also_true", maintain_order=True)
+        .with_columns(
+            pl.struct("relation", "head", "tail", "head_id", "tail_id")
+            .is_first_distinct()
+            .alias("is_kept")
+        )
+    )
+    triplets = (
+        rows.filter("is_kept")
+        .with_columns(pl.col("is_tested").not_().alias("also_true"))
+        .select(list(COLUMNS))
+        .sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True)
+    )
+    repeated = rows.filter(pl.col("is_kept").not_()).sort("file", "row", maintain_order=True)
+    return KnowledgeBase(name, triplets, (*source.left_out, *_list_repeated(repeated)))
+
+
+def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
+    reason = (
+        pl.when(pl.col("also_true") & pl.col("is_tested"))
+        .then(pl.lit("marked also_true, but a row under test says the same"))
+        .otherwise(pl.lit("repeats another row"))
+    )
+    listed = rows.with_columns(pl.col("file").str.replace(r"^.*[/\\]", "")).select(
+        _PLACE,
+        pl.format("{}: {} → {}", "relation", "head", "tail").alias("what"),
+        reason.alias("reason"),
+    )
+    return [LeftOut(*row) for row in listed.iter_rows()]

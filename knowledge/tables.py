@@ -1,0 +1,140 @@
+"""Plain tables of triplets: CSV, TSV, JSON lines or Parquet, one file or a folder of them.
+
+Columns: head, relation, tail; optionally head_id, tail_id, also_true (true or false). Others,
+such as source, are ignored.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from knowledge.base import LeftOut
+from knowledge.delimited import read_delimited
+from knowledge.rows import Source, as_source_rows, read_text, require_columns
+from schemas.errors import InputError
+
+REQUIRED = ("head", "relation", "tail")
+OPTIONAL = ("head_id", "tail_id", "also_true")
+
+
+def read_tables(path: Path) -> Source:
+    """The rows of a table, or of all tables of a folder, not checked yet.
+
+    Raises:
+        InputError: if there is no table, or one cannot be read at all.
+    """
+    if not path.is_dir():
+        return Source(read_table(path))
+    files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+    tables = [p for p in files if p.suffix.lower() in READERS]
+    if not tables:
+        raise InputError(f"{path} holds no table of triplets; allowed: {', '.join(READERS)}")
+    skipped = (
+        LeftOut(p.name, "file", f"not one of {', '.join(READERS)}")
+        for p in files
+        if p not in tables
+    )
+    return Source(pl.concat(read_table(p) for p in tables), tuple(skipped))
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """The rows of one table by ``SOURCE_SCHEMA``, the reader chosen by the file's extension."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(
+            f"{path} has the extension {path.suffix!r}; a table of triplets has one of "
+            f"{', '.join(READERS)}"
+        )
+    return as_source_rows(path, reader(path))
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    return read_delimited(path, ",", REQUIRED, OPTIONAL)
+
+
+def _read_tsv(path: Path) -> pl.DataFrame:
+    return read_delimited(path, "\t", REQUIRED, OPTIONAL)
+
+
+def _read_json_lines(path: Path) -> pl.DataFrame:
+    """One row per line that is not blank; a line that is no JSON object of texts is a problem."""
+    names = (*REQUIRED, *OPTIONAL)
+    records: list[list[str | None]] = []
+    rows: list[int] = []
+    problems: list[str | None] = []
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        if text.strip():
+            values, problem = _parse_line(text, names)
+            records.append(values)
+            rows.append(line)
+            problems.append(problem)
+    schema = dict.fromkeys(names, pl.String)
+    frame = pl.DataFrame(records, schema=schema, orient="row")
+    return frame.with_columns(
+        pl.Series("row", rows, pl.Int64), pl.Series("problem", problems, pl.String)
+    )
+
+
+def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], str | None]:
+    """The values of one JSON object in the order of the names, and what is wrong with it."""
+    empty: list[str | None] = [None] * len(names)
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return empty, f"is not JSON ({error}): write one JSON object a line"
+    if not isinstance(record, dict):
+        return empty, "is not a JSON object: write one object a line"
+    values = [_as_text(name, record.get(name)) for name in names]
+    for name, value in zip(names, values, strict=True):
+        if value is None and record.get(name) is not None:
+            return empty, f"{name} is {json.dumps(record[name])}: write it as text"
+    return values, None
+
+
+def _as_text(name: str, value: object) -> str | None:
+    """The value as text: numbers may be ids, true and false may be also_true; null for others."""
+    if name == "also_true" and isinstance(value, bool):
+        return "true" if value else "false"
+    if name.endswith("_id") and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value if isinstance(value, str) else None
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    frame = read_parquet_columns(path, REQUIRED, OPTIONAL)
+    for name, dtype in frame.schema.items():
+        is_other = (name.endswith("_id") and dtype.is_integer()) or (
+            name == "also_true" and dtype == pl.Boolean
+        )
+        if not is_other and dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
+            raise InputError(f"{path}: column {name} is of type {dtype}: store it as text")
+    return frame.cast(pl.String).with_row_index("row")
+
+
+def read_parquet_columns(
+    path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> pl.DataFrame:
+    """The required columns of a Parquet file, and the optional ones that it has.
+
+    Raises:
+        InputError: if the file is no Parquet file, or a required column is missing.
+    """
+    try:
+        found = list(pl.read_parquet_schema(path))
+        require_columns(path, found, required)
+        wanted = [name for name in (*required, *optional) if name in found]
+        return pl.read_parquet(path, columns=wanted)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        cause = str(error).splitlines()[0]
+        raise InputError(f"{path} cannot be read as Parquet: {cause}") from error
+
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_tsv,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".parquet": _read_parquet,
+}

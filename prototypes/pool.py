@@ -1,0 +1,118 @@
+"""Prototype pools: the templates of every relation under each of the eight transformations.
+
+A pool is a bundled name (`revised`: all `prototypes/*.revised.toml` together) or a file: TOML (see
+``prototypes.toml_pool``), or the authors' CSV or Parquet (see ``prototypes.authors``).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from prototypes.authors import read_authors_pool
+from prototypes.check import check_wordings
+from prototypes.templates import Cell, RelationPrototypes
+from prototypes.toml_pool import read_toml_pool
+from schemas.errors import InputError
+from schemas.hashing import hash_json
+from schemas.transformations import NAMES
+
+__all__ = ["Cell", "Pool", "RelationPrototypes", "check_pool", "check_pool_wordings", "load_pool"]
+
+FOLDER = Path(__file__).parent
+SUFFIXES = (".toml", ".csv", ".parquet")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A named set of prototypes, complete for each of its relations."""
+
+    name: str
+    relations: dict[str, RelationPrototypes]
+
+    def select_relation(self, relation: str) -> RelationPrototypes:
+        """The prototypes of one relation; raises InputError naming what is missing."""
+        if problems := check_pool(self, [relation]):
+            raise InputError(problems[0])
+        return self.relations[relation]
+
+    def checksum_relation(self, relation: str) -> str:
+        """Hash of the relation's predicates, prototypes and wordings; 32 hex digits."""
+        prototypes = self.select_relation(relation)
+        cells = {name: cell.texts for name, cell in prototypes.cells.items()}
+        return hash_json([relation, prototypes.instance, cells], digits=32)
+
+
+def load_pool(name_or_path: str) -> Pool:
+    """The pool of that name or path, every relation of it complete and checked.
+
+    Raises:
+        InputError: if there is no such pool; else names all that is wrong with its templates.
+    """
+    if bundled := _find_bundled(name_or_path):
+        return Pool(name_or_path, _merge_files(name_or_path, bundled))
+    path = Path(name_or_path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"no prototype pool {name_or_path!r}: name a bundled one ({', '.join(list_bundled())}) "
+            f"or give the path of a file ({', '.join(SUFFIXES)})"
+        )
+    if not path.is_file():
+        raise InputError(
+            f"prototype pool {path} does not exist (relative paths start at {Path.cwd()})"
+        )
+    return Pool(path.stem, _read_file(path))
+
+
+def list_bundled() -> list[str]:
+    """The names of the bundled pools, sorted."""
+    return sorted({path.stem.rpartition(".")[2] for path in FOLDER.glob("*.*.toml")})
+
+
+def _find_bundled(name: str) -> list[Path]:
+    is_name = re.fullmatch(r"[\w-]+", name) is not None
+    return sorted(FOLDER.glob(f"*.{name}.toml")) if is_name else []
+
+
+def _merge_files(name: str, paths: Iterable[Path]) -> dict[str, RelationPrototypes]:
+    """The relations of several files; one that two of them hold is an error."""
+    relations: dict[str, RelationPrototypes] = {}
+    for path in paths:
+        added = _read_file(path)
+        if repeated := sorted(relations.keys() & added.keys()):
+            raise InputError(f"{path}: pool {name} already holds {', '.join(repeated)}")
+        relations |= added
+    return relations
+
+
+def _read_file(path: Path) -> dict[str, RelationPrototypes]:
+    """The relations of one file, those of the pool that it extends first."""
+    if path.suffix.lower() != ".toml":
+        return read_authors_pool(path)
+    extended, own = read_toml_pool(path)
+    if extended is None:
+        return own
+    if not (bundled := _find_bundled(extended)):
+        raise InputError(f"{path} extends {extended!r}; bundled pools: {', '.join(list_bundled())}")
+    return {**_merge_files(extended, bundled), **own}
+
+
+def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
+    """What the pool lacks for these relations, one message each; empty if it serves them all."""
+    return [
+        f"pool {pool.name!r} has no prototypes for relation {relation!r}: add a table [{relation}] "
+        f"with instance, {', '.join(NAMES)}, or leave the relation out of [knowledge]"
+        for relation in relations
+        if relation not in pool.relations
+    ]
+
+
+def check_pool_wordings(pool: Pool, relations: Iterable[str]) -> list[str]:
+    """What the rephraser `reviewed` would miss in the cells of these relations."""
+    return [
+        f"pool {pool.name!r}, [{relation}] {name} {problem}"
+        for relation in relations
+        if relation in pool.relations
+        for name, cell in pool.relations[relation].cells.items()
+        for problem in check_wordings(cell.texts)
+    ]

@@ -1,0 +1,96 @@
+"""Reader of TOML pools, ours and those of users: one table per relation.
+
+    extends = "revised"    # optional: add to a bundled pool
+
+    [may_treat]
+    instance = ["TakesDrug", "HasTreatableDisease"]
+    none = ["The drug [X] may treat [Y].", "a further wording", ...]
+    inv = [...]    # and ins, inv_ins, dn, inv_dn, ins_dn, inv_ins_dn
+
+``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is
+the prototype, the rest are its wordings (needed by the rephraser `reviewed` only); entry i of a dn
+cell denies entry i of its positive cell.
+"""
+
+import re
+from pathlib import Path
+
+from prototypes.check import check_cells
+from prototypes.templates import RelationPrototypes, build_prototypes
+from schemas.errors import InputError
+from schemas.toml_files import parse_toml
+from schemas.transformations import NAMES
+
+N_SHOWN = 20
+
+
+def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes]]:
+    """The pool that this one extends, if any, and its relations.
+
+    Raises:
+        InputError: names everything that is missing or wrong, by relation and cell.
+    """
+    content = parse_toml(path)
+    extended = content.pop("extends", None)
+    if not (extended is None or isinstance(extended, str)):
+        raise InputError(f"{path}: extends is {extended!r}: give the name of a bundled pool")
+    problems: list[str] = []
+    relations = {}
+    for relation, table in content.items():
+        if found := _check_table(table):
+            problems += [f"[{relation}] {problem}" for problem in found]
+        else:
+            relations[relation] = _build_relation(relation, table)
+    if not content:
+        problems.append("holds no relation: add a table [relation]")
+    if problems:
+        raise InputError(_report(path, problems))
+    return extended, relations
+
+
+def _check_table(table: object) -> list[str]:
+    """Everything that is wrong with the table of one relation."""
+    if not isinstance(table, dict):
+        return ["is not a table of cells: write [relation] on a line of its own"]
+    problems = _check_instance(table.get("instance"))
+    if missing := [name for name in NAMES if name not in table]:
+        problems.append(f"lacks {', '.join(missing)}: a relation needs all eight cells")
+    if unknown := sorted(table.keys() - {"instance", *NAMES}):
+        problems.append(f"has unknown {', '.join(unknown)}; allowed: instance, {', '.join(NAMES)}")
+    cells = {name: _as_texts(table[name]) for name in NAMES if name in table}
+    problems += [
+        f"{name} is not a list of texts: give the prototype, then its further wordings"
+        for name, texts in cells.items()
+        if not texts
+    ]
+    return problems + list(check_cells({name: texts for name, texts in cells.items() if texts}))
+
+
+def _check_instance(value: object) -> list[str]:
+    names = _as_texts(value)
+    if len(names) == 2 and all(re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) for name in names):
+        return []
+    return [
+        f"instance is {'missing' if value is None else repr(value)}: name the two predicates of "
+        'the instantiated form, as in ["TakesDrug", "HasTreatableDisease"]'
+    ]
+
+
+def _as_texts(value: object) -> list[str]:
+    """The texts of a cell; empty if it is not a text or a list of texts that are not empty."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):
+        return []
+    return texts
+
+
+def _build_relation(relation: str, table: object) -> RelationPrototypes:
+    assert isinstance(table, dict)
+    first, second = table["instance"]
+    return build_prototypes(relation, (first, second), {n: _as_texts(table[n]) for n in NAMES})
+
+
+def _report(path: Path, problems: list[str]) -> str:
+    rest = len(problems) - N_SHOWN
+    lines = [f"prototype pool {path} has {len(problems)} problems:", *problems[:N_SHOWN]]
+    return "\n  ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])])

@@ -1,0 +1,1 @@
+"""The dashboard: one plain, self-contained HTML page per edition, from the warehouse views."""

@@ -1,0 +1,65 @@
+"""What the charts share in Altair: the percent scale, channels with values as they are, the frame.
+
+Every position is given in pixels and nothing is laid out by the width of a text, so that a figure
+is the same on a machine with other fonts.
+"""
+
+from typing import Any
+
+import altair as alt
+
+from report.palette import LINE, MUTED
+
+SIDE = 16
+FONT = 12
+# More than the mean width of a character at that size.
+CHARACTER = 6.2
+AXIS: dict[str, Any] = {
+    "title": None,
+    "domain": False,
+    "gridColor": LINE,
+    "tickColor": LINE,
+    "labelColor": MUTED,
+    "labelFontSize": 11,
+    # Else Vega hides labels by the widths that it measures.
+    "labelOverlap": False,
+    "labelFlush": False,
+    "labelBound": False,
+}
+TEXT: dict[str, Any] = {"fontSize": FONT, "baseline": "alphabetic", "aria": False}
+
+
+def chart_of(values: list[dict[str, Any]]) -> alt.Chart:
+    """A chart of the values, to be marked."""
+    return alt.Chart(alt.Data(values=values))
+
+
+def as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
+    """The channel with the field's own value: a colour, a shape, a dash pattern."""
+    return channel(f"{field}:N").scale(None).legend(None)
+
+
+def as_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
+    """The channel as a position from 0 to 100 %."""
+    ticks = [0, 0.25, 0.5, 0.75, 1]
+    label = "round(100 * datum.value) + ' %'"
+    position = channel(f"{field}:Q").scale(domain=[0, 1], nice=False)
+    return position.axis(values=ticks, labelExpr=label, ticks=False, orient=orient, **AXIS)
+
+
+def as_pixels(height: float) -> alt.Y:
+    """The field y in pixels from the top, without an axis."""
+    return alt.Y("y:Q").scale(domain=[0, height], range=[0, height], nice=False).axis(None)
+
+
+def frame_chart(
+    chart: alt.LayerChart, inner: float, height: float, **padding: float
+) -> alt.LayerChart:
+    """The chart at its size, with its padding in pixels (left and right 16 unless told)."""
+    return chart.properties(
+        width=inner,
+        height=height,
+        autosize=alt.AutoSizeParams(type="none"),
+        padding={"left": SIDE, "right": SIDE} | padding,
+        background="transparent",
+    ).configure_view(stroke=None)

@@ -1,0 +1,78 @@
+"""Tables on the console: query results, and the leaderboard at the end of a run."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+Row = tuple[Any, ...]
+
+
+def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str) -> str:
+    """The rows as an aligned table, CSV, or JSON (a list of objects)."""
+    if form == "json":
+        objects = [dict(zip(columns, row, strict=True)) for row in rows]
+        return json.dumps(objects, indent=2, ensure_ascii=False, default=str)
+    if form == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+        return text.getvalue().rstrip("\n")
+    return align(columns, [[_format_value(value) for value in row] for row in rows])
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "" if value is None else str(value)
+
+
+def align(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns under their names, numbers to the right."""
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    is_number = [all(_is_number(cell) for cell in cells) for cells in zip(*rows, strict=True)]
+    rights = is_number or [False] * len(columns)
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(cells, widths, rights, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(columns), line(["-" * width for width in widths]), *map(line, rows)])
+
+
+def _is_number(cell: str) -> bool:
+    return cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit() or not cell
+
+
+def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """One line per model: average accuracy and mastery with their 95 % intervals."""
+    if not rows:
+        return "no model has been evaluated on this edition yet"
+    cells = []
+    for row in (dict(zip(columns, values, strict=True)) for values in rows):
+        cells.append(
+            [
+                str(row["rank"]),
+                row["model"],
+                row["method"],
+                _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
+                _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
+                _percent(row["joint_accuracy"]),
+                _percent(row["no_answer_rate"]),
+                f"{row['n_pairs']:,}",
+                f"{row['n_samples']:,}",
+            ]
+        )
+    names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
+    return align([*names, "joint %", "no answer %", "pairs", "samples"], cells)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f}"
+
+
+def _with_interval(share: float | None, low: float | None, high: float | None) -> str:
+    return f"{_percent(share)} [{_percent(low)}, {_percent(high)}]"

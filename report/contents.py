@@ -1,0 +1,102 @@
+"""What a page says: rows of the warehouse views, and what its figures hold fixed.
+
+A page has one setting (method, scoring policy, repeat) for its figures; the leaderboard lists all.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from report.palette import model_colour, model_dash
+from schemas.stages import METHODS, SCORING_POLICIES
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the figures of a page hold fixed."""
+
+    method: str
+    scoring_policy: str = SCORING_POLICIES[0]
+    repeat: int = 0
+
+    def holds(self, row: Row) -> bool:
+        """Whether the row of a view is under this setting."""
+        keys = (self.method, self.scoring_policy, self.repeat)
+        return (row["method"], row["scoring_policy"], row["repeat"]) == keys
+
+    @property
+    def n_per_triplet(self) -> int:
+        """K: samples of a triplet."""
+        return 1 if self.method == "direct" else 8
+
+    @property
+    def n_per_pair(self) -> int:
+        """2K: samples that must all be right for mastery."""
+        return 2 * self.n_per_triplet
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model on the page; its name, or its id where two models share a name."""
+
+    model_id: str
+    label: str
+    colour: str
+    dash: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Everything on the page of one edition. Rows have the columns of the view of that name."""
+
+    edition: Row
+    relations: list[Row]
+    setting: Setting
+    n_settings: int
+    models: list[Model]
+    """In the order of the leaderboard."""
+    example: list[Row]
+    """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
+    leaderboard: list[Row]
+    joint_accuracy_curve: list[Row]
+    accuracy_by_relation: list[Row]
+    accuracy_by_transformation: list[Row]
+    shortcut_baselines: list[Row]
+    known_mastery: list[Row]
+    missed_points: list[Row]
+    views: list[Row]
+
+    def of_setting(self) -> list[Row]:
+        """The leaderboard under the setting of the figures, best model first."""
+        return [row for row in self.leaderboard if self.setting.holds(row)]
+
+    def of_model(self, view: str, model: Model) -> list[Row]:
+        """The rows of a view that belong to one model."""
+        rows: list[Row] = getattr(self, view)
+        return [row for row in rows if row["model_id"] == model.model_id]
+
+
+def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting, int]:
+    """The setting of the figures (first method, policy and repeat), and how many there are."""
+    found = {(row["method"], row["scoring_policy"], row["repeat"]) for row in leaderboard}
+    if not found:
+        return Setting(min(methods, key=METHODS.index)), 0
+    first = min(found, key=lambda s: (METHODS.index(s[0]), SCORING_POLICIES.index(s[1]), s[2]))
+    return Setting(*first), len(found)
+
+
+def list_models(leaderboard: list[Row], setting: Setting) -> list[Model]:
+    """The models, those of the setting first and by rank; colours go by name, not by rank."""
+    names = {row["model_id"]: str(row["model"]) for row in leaderboard}
+    taken = list(names.values())
+    labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}
+    by_name = sorted(labels, key=lambda i: (labels[i], i))
+    ranked = sorted(
+        leaderboard,
+        key=lambda row: (not setting.holds(row), row["rank"], labels[row["model_id"]]),
+    )
+    return [
+        Model(i, labels[i], model_colour(by_name.index(i)), tuple(model_dash(by_name.index(i))))
+        for i in dict.fromkeys(row["model_id"] for row in ranked)
+    ]

@@ -1,0 +1,114 @@
+"""Curves over n with their bands, each with its name at its right end."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import altair as alt
+from markupsafe import Markup
+
+from report.axes import AXIS, CHARACTER, FONT, SIDE, TEXT, as_is, as_percent, chart_of, frame_chart
+from report.formats import shorten
+from report.shares import Curve
+from report.svg import render_svg
+
+HEIGHT = 300
+LEFT = 44
+
+
+def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0) -> Markup:
+    """A line with its band per curve; names at the right ends if there is a gutter for them."""
+    right = max(gutter, SIDE)
+    inner = width - LEFT - right
+    points = [point for curve in curves for point in _place_points(curve)]
+    steps = list(range(1, max(len(curve.shares) for curve in curves) + 1))
+    x = (
+        alt.X("n:Q")
+        .scale(domain=[1, len(steps)], nice=False)
+        .axis(values=steps, grid=False, tickSize=4, format="d", **AXIS)
+    )
+    layers = _draw_lines(points, x)
+    if gutter:
+        layers.append(_name_ends(curves, inner, gutter))
+    frame = frame_chart(
+        alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=24
+    )
+    return render_svg(frame, f"{title}. {'; '.join(curve.text for curve in curves)}.")
+
+
+def spread_apart(places: Sequence[float], gap: float, limit: float) -> list[float]:
+    """The places, moved until no two are closer than `gap`; none lies beyond `limit`."""
+    order = sorted(range(len(places)), key=lambda k: places[k])
+    moved = list(places)
+    for before, k in pairwise(order):
+        moved[k] = max(moved[k], moved[before] + gap)
+    for k in reversed(order):
+        moved[k] = min(moved[k], limit)
+        limit = moved[k] - gap
+    return moved
+
+
+def _place_points(curve: Curve) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": curve.name,
+            "n": n,
+            "value": share.value,
+            "low": share.low,
+            "high": share.high,
+            "colour": curve.colour,
+            "dash": list(curve.dash),
+            "text": f"{curve.name}: {share.text}",
+        }
+        for n, share in enumerate(curve.shares, start=1)
+        if share.value is not None
+    ]
+
+
+def _draw_lines(points: list[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
+    """Bands, then lines, then the points that carry the tooltips."""
+    base = chart_of(points)
+    y = as_percent("value", alt.Y, "left")
+    return [
+        base.transform_filter("isValid(datum.low)")
+        .mark_area(opacity=0.14, aria=False)
+        .encode(
+            x=x,
+            y=as_percent("low", alt.Y, "left"),
+            y2="high:Q",
+            fill=as_is("colour", alt.Fill),
+            detail="name:N",
+        ),
+        base.mark_line(strokeWidth=2, aria=False).encode(
+            x=x,
+            y=y,
+            stroke=as_is("colour", alt.Stroke),
+            strokeDash=as_is("dash", alt.StrokeDash),
+            detail="name:N",
+        ),
+        base.mark_point(shape="circle", size=34, opacity=1, strokeWidth=0).encode(
+            x=x, y=y, fill=as_is("colour", alt.Fill), description="text:N"
+        ),
+    ]
+
+
+def _name_ends(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Chart:
+    """The names at the right ends of the curves, apart enough to be read."""
+    ends = [(c, c.shares[-1].value) for c in curves]
+    places = [HEIGHT * (1 - value) for _, value in ends if value is not None]
+    named = [c for c, value in ends if value is not None]
+    n_chars = int((gutter - 12) / CHARACTER)
+    names = [
+        {"value": 1 - y / HEIGHT, "name": shorten(c.name, n_chars), "colour": c.colour}
+        for c, y in zip(named, spread_apart(places, FONT + 3, HEIGHT), strict=True)
+    ]
+    return (
+        chart_of(names)
+        .mark_text(align="left", **(TEXT | {"baseline": "middle"}))
+        .encode(
+            x=alt.value(inner + 10),
+            y=as_percent("value", alt.Y, "left"),
+            text="name:N",
+            fill=as_is("colour", alt.Fill),
+        )
+    )

@@ -1,0 +1,157 @@
+"""Which figures a page has, and from which view each is drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from report.contents import Contents, Model, Row
+from report.curves import draw_curves
+from report.dots import draw_dots
+from report.formats import BASELINES, format_words
+from report.palette import BASELINE
+from report.shares import Curve, DotRow, Share, average_of, joint_of, mastery_of
+
+WIDE = 1000
+CURVE = 660
+GUTTER = 170
+PANEL = 340
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure, drawn for a wide column and for a phone."""
+
+    wide: Markup
+    narrow: Markup
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One model's part of a figure."""
+
+    model: Model
+    svg: Markup
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a page; None or empty where there is nothing to draw."""
+
+    overview: Drawing | None
+    curve: Drawing | None
+    relations: list[Panel]
+    transformations: list[Panel]
+    known: list[Panel]
+
+
+def draw_figures(contents: Contents) -> Figures:
+    """All figures of the page."""
+    return Figures(
+        overview=_draw_overview(contents),
+        curve=_draw_curve(contents),
+        relations=_draw_relations(contents),
+        transformations=_draw_transformations(contents),
+        known=_draw_known(contents),
+    )
+
+
+def _draw_overview(contents: Contents) -> Drawing | None:
+    """The models, then the shortcut baselines in grey."""
+    of_model = {row["model_id"]: row for row in contents.of_setting()}
+    models = [
+        DotRow(m.label, m.colour, _both(of_model[m.model_id]))
+        for m in contents.models
+        if m.model_id in of_model
+    ]
+    baselines = [
+        DotRow(f"shortcut: {BASELINES.get(name, name)}", BASELINE, _both(row))
+        for row in contents.shortcut_baselines
+        if row["relation"] is None and (name := row["baseline"])
+    ]
+    if not models and not baselines:
+        return None
+    title = "Average accuracy and mastery by model and shortcut baseline"
+    rows = models + baselines
+    return Drawing(draw_dots(title, rows, WIDE), draw_dots(title, rows, PANEL))
+
+
+def _draw_curve(contents: Contents) -> Drawing | None:
+    """One curve per model, and that of a coin."""
+    curves = [
+        Curve(m.label, m.colour, m.dash, tuple(joint_of(row) for row in rows))
+        for m in contents.models
+        if (rows := contents.of_model("joint_accuracy_curve", m))
+    ]
+    if contents.setting.n_per_triplet == 1 or not curves:
+        return None
+    coin = tuple(
+        Share(f"all right when n = {n} are asked:", 0.5**n, 0.5**n, 0.5**n, "by the formula 0.5ⁿ")
+        for n in range(1, contents.setting.n_per_triplet + 1)
+    )
+    curves.append(Curve("guessing (0.5ⁿ)", BASELINE, (2, 3), coin))
+    title = "Joint accuracy by number of samples asked, n"
+    return Drawing(draw_curves(title, curves, CURVE, GUTTER), draw_curves(title, curves, PANEL))
+
+
+def _draw_relations(contents: Contents) -> list[Panel]:
+    """A panel per model; the relations in one order, the hardest to master last."""
+    order = order_relations(contents.accuracy_by_relation)
+    panels = []
+    for model in contents.models:
+        rows = {r["relation"]: r for r in contents.of_model("accuracy_by_relation", model)}
+        dots = [
+            DotRow(format_words(name), model.colour, _both(rows[name]))
+            for name in order
+            if name in rows
+        ]
+        panels += _panel(model, "Average accuracy and mastery by relation", dots)
+    return panels
+
+
+def _draw_transformations(contents: Contents) -> list[Panel]:
+    """A panel per model; the transformations in their fixed order, as the view has them."""
+    panels = []
+    for model in contents.models:
+        dots = [
+            DotRow(row["transformation"], model.colour, (average_of(row),))
+            for row in contents.of_model("accuracy_by_transformation", model)
+        ]
+        panels += _panel(model, "Average accuracy by transformation", dots)
+    return panels
+
+
+def _draw_known(contents: Contents) -> list[Panel]:
+    """A panel per model of which it is known what it has learned."""
+    panels = []
+    for model in contents.models:
+        dots = [
+            DotRow("learned" if row["is_known"] else "never seen", model.colour, _both(row))
+            for row in contents.of_model("known_mastery", model)
+        ]
+        panels += _panel(model, "Average accuracy and mastery of learned and unseen facts", dots)
+    return panels
+
+
+def order_relations(rows: Sequence[Row]) -> list[str]:
+    """The relations by mean mastery, then mean accuracy, over the models; best first."""
+    totals: dict[str, list[tuple[float, float]]] = {}
+    for row in rows:
+        scores = (row["mastery"] or 0.0, row["average_accuracy"] or 0.0)
+        totals.setdefault(row["relation"], []).append(scores)
+
+    def key(relation: str) -> tuple[float, float, str]:
+        scores = totals[relation]
+        mastery, average = (-sum(s[k] for s in scores) / len(scores) for k in (0, 1))
+        return round(mastery, 9), round(average, 9), relation
+
+    return sorted(totals, key=key)
+
+
+def _both(row: Row) -> tuple[Share, Share]:
+    return average_of(row), mastery_of(row)
+
+
+def _panel(model: Model, title: str, dots: list[DotRow]) -> list[Panel]:
+    """No panel where there is no row."""
+    return [Panel(model, draw_dots(f"{title}, {model.label}", dots, PANEL))] if dots else []

@@ -1,0 +1,91 @@
+"""The pages: one per edition, and the list of editions. Self-contained, and the same every time."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from report.contents import Contents, Model, Row
+from report.formats import FILTERS
+from report.read import read_contents, read_editions
+from schemas.errors import InputError
+
+FOLDER = Path(__file__).parent
+TITLE = "PretexEval"
+
+
+def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
+    """The path of the edition's page, `report/<edition_id>/index.html` under the root.
+
+    Raises:
+        InputError: if there is no warehouse, if it does not hold the edition, or if the page
+            cannot be written.
+    """
+    text = render_page(read_contents(root, edition_id), title)
+    return _write(root / "report" / edition_id / "index.html", text)
+
+
+def write_index(root: Path, *, title: str = TITLE) -> Path:
+    """The path of `report/index.html`: the editions, linked where they have a page."""
+    editions = read_editions(root)
+    for row in editions:
+        row["has_page"] = (root / "report" / row["edition_id"] / "index.html").is_file()
+    text = _render("index.html", title=title, editions=editions)
+    return _write(root / "report" / "index.html", text)
+
+
+def render_page(contents: Contents, title: str = TITLE) -> str:
+    """The page of an edition, as HTML."""
+    # Altair takes a third of a second to import; the command line starts without it.
+    from report.figures import draw_figures
+
+    ranked = contents.of_setting()
+    by_id = {model.model_id: model for model in contents.models}
+    return _render(
+        "page.html",
+        title=title,
+        contents=contents,
+        figures=draw_figures(contents),
+        by_id=by_id,
+        best=_choose_best(ranked, by_id),
+        n_ranked=len(ranked),
+        quoted_id=contents.edition["edition_id"].replace("'", "''"),
+    )
+
+
+def _choose_best(ranked: list[Row], by_id: dict[str, Model]) -> dict[str, Any] | None:
+    """The first of the leaderboard, if anything could be measured."""
+    if not ranked or ranked[0]["average_accuracy"] is None:
+        return None
+    return {"row": ranked[0], "label": by_id[ranked[0]["model_id"]].label}
+
+
+def _render(template: str, **values: object) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    style = Markup((FOLDER / "style.css").read_text(encoding="utf-8"))
+    return environment.get_template(template).render(style=style, **values)
+
+
+def _write(path: Path, text: str) -> Path:
+    """Write aside, then rename: who reads the old page is not disturbed."""
+    aside = path.with_name(f".{path.name}.next-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(text, encoding="utf-8")
+        os.replace(aside, path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise InputError(
+            f"{path}: cannot be written ({error}); make room, or the folder writable, and run "
+            "`pretexeval publish CONFIG`"
+        ) from error
+    return path

@@ -1,0 +1,24 @@
+"""The colours of the figures: names of CSS variables, so that one page serves light and dark.
+
+Seven hues. Under simulated deuteranopia and protanopia (Machado et al. 2009) any two of the light
+ones stay at least 26 apart in CIELAB, and each stands out from the page by 3:1 or more; in the
+dark the closest two are 12 apart. Nothing is told by colour alone: every mark has its name beside
+it, and from the eighth model on lines are also dashed.
+"""
+
+N_HUES = 7
+INK = "var(--ink)"
+MUTED = "var(--muted)"
+LINE = "var(--line)"
+BASELINE = "var(--baseline)"
+DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (6, 3), (2, 3), (9, 3, 2, 3))
+
+
+def model_colour(index: int) -> str:
+    """The colour of the model with that index, on every figure of the page."""
+    return f"var(--model-{index % N_HUES})"
+
+
+def model_dash(index: int) -> list[int]:
+    """The dash pattern that tells apart two models of one hue."""
+    return list(DASHES[index // N_HUES % len(DASHES)])

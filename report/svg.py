@@ -1,0 +1,57 @@
+"""From an Altair chart to an SVG that stands in the page: no script, no id, no address.
+
+Colours are CSS variables, so the page's own style decides light or dark. What a mark stands for
+(its description) becomes its `<title>`, which browsers show as a tooltip.
+"""
+
+import re
+from xml.etree import ElementTree
+
+import altair as alt
+import vl_convert
+from markupsafe import Markup
+
+VEGA_LITE = "6.4"
+_NAMESPACE = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
+_FRACTION = re.compile(r"\d+\.\d{3,}")
+# Vega's own bookkeeping: of no use on the page, and half of its size.
+_DROPPED = (
+    "class",
+    "role",
+    "aria-roledescription",
+    "aria-label",
+    "aria-hidden",
+    "font-family",
+    "pointer-events",
+)
+
+
+def render_svg(chart: alt.LayerChart, alternative: str) -> Markup:
+    """The chart as an `<svg>` element that shrinks with its column; `alternative` is its text."""
+    text = vl_convert.vegalite_to_svg(chart.to_json(), vl_version=VEGA_LITE)
+    root = ElementTree.fromstring(_NAMESPACE.sub("", text))
+    for parent in root.iter():
+        for child in list(parent):
+            if child.get("aria-hidden") and child.tag == "path":
+                parent.remove(child)
+    for element in root.iter():
+        _tidy(element)
+    width, height = float(root.attrib.pop("width")), float(root.attrib.pop("height"))
+    root.attrib.pop("version")
+    root.set("viewBox", f"0 0 {width:g} {height:g}")
+    root.set("style", f"max-width:{width:g}px")
+    root.set("role", "img")
+    root.set("aria-label", alternative)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _tidy(element: ElementTree.Element) -> None:
+    """Keep what is drawn, to a hundredth of a pixel; turn a mark's description into its title."""
+    description = element.get("aria-label")
+    for name in _DROPPED:
+        element.attrib.pop(name, None)
+    for name, value in element.attrib.items():
+        element.set(name, _FRACTION.sub(lambda found: f"{float(found[0]):.2f}", value))
+    if description and element.tag != "g":
+        title = ElementTree.SubElement(element, "title")
+        title.text = description

@@ -1,0 +1,127 @@
+"""One model put to one edition: who it is, how it is asked, and where its answers lie."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from config import Config, ModelConfig
+from engines.base import Sampling
+from engines.identity import ModelIdentity, find_folder, identify_model
+from schemas.errors import InputError
+from schemas.stages import SAMPLES
+from tasks.manifest import read_manifest, read_manifest_files
+from tasks.prompts import STOP_TEXTS, PromptForm, draw_demonstrations
+from tasks.requests import Asking, Requests, select_samples, write_requests
+from tasks.responses import ResponseStore
+from tasks.storage import FileRef, read_stage_files
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One model put to one edition."""
+
+    root: Path
+    edition_id: str
+    model: ModelConfig
+
+    @cached_property
+    def identity(self) -> ModelIdentity:
+        """Who the model is."""
+        return identify_model(self.model)
+
+    @property
+    def model_id(self) -> str:
+        """The key of everything it says."""
+        return self.identity.model_id
+
+    @property
+    def folder(self) -> str:
+        """Where its requests and predictions lie, relative to the root."""
+        return f"predictions/{self.edition_id}/{self.model_id}"
+
+    @cached_property
+    def store(self) -> ResponseStore:
+        """What it ever said."""
+        return ResponseStore(self.root, self.model_id)
+
+    @cached_property
+    def asking(self) -> Asking:
+        """How it is asked: greedy, few tokens."""
+        model = self.model
+        is_completion = model.prompt_style == "completion"
+        sampling = Sampling(
+            max_tokens=model.max_tokens,
+            stop=STOP_TEXTS if is_completion else (),
+            logprobs=model.logprobs,
+        )
+        form = PromptForm(model.prompt_style, model.system_prompt)
+        counter = _TokenCounter(model)
+        return Asking(self.model_id, form, sampling, counter.limit, counter.count)
+
+    def sample_files(self) -> dict[str, FileRef]:
+        """Path -> file of the edition's samples.
+
+        Raises:
+            InputError: if the edition is not complete.
+        """
+        read_manifest(self.root, self.edition_id)
+        return read_manifest_files(self.root, self.edition_id, SAMPLES.name)
+
+    def count_samples(self) -> int:
+        """How many samples it is asked about.
+
+        Raises:
+            InputError: if the edition is not complete.
+        """
+        files = self.sample_files().values()
+        columns = ["pair_id", "split"]
+        frames = (pl.read_parquet(self.root / ref.path, columns=columns) for ref in files)
+        return sum(select_samples(frame, self.model.pairs_per_relation).height for frame in frames)
+
+    def read_relations(self) -> Iterator[tuple[str, pl.DataFrame, Requests]]:
+        """(file name, samples asked about, their requests) of one relation after the other."""
+        for path, ref in self.sample_files().items():
+            samples = read_stage_files(self.root, [ref])
+            asked = select_samples(samples, self.model.pairs_per_relation)
+            yield Path(path).name, asked, write_requests(asked, draw_demonstrations(samples), self.asking)
+
+
+def find_model(config: Config, name: str) -> ModelConfig:
+    """The model of that name.
+
+    Raises:
+        InputError: if the configuration has none.
+    """
+    for model in config.models:
+        if model.name == name:
+            return model
+    names = ", ".join(m.name for m in config.models) or "none"
+    raise InputError(f"no model {name!r} in the configuration; there is: {names}")
+
+
+class _TokenCounter:
+    """Counts the tokens of prompts for a model in a local folder; knows no limit of any other."""
+
+    def __init__(self, model: ModelConfig) -> None:
+        self._folder = find_folder(model) if model.engine == "vllm" else None
+        self.limit = model.max_model_len
+        if self._folder is not None and self.limit is None:
+            config = json.loads((self._folder / "config.json").read_text(encoding="utf-8"))
+            self.limit = config.get("max_position_embeddings")
+        if self._folder is None or not (self._folder / "tokenizer.json").exists():
+            self.limit = None
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+
+    def count(self, text: str) -> int:
+        return len(self._tokenizer.encode(text).ids)
+

@@ -1,0 +1,119 @@
+"""Turns a step into a cached Prefect task: one task per stage, files reused relation by relation.
+
+A stage's result is a small reference. Prefect keeps it under the stage's key; reading it checks every
+file's bytes, and a record whose files are gone or changed counts as missing, so they are made again.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+from prefect import get_run_logger, task
+from pydantic import BaseModel, ValidationError, model_validator
+
+from schemas.errors import InputError
+from schemas.hashing import hash_json
+from tasks.edition import Edition
+from tasks.steps import STEPS, Step
+from tasks.storage import FileRef, place_file, read_stage_files, write_json, write_stage_file
+from tasks.validation import require_valid, validate_stage
+
+
+class StageResult(BaseModel):
+    """The files of a stage, by relation; valid only while they hold the bytes that they were made with."""
+
+    root: Path
+    stage: str
+    files: dict[str, FileRef]
+
+    @model_validator(mode="after")
+    def _files_are_intact(self) -> "StageResult":
+        for ref in self.files.values():
+            if not ref.is_intact(self.root):
+                raise ValueError(f"{ref.path} is missing or was changed")
+        return self
+
+    def read(self) -> pl.DataFrame:
+        """All rows of the stage, relation after relation."""
+        return read_stage_files(self.root, list(self.files.values()))
+
+
+Before = Mapping[str, StageResult]
+
+
+def run_stage(edition: Edition, name: str, *before: StageResult) -> StageResult:
+    """The stage's files, made where they are not there yet; ``before``: the stages it is made from."""
+    step = STEPS[name]
+    inputs = {result.stage: result for result in before}
+    keys = {
+        relation: step.key_file(
+            edition, relation, [inputs[s.name].files[relation] for s in step.inputs]
+        )
+        for relation in edition.base.relations
+    }
+    cached = build_stage.with_options(
+        name=name, result_storage=edition.root.absolute() / "cache" / "results"
+    )
+    return cached(hash_json([edition.edition_id, keys], digits=32), keys, edition, step, inputs)
+
+
+def list_files_of(*results: StageResult) -> list[FileRef]:
+    """The files of several stages, in order."""
+    return [ref for result in results for ref in result.files.values()]
+
+
+def _use_key(_: object, parameters: dict[str, Any]) -> str:
+    return str(parameters["key"])
+
+
+@task(persist_result=True, result_serializer="json", cache_key_fn=_use_key)
+def build_stage(
+    key: str, keys: dict[str, str], edition: Edition, step: Step, before: Before
+) -> StageResult:
+    """Make the missing files of one stage and validate the stage if any was made."""
+    made = []
+    files = {}
+    for relation, file_key in keys.items():
+        files[relation], is_made = _provide_file(edition, step, relation, file_key, before)
+        if is_made:
+            made.append(relation)
+    result = StageResult(root=edition.root.absolute(), stage=step.stage.name, files=files)
+    get_run_logger().info("%s: %d of %d relations made", step.stage.name, len(made), len(files))
+    if made:
+        require_valid(validate_stage(step.stage, result.read(), edition.edition_id))
+    return result
+
+
+def _provide_file(
+    edition: Edition, step: Step, relation: str, key: str, before: Before
+) -> tuple[FileRef, bool]:
+    """The relation's file, and whether it had to be made: the edition's own, another edition's, or new."""
+    root = edition.root
+    path = f"{edition.folder}/{step.stage.name}/{quote(relation, safe='')}.parquet"
+    promised = edition.promised.get(path)
+    if promised is not None and promised.is_intact(root):
+        return promised, False
+    record = root / "cache" / "files" / f"{key}.json"
+    kept = _read_record(record)
+    if kept is not None and kept.is_intact(root):
+        ref = place_file(root, kept, path)
+    else:
+        inputs = {s.name: read_stage_files(root, [before[s.name].files[relation]]) for s in step.inputs}
+        ref = write_stage_file(root, path, step.build(edition, relation, inputs), step.stage)
+    if promised is not None and ref.sha256 != promised.sha256:
+        raise InputError(
+            f"{path} was lost or changed, and made again it differs from the edition's manifest, since the code has "
+            f"changed: restore the file, or delete {edition.folder} and let a new edition take its place"
+        )
+    write_json(record, ref.model_dump())
+    return ref, kept is None or kept.sha256 != ref.sha256
+
+
+def _read_record(record: Path) -> FileRef | None:
+    try:
+        return FileRef.model_validate_json(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValidationError, UnicodeDecodeError):
+        return None
+

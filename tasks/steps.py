@@ -1,0 +1,149 @@
+"""The cheap stages as steps: what a relation's file is made from, and by what code.
+
+A file's key is the checksum of its input files, its parameters and the source of the modules that make
+it, so a file is made again when one of them changes and never otherwise.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+
+from knowledge import base as knowledge_base
+from schemas import hashing, transformations
+from schemas.errors import InputError
+from schemas.hashing import hash_json, hash_text
+from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS, Stage
+from tasks import candidates, circulation, samples, statements, triplets, variants
+from tasks.edition import Edition
+from tasks.storage import FileRef
+
+Inputs = dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of an edition, relation by relation."""
+
+    stage: Stage
+    inputs: tuple[Stage, ...]
+    build: Callable[[Edition, str, Inputs], pl.DataFrame]
+    describe: Callable[[Edition, str], dict[str, Any]]
+    """Parameters of a relation's file beside its inputs, as JSON."""
+    modules: tuple[ModuleType, ...]
+
+    def key_file(self, edition: Edition, relation: str, inputs: list[FileRef]) -> str:
+        """The key of a relation's file (32 hex digits)."""
+        parts = {
+            "stage": self.stage.name,
+            "schema": str(self.stage.schema),
+            "relation": relation,
+            "inputs": [ref.sha256 for ref in inputs],
+            "parameters": self.describe(edition, relation),
+            "source": _hash_source(self.modules),
+        }
+        return hash_json(parts, digits=32)
+
+
+@cache
+def _hash_source(modules: tuple[ModuleType, ...]) -> str:
+    return hash_text(*(inspect.getsource(module) for module in modules))
+
+
+def _build_triplets(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+    rows = edition.base.select_relation(relation)
+    return triplets.sample_triplets(relation, rows, edition.sampling).frame
+
+
+def _build_variants(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+    instance = edition.pool.relations[relation].instance
+    return variants.derive_variants(inputs[TRIPLETS.name], instance)
+
+
+def _build_statements(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+    prototypes = edition.pool.relations[relation]
+    return statements.fill_prototypes(inputs[VARIANTS.name], inputs[TRIPLETS.name], prototypes)
+
+
+def _build_samples(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+    filled = inputs[STATEMENTS.name]
+    return pl.concat(
+        _make_method(edition, method, relation, filled, inputs[TRIPLETS.name])
+        for method in edition.config.edition.methods
+    )
+
+
+def _make_method(
+    edition: Edition, method: str, relation: str, filled: pl.DataFrame, drawn: pl.DataFrame
+) -> pl.DataFrame:
+    if method != "pretexeval" or edition.config.rephraser.kind == "none":
+        return samples.keep_statements(filled, method)
+    prototypes = edition.pool.relations[relation]
+    if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
+        raise InputError(
+            f"relation {relation!r} has no reviewed wordings for {', '.join(bare)} in pool {edition.pool.name!r}: "
+            "add some to its table, or set rephraser.kind = \"none\""
+        )
+    return samples.reword_statements(filled, drawn, prototypes, edition.config.edition.seed)
+
+
+def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
+    table = edition.config.edition
+    return {
+        "knowledge": edition.base.checksum_relation(relation),
+        "seed": table.seed,
+        "negatives": table.negatives,
+        "heads_per_relation": table.heads_per_relation,
+    }
+
+
+def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
+    return {"prototypes": edition.pool.checksum_relation(relation)}
+
+
+def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
+    return {
+        **_describe_prototypes(edition, relation),
+        "methods": list(edition.config.edition.methods),
+        "rephraser": edition.config.rephraser.model_dump(mode="json"),
+        "seed": edition.config.edition.seed,
+    }
+
+
+STEPS: dict[str, Step] = {
+    step.stage.name: step
+    for step in (
+        Step(
+            TRIPLETS,
+            (),
+            _build_triplets,
+            _describe_sampling,
+            (hashing, knowledge_base, candidates, circulation, triplets),
+        ),
+        Step(
+            VARIANTS,
+            (TRIPLETS,),
+            _build_variants,
+            _describe_prototypes,
+            (hashing, transformations, variants),
+        ),
+        Step(
+            STATEMENTS,
+            (TRIPLETS, VARIANTS),
+            _build_statements,
+            _describe_prototypes,
+            (hashing, statements),
+        ),
+        Step(
+            SAMPLES,
+            (TRIPLETS, STATEMENTS),
+            _build_samples,
+            _describe_wording,
+            (hashing, statements, samples),
+        ),
+    )
+}

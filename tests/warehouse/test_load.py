@@ -1,0 +1,140 @@
+from datetime import datetime
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.stages import RESPONSES, SAMPLES
+from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.world import World, digest, expert, response_row, write_rows
+from warehouse.publish import build_warehouse
+from warehouse.query import run_query
+
+
+def count(world: World, table: str) -> int:
+    return int(run_query(world.root, f"select count(*) from {table}")[1][0][0])
+
+
+def dump(world: World, table: str) -> list[tuple[object, ...]]:
+    return run_query(world.root, f"select * from {table}")[1]
+
+
+def test_everything_complete_is_loaded(world: World) -> None:
+    build_warehouse(world.root)
+    counts = {t: count(world, t) for t in ("editions", "triplets", "samples", "models", "attempts")}
+    assert counts == {"editions": 1, "triplets": 10, "samples": 80, "models": 1, "attempts": 0}
+    assert count(world, "responses") == count(world, "predictions") == 64
+    assert dump(world, "runs") == [
+        (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5)
+    ]
+    assert run_query(world.root, "select kb, seed, methods from editions")[1] == [
+        ("starter", 1, ["pretexeval"])
+    ]
+    assert run_query(world.root, "select distinct split from samples order by split")[1] == [
+        ("demonstration",),
+        ("test",),
+    ]
+
+
+def test_an_edition_without_manifest_is_passed_over_with_its_predictions(world: World) -> None:
+    (world.root / "editions" / EDITION / "manifest.json").unlink()
+    build_warehouse(world.root)
+    assert [count(world, t) for t in ("editions", "samples", "runs", "predictions")] == [0] * 4
+    assert count(world, "responses") == 64
+    assert dump(world, "leaderboard") == []
+
+
+def test_a_run_without_record_is_passed_over(world: World) -> None:
+    world.write_model("novice")
+    world.write_answers(EDITION, "novice", expert)
+    (world.root / "predictions" / EDITION / "novice" / "run.json").unlink()
+    build_warehouse(world.root)
+    assert run_query(world.root, "select distinct model_id from predictions")[1] == [("expert",)]
+
+
+def test_a_run_by_a_model_without_record_is_an_error(world: World) -> None:
+    (world.root / "responses" / "expert" / "model.json").unlink()
+    with pytest.raises(InputError, match=r"responses/expert/model\.json.*pretexeval run"):
+        build_warehouse(world.root)
+
+
+def test_how_the_files_are_cut_does_not_show(world: World) -> None:
+    build_warehouse(world.root)
+    other = fill_pairs(World(world.root.parent / "other"))
+    other.pairs.reverse()
+    other.write_edition(EDITION, rows_per_file=5)
+    other.write_model("expert")
+    other.write_answers(EDITION, "expert", expert)
+    build_warehouse(other.root)
+    for table in ("triplets", "samples", "responses", "predictions", "pair_scores"):
+        assert dump(world, table) == dump(other, table)
+
+
+def test_a_folder_name_that_looks_like_a_pattern(world: World) -> None:
+    odd = world.root.rename(world.root.parent / "data [1]*")
+    build_warehouse(odd)
+    assert run_query(odd, "select count(*) from samples")[1] == [(80,)]
+
+
+def test_an_answer_counts_and_not_the_failure_before_it(world: World) -> None:
+    sample = world.samples("pretexeval")[0]
+    key = digest("expert", sample["text"], n=32)
+    failure = response_row("expert", key, sample["text"], None) | {
+        "response": None,
+        "status": "error",
+        "error": "time-out",
+    }
+    write_rows(world.root / "responses" / "expert" / "a.parquet", RESPONSES, [failure])
+    build_warehouse(world.root)
+    assert count(world, "responses") == 64
+    sql = f"select status, response from responses where prompt_key = '{key}'"
+    assert run_query(world.root, sql)[1] == [("ok", " True")]
+
+
+def test_a_truncated_file_is_named(world: World) -> None:
+    path = world.root / "editions" / EDITION / "samples" / "symptoms.parquet"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"symptoms\.parquet: cannot be read.*pretexeval run"):
+        build_warehouse(world.root)
+
+
+def test_a_damaged_column_is_named_with_its_file(world: World) -> None:
+    path = world.root / "responses" / "expert" / f"{EDITION}.parquet"
+    content = path.read_bytes()
+    path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
+    with pytest.raises(InputError, match=rf"{EDITION}\.parquet: cannot be read as responses"):
+        build_warehouse(world.root)
+
+
+def test_a_deleted_file_is_named(world: World) -> None:
+    (world.root / "editions" / EDITION / "triplets" / "drugs.parquet").unlink()
+    with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed in the manifest"):
+        build_warehouse(world.root)
+
+
+def test_a_file_with_other_rows_than_listed_is_an_error(world: World) -> None:
+    path = world.root / "editions" / EDITION / "samples" / "drugs.parquet"
+    rows = [row for row in world.samples("pretexeval") if row["relation"] == "drugs"]
+    write_rows(path, SAMPLES, rows[:-1])
+    with pytest.raises(InputError, match="79 rows, but the manifest says 80"):
+        build_warehouse(world.root)
+
+
+def test_a_run_without_predictions_is_an_error(world: World) -> None:
+    (world.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet").unlink()
+    with pytest.raises(InputError, match=r"expert/predictions: no Parquet file"):
+        build_warehouse(world.root)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "not a JSON object"),
+        ('{"finished_at": "yesterday"}', "not an ISO time"),
+        ('{"n_samples": "many"}', "a value that does not fit"),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_an_error(world: World, content: str, message: str) -> None:
+    (world.root / "predictions" / EDITION / "expert" / "run.json").write_text(content)
+    with pytest.raises(InputError, match=message):
+        build_warehouse(world.root)

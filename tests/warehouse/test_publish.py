@@ -1,0 +1,137 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from schemas.errors import InputError
+from tests.warehouse.conftest import EDITION
+from tests.warehouse.world import World, expert
+from warehouse.publish import LOCK, build_warehouse
+from warehouse.query import list_views, run_query
+
+REPOSITORY = Path(__file__).parents[2]
+READER = """
+import duckdb, sys
+with duckdb.connect(sys.argv[1], read_only=True) as connection:
+    count = "select count(distinct model_id) from leaderboard"
+    print(connection.execute(count).fetchone()[0], flush=True)
+    sys.stdin.readline()
+    print(connection.execute(count).fetchone()[0], flush=True)
+"""
+# Killed with everything loaded, before the rename.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from warehouse import publish
+load = publish.load_warehouse
+def load_and_die(connection, root):
+    load(connection, root)
+    os.kill(os.getpid(), signal.SIGKILL)
+publish.load_warehouse = load_and_die
+publish.build_warehouse(Path(sys.argv[1]))
+"""
+
+
+def read_everything(root: Path) -> dict[str, list[tuple[object, ...]]]:
+    tables = run_query(root, "select table_name from duckdb_tables() order by table_name")[1]
+    names = [name for (name,) in tables] + [name for name, _ in list_views(root)]
+    return {name: run_query(root, f"select * from {name}")[1] for name in names}
+
+
+def files_of(root: Path) -> list[str]:
+    return sorted(path.name for path in root.iterdir() if path.is_file() and path.name != LOCK)
+
+
+def test_publishing_twice_changes_nothing(world: World) -> None:
+    path = build_warehouse(world.root)
+    first = read_everything(world.root)
+    assert path == world.root / "warehouse.duckdb"
+    assert len(first["pair_scores"]) == 4
+    build_warehouse(world.root)
+    assert read_everything(world.root) == first
+    assert files_of(world.root) == ["warehouse.duckdb"]
+
+
+def test_a_reader_is_not_disturbed(world: World) -> None:
+    path = build_warehouse(world.root)
+    with subprocess.Popen(
+        [sys.executable, "-c", READER, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "1\n"
+        world.write_model("second")
+        world.write_answers(EDITION, "second", expert)
+        build_warehouse(world.root)
+        reader.stdin.write("go on\n")
+        reader.stdin.flush()
+        assert reader.stdout.readline() == "1\n"
+    assert reader.returncode == 0
+    assert run_query(world.root, "select count(*) from leaderboard")[1] == [(2,)]
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(world: World) -> None:
+    path = build_warehouse(world.root)
+    before = path.read_bytes()
+    (world.root / "editions" / EDITION / "samples" / "drugs.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError):
+        build_warehouse(world.root)
+    assert path.read_bytes() == before
+    assert files_of(world.root) == ["warehouse.duckdb"]
+
+
+def test_a_kill_leaves_the_old_file_and_the_next_publisher_clears_up(world: World) -> None:
+    path = build_warehouse(world.root)
+    before = path.read_bytes()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(world.root)],
+        cwd=REPOSITORY,
+        check=False,
+    )
+    assert killed.returncode == -9
+    assert path.read_bytes() == before
+    assert any(name.startswith("warehouse.duckdb.next-") for name in files_of(world.root))
+    build_warehouse(world.root)
+    assert files_of(world.root) == ["warehouse.duckdb"]
+
+
+def test_one_publisher_at_a_time(world: World) -> None:
+    with (
+        FileLock(world.root / LOCK),
+        pytest.raises(InputError, match="another publisher has held the lock"),
+    ):
+        build_warehouse(world.root, lock_timeout_s=0.1)
+    assert files_of(world.root) == []
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no such folder; `pretexeval run CONFIG`"):
+        build_warehouse(tmp_path / "nowhere")
+
+
+def test_an_empty_folder_gives_empty_views(tmp_path: Path) -> None:
+    build_warehouse(tmp_path)
+    assert all(run_query(tmp_path, f"select * from {v}")[1] == [] for v, _ in list_views(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes to read-only folders")
+def test_a_folder_that_cannot_be_written(world: World) -> None:
+    world.root.chmod(0o500)
+    try:
+        with pytest.raises(InputError, match="cannot be written"):
+            build_warehouse(world.root)
+    finally:
+        world.root.chmod(0o700)
+
+
+def test_a_place_that_cannot_be_written(world: World) -> None:
+    (world.root / "warehouse.duckdb").mkdir()
+    with pytest.raises(InputError, match=r"cannot be written.*pretexeval publish"):
+        build_warehouse(world.root)
+    assert files_of(world.root) == []

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from schemas.errors import InputError
+from tests.warehouse.world import World
+from warehouse.catalogue import VIEWS
+from warehouse.publish import build_warehouse
+from warehouse.query import list_views, run_query
+
+
+def test_columns_and_rows(published: World) -> None:
+    sql = "select 1 as n_things, 'a' as name union all select 2, 'b' order by n_things"
+    assert run_query(published.root, sql) == (["n_things", "name"], [(1, "a"), (2, "b")])
+
+
+def test_no_warehouse_yet(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no warehouse yet; `pretexeval run CONFIG`"):
+        run_query(tmp_path, "select 1")
+    with pytest.raises(InputError, match="no warehouse yet"):
+        list_views(tmp_path)
+
+
+def test_a_file_that_is_no_warehouse(tmp_path: Path) -> None:
+    (tmp_path / "warehouse.duckdb").write_text("not a database " * 1000)
+    with pytest.raises(InputError, match=r"cannot be opened.*pretexeval publish"):
+        run_query(tmp_path, "select 1")
+
+
+def test_an_error_in_the_query_is_told(published: World) -> None:
+    with pytest.raises(InputError, match=r"(?s)the query failed.*leaderbord.*leaderboard"):
+        run_query(published.root, "select * from leaderbord")
+
+
+def test_nothing_can_be_written(world: World) -> None:
+    build_warehouse(world.root)
+    with pytest.raises(InputError, match="read-only"):
+        run_query(world.root, "delete from predictions")
+
+
+def test_the_views_with_their_grain(published: World) -> None:
+    views = dict(list_views(published.root))
+    assert tuple(views) == VIEWS
+    assert views["leaderboard"] == (
+        "one row per edition, model, method, scoring policy and repeat."
+    )

@@ -1,0 +1,245 @@
+"""A small world on disk, in the layout of the pipeline: editions, models, what they answered."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from schemas.transformations import TRANSFORMATIONS
+
+Row = dict[str, Any]
+# What a model answers to a sample (with the columns of its triplet); None is no answer.
+Rule = Callable[[Row], bool | None]
+
+
+def digest(*parts: object, n: int = 16) -> str:
+    return hashlib.md5("|".join(map(str, parts)).encode()).hexdigest()[:n]
+
+
+def write_rows(path: Path, stage: Stage, rows: list[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pa.Table.from_pylist([{n: r[n] for n in stage.names} for r in rows], stage.schema)
+    pq.write_table(table, path)
+
+
+def write_record(path: Path, record: Row) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(record), encoding="utf-8")
+
+
+@dataclass
+class World:
+    """Pairs of (relation, head, true tail, false tail, split), and where they are written."""
+
+    root: Path
+    pairs: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    usable_lines: dict[str, int] = field(default_factory=dict)
+
+    def add_pair(
+        self, relation: str, head: str, true: str, false: str, split: str = "test"
+    ) -> None:
+        self.pairs.append((relation, head, true, false, split))
+
+    def triplets(self) -> list[Row]:
+        return [
+            {
+                "triplet_id": digest(relation, head, tail, is_positive),
+                "pair_id": digest(relation, head),
+                "relation": relation,
+                "head": head,
+                "tail": tail,
+                "head_id": None,
+                "tail_id": None,
+                "is_positive": is_positive,
+                "split": split,
+            }
+            for relation, head, true, false, split in self.pairs
+            for tail, is_positive in ((true, True), (false, False))
+        ]
+
+    def samples(self, method: str) -> list[Row]:
+        """The samples of a method, each with the columns of its triplet."""
+        rows = []
+        for triplet in self.triplets():
+            for k, t in enumerate(TRANSFORMATIONS):
+                is_negated = t.is_negated if method != "llmeval" else k % 2 == 1
+                if (method == "direct" and k) or k >= self.usable_lines.get(triplet["head"], 8):
+                    continue
+                text = f"{method}: {triplet['head']} {t.name} {triplet['tail']}"
+                rows.append(
+                    triplet
+                    | {
+                        "sample_id": digest(text),
+                        "method": method,
+                        "variant_id": None if method == "llmeval" else digest("v", text),
+                        "transformation": None if method == "llmeval" else t.name,
+                        "sample_index": k,
+                        "text": text,
+                        "label": triplet["is_positive"] != is_negated,
+                        "rephraser": "reviewed",
+                        "status": "accepted",
+                        "attempts": 1,
+                        "reasons": [],
+                    }
+                )
+        return rows
+
+    def write_edition(
+        self,
+        edition_id: str,
+        methods: tuple[str, ...] = ("pretexeval",),
+        *,
+        rows_per_file: int | None = None,
+    ) -> None:
+        folder = self.root / "editions" / edition_id
+        stages = {
+            TRIPLETS: self.triplets(),
+            SAMPLES: [row for method in methods for row in self.samples(method)],
+        }
+        files: dict[str, Row] = {}
+        for stage, rows in stages.items():
+            for relation in sorted({row["relation"] for row in rows}):
+                chosen = [row for row in rows if row["relation"] == relation]
+                step = rows_per_file or len(chosen)
+                for k in range(0, len(chosen), step):
+                    name = f"{stage.name}/{relation}{f'-{k}' if rows_per_file else ''}.parquet"
+                    write_rows(folder / name, stage, chosen[k : k + step])
+                    files[name] = {"rows": len(chosen[k : k + step]), "sha256": "0" * 64}
+        write_record(
+            folder / "manifest.json",
+            {
+                "edition_id": edition_id,
+                "kb": "starter",
+                "label": "seed1",
+                "seed": 1,
+                "negatives": "matched",
+                "pool": "revised",
+                "rephraser": "reviewed",
+                "methods": list(methods),
+                "n_pairs": len(self.pairs),
+                "files": files,
+                "configuration": {"edition": {"seed": 1}},
+            },
+        )
+
+    def write_model(self, model_id: str, known_heads: list[Row] | None = None) -> None:
+        write_record(
+            self.root / "responses" / model_id / "model.json",
+            {
+                "model_id": model_id,
+                "name": model_id.title(),
+                "engine": "recorded",
+                "identity": {"weights": digest(model_id)},
+                "known_heads": known_heads,
+            },
+        )
+
+    def write_answers(
+        self,
+        edition_id: str,
+        model_id: str,
+        rule: Rule,
+        *,
+        methods: tuple[str, ...] = ("pretexeval",),
+        policies: tuple[str, ...] = ("strict",),
+    ) -> None:
+        """Put every test sample to the model, by its rule, and judge it under every policy."""
+        responses: dict[str, Row] = {}
+        requests, predictions = [], []
+        for sample in (row for method in methods for row in self.samples(method)):
+            if sample["split"] != "test":
+                continue
+            answer = rule(sample)
+            prompt_key = digest(model_id, sample["text"], n=32)
+            asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": 0}
+            responses[prompt_key] = response_row(model_id, prompt_key, sample["text"], answer)
+            requests.append(
+                asked
+                | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
+            )
+            for policy in policies:
+                is_correct = (
+                    None if answer is None and policy == "excluded" else (answer == sample["label"])
+                )
+                predictions.append(
+                    asked
+                    | {"scoring_policy": policy, "prediction": answer, "is_correct": is_correct}
+                )
+        self.write_run(edition_id, model_id, list(responses.values()), requests, predictions)
+
+    def write_run(
+        self,
+        edition_id: str,
+        model_id: str,
+        responses: list[Row],
+        requests: list[Row],
+        predictions: list[Row],
+    ) -> None:
+        name = f"{edition_id}.parquet"
+        write_rows(self.root / "responses" / model_id / name, RESPONSES, responses)
+        folder = self.root / "predictions" / edition_id / model_id
+        write_rows(folder / "requests" / "all.parquet", REQUESTS, requests)
+        write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
+        write_record(
+            folder / "run.json",
+            {
+                "edition_id": edition_id,
+                "model_id": model_id,
+                "scoring_policies": sorted({row["scoring_policy"] for row in predictions}),
+                "n_samples": len(requests),
+                "n_asked": len(requests),
+                "n_reused": 0,
+                "n_errors": 0,
+                "finished_at": "2026-11-20T12:00:00+02:00",
+                "duration_s": 1.5,
+            },
+        )
+
+
+def response_row(model_id: str, prompt_key: str, prompt: str, answer: bool | None) -> Row:
+    return {
+        "prompt_key": prompt_key,
+        "model_id": model_id,
+        "repeat": 0,
+        "prompt": prompt,
+        "response": "hm" if answer is None else f" {answer}",
+        "status": "ok",
+        "error": None,
+        "finish_reason": "stop",
+        "n_prompt_tokens": 10,
+        "n_completion_tokens": 2,
+        "logprob_true": -0.1,
+        "logprob_false": -2.5,
+    }
+
+
+def expert(sample: Row) -> bool | None:
+    """Knows everything."""
+    return bool(sample["label"])
+
+
+def always_true(sample: Row) -> bool | None:
+    return True
+
+
+def polarity(sample: Row) -> bool | None:
+    """Believes what is affirmed, denies what is denied."""
+    return bool(sample["label"] == sample["is_positive"])
+
+
+def silent(sample: Row) -> bool | None:
+    return None
+
+
+def erratic(sample: Row) -> bool | None:
+    """Right on about three samples in four, no answer to one in ten: by the hash of the text."""
+    draw = int(digest("erratic", sample["text"]), 16) % 100
+    if draw < 10:
+        return None
+    return bool(sample["label"]) if draw < 85 else not sample["label"]

@@ -1,0 +1,77 @@
+"""What the warehouse is made of: its tables, macros and views, created in an explicit order."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from schemas.errors import InputError
+from schemas.transformations import TRANSFORMATIONS
+
+FOLDER = Path(__file__).parent
+# Tables made once, from those that are loaded, of what the views would add up for every query.
+SUMS = ("pair_scores", "token_counts")
+# In the order of creation: a view comes after those it reads.
+VIEWS = (
+    "prediction_details",
+    "average_accuracy",
+    "joint_accuracy",
+    "joint_accuracy_curve",
+    "accuracy_by_relation",
+    "accuracy_by_transformation",
+    "accuracy_by_polarity",
+    "transformation_ablation",
+    "leaderboard",
+    "missed_points",
+    "shortcut_baselines",
+    "token_usage",
+    "known_mastery",
+)
+
+
+def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create every table, empty but for transformations, and the macros that the views share."""
+    connection.execute(_read_sql("tables.sql"))
+    connection.execute(_read_sql("macros.sql"))
+    _fill_transformations(connection)
+
+
+def create_views(connection: duckdb.DuckDBPyConnection) -> None:
+    """Sum up the predictions into the tables in SUMS, then create the views in order.
+
+    Each view carries the grain that its first line states as its comment in the database.
+    """
+    for name in SUMS:
+        connection.execute(_read_sql(f"{name}.sql"))
+    for name in VIEWS:
+        text = _read_sql(f"views/{name}.sql")
+        connection.execute(text)
+        grain = text.splitlines()[0].removeprefix("-- Grain: ").replace("'", "''")
+        connection.execute(f"comment on view {name} is '{grain}'")
+
+
+def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]) -> None:
+    """Insert one row, all columns in order; InputError if a value does not fit."""
+    marks = ", ".join("?" for _ in row)
+    try:
+        connection.execute(f"insert into {table} values ({marks})", row)
+    except (duckdb.DataError, duckdb.InvalidInputException) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{table}: the record of {row[0]} has a value that does not fit ({reason}); "
+            "run `pretexeval run CONFIG` to write it anew"
+        ) from error
+
+
+def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
+    """The eight, with their bits in the bit sets of pair_scores."""
+    for k, t in enumerate(TRANSFORMATIONS):
+        insert_row(
+            connection,
+            "transformations",
+            [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated, 1 << k | 1 << (k + 8)],
+        )
+
+
+def _read_sql(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")

@@ -1,0 +1,170 @@
+"""Loading: the Parquet files and records under a root, into the tables; then the views on them.
+
+Rows are put in by their keys, so that the same data gives the same tables however its files were
+cut. An edition, a model or a run without its record (manifest.json, model.json, run.json) is not
+complete, and is passed over.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from schemas.errors import InputError
+from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from warehouse.catalogue import create_tables, create_views, insert_row
+from warehouse.records import REBUILD, find_complete, insert_parquet, read_record
+
+EDITION_COLUMNS = (
+    "edition_id",
+    "kb",
+    "label",
+    "seed",
+    "negatives",
+    "pool",
+    "rephraser",
+    "methods",
+    "n_pairs",
+)
+EDITION_ORDER = {
+    "triplets": "relation, pair_id, is_positive desc, triplet_id",
+    "samples": "relation, pair_id, triplet_id, method, sample_index, sample_id",
+}
+INSERT_PREDICTIONS = """
+insert into predictions
+select
+    $edition_id, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key,
+    requests.n_demonstrations_dropped, p.prediction, p.is_correct,
+    answers.response, answers.error, answers.logprob_true, answers.logprob_false
+from read_parquet($predictions) as p
+left join read_parquet($requests) as requests using (sample_id, repeat)
+left join (select * from responses where model_id = $model_id) as answers
+    on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat
+order by p.scoring_policy, p.repeat, p.relation, p.sample_id
+"""
+
+
+def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Fill an empty database with everything complete under `root`."""
+    create_tables(connection)
+    for folder in find_complete(root / "editions", "manifest.json"):
+        load_edition(connection, folder)
+    for folder in find_complete(root / "responses", "model.json"):
+        load_model(connection, folder)
+    for edition_id in _loaded(connection, "editions", "edition_id"):
+        for folder in find_complete(root / "predictions" / edition_id, "run.json"):
+            load_run(connection, folder)
+    create_views(connection)
+
+
+def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """One row of editions, and the edition's triplets and samples."""
+    manifest = read_record(folder / "manifest.json")
+    manifest["edition_id"] = folder.name
+    configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
+    row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration]
+    insert_row(connection, "editions", row)
+    for stage in (TRIPLETS, SAMPLES):
+        _load_stage(connection, folder, manifest.get("files") or {}, stage)
+
+
+def _load_stage(
+    connection: duckdb.DuckDBPyConnection, folder: Path, listed: dict[str, Any], stage: Stage
+) -> None:
+    """Load one stage of an edition from the files that its manifest lists, and count the rows."""
+    names = [name for name in sorted(listed) if Path(name).parts[0] == stage.name]
+    paths = [folder / name for name in names] or sorted((folder / stage.name).glob("*.parquet"))
+    for path in paths:
+        if not path.is_file():
+            raise InputError(f"{path}: listed in the manifest, but not there; {REBUILD}")
+    if not paths:
+        return
+    columns = ", ".join(stage.names)
+    n_rows = insert_parquet(
+        connection,
+        f"insert into {stage.name} (edition_id, {columns}) "
+        f"select $edition_id, {columns} from read_parquet($files) "
+        f"order by {EDITION_ORDER[stage.name]}",
+        {"files": (stage, paths)},
+        edition_id=folder.name,
+    )
+    n_listed = sum(int(listed[name]["rows"]) for name in names)
+    if names and n_rows != n_listed:
+        raise InputError(
+            f"{folder / stage.name}: {n_rows} rows, but the manifest says {n_listed}; "
+            "delete the edition's folder and run `pretexeval run CONFIG`"
+        )
+
+
+def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """One row of models, and every response of the model.
+
+    Where a prompt was asked again, the answer counts and not the failure before it; where there
+    are two answers, the one in the file whose name comes first.
+    """
+    model = read_record(folder / "model.json")
+    insert_row(
+        connection,
+        "models",
+        [
+            folder.name,
+            model.get("name") or folder.name,
+            model.get("engine"),
+            json.dumps(model.get("identity"), sort_keys=True),
+            model.get("known_heads"),
+            None if model.get("price") is None else json.dumps(model["price"], sort_keys=True),
+        ],
+    )
+    paths = sorted(folder.glob("*.parquet"))
+    if paths:
+        columns = ", ".join(RESPONSES.names)
+        insert_parquet(
+            connection,
+            f"insert into responses ({columns}) select {columns} "
+            "from read_parquet($files, filename = true) "
+            "qualify row_number() over ("
+            "partition by prompt_key, repeat order by status desc, filename) = 1 "
+            "order by prompt_key, repeat",
+            {"files": (RESPONSES, paths)},
+        )
+
+
+def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """One row of runs, and the predictions of an edition by a model."""
+    edition_id, model_id = folder.parent.name, folder.name
+    if model_id not in _loaded(connection, "models", "model_id"):
+        raise InputError(
+            f"{folder}: there is no responses/{model_id}/model.json to say what the model is; "
+            "run `pretexeval run CONFIG`"
+        )
+    run = read_record(folder / "run.json")
+    counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
+    finished_at = _utc(folder / "run.json", run.get("finished_at"))
+    row = [edition_id, model_id, run.get("scoring_policies"), *counts]
+    insert_row(connection, "runs", [*row, finished_at, run.get("duration_s")])
+    files = {
+        stage.name: (stage, sorted((folder / stage.name).glob("*.parquet")))
+        for stage in (REQUESTS, PREDICTIONS)
+    }
+    for stage, paths in files.values():
+        if not paths:
+            raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
+    insert_parquet(connection, INSERT_PREDICTIONS, files, edition_id=edition_id, model_id=model_id)
+
+
+def _loaded(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> list[str]:
+    rows = connection.execute(f"select {column} from {table} order by {column}").fetchall()
+    return [str(value) for (value,) in rows]
+
+
+def _utc(path: Path, text: str | None) -> datetime | None:
+    """An ISO time as UTC without its zone, as the table holds it."""
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InputError(f"{path}: finished_at is {text!r}, not an ISO time; {REBUILD}") from error
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

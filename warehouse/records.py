@@ -1,0 +1,73 @@
+"""What is loaded from disk: JSON records and Parquet files, with errors that name the file."""
+
+import glob
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from schemas.errors import InputError
+from schemas.stages import Stage
+
+REBUILD = "run `pretexeval run CONFIG` to rebuild it"
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; InputError if it is not one."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); {REBUILD}") from error
+    if not isinstance(record, dict):
+        raise InputError(f"{path}: not a JSON object; {REBUILD}")
+    return record
+
+
+def find_complete(folder: Path, record: str) -> list[Path]:
+    """The folders in `folder` that hold the record which marks them complete, by name."""
+    return sorted(path.parent for path in folder.glob(f"*/{record}"))
+
+
+def insert_parquet(
+    connection: duckdb.DuckDBPyConnection,
+    statement: str,
+    files: Mapping[str, tuple[Stage, Sequence[Path]]],
+    **values: object,
+) -> int:
+    """How many rows an `insert … from read_parquet($name)` put in.
+
+    `files` gives, for each $name, the stage and its files. A file that cannot be read, or lacks a
+    column of its stage, is an InputError that names it.
+    """
+    parameters: dict[str, object] = dict(values)
+    for name, (_, paths) in files.items():
+        # DuckDB takes [, * and ? in a path for a pattern.
+        parameters[name] = [glob.escape(str(path)) for path in paths]
+    try:
+        row = connection.execute(statement, parameters).fetchone()
+    except duckdb.Error:
+        for stage, paths in files.values():
+            _find_broken(connection, stage, paths)
+        raise
+    return int(row[0]) if row else 0
+
+
+def _find_broken(
+    connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path]
+) -> None:
+    """Read every file alone, all of the stage's columns, and raise for the first that fails."""
+    # A count would read the headers of the columns and not their values.
+    values = ", ".join(stage.names)
+    for path in paths:
+        try:
+            connection.execute(
+                f"select bit_xor(hash({values})) from read_parquet($path)",
+                {"path": [glob.escape(str(path))]},
+            ).fetchall()
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"{path}: cannot be read as {stage.name} ({reason}); {REBUILD}"
+            ) from error

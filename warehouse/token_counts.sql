@@ -1,0 +1,23 @@
+-- Grain: one row per edition and model; read by the view token_usage.
+-- A table, as pair_scores is: finding the distinct prompts among millions of predictions, and their
+-- responses, takes two seconds on 12 models × 272,000 samples, and has one answer.
+create table token_counts as
+with asked as (
+    select distinct edition_id, model_id, prompt_key, repeat from predictions
+)
+
+select
+    asked.edition_id,
+    asked.model_id,
+    count(*) as n_prompts,
+    count(*) filter (where responses.status = 'error') as n_errors,
+    count(*) filter (where responses.n_prompt_tokens is null) as n_unknown,
+    coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
+    coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens
+from asked
+left join responses
+    on asked.model_id = responses.model_id
+    and asked.prompt_key = responses.prompt_key
+    and asked.repeat = responses.repeat
+group by asked.edition_id, asked.model_id
+order by asked.edition_id, asked.model_id
