@@ -1,5 +1,5 @@
 # Two commands: `make run` and `make test`. Both make .venv from the exact pinned list first, once.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed

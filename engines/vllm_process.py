@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import warnings
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ def name_cause(error: Exception) -> str:
 
 def free_memory() -> None:
     """Take down what a model leaves in the process; the next one cannot be loaded otherwise."""
-    from vllm.distributed.parallel_state import cleanup_dist_env_and_memory
-
     gc.collect()
-    cleanup_dist_env_and_memory()
+    # Not there where importing vLLM itself failed.
+    if state := sys.modules.get("vllm.distributed.parallel_state"):
+        state.cleanup_dist_env_and_memory()

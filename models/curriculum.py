@@ -1,6 +1,12 @@
-"""What a reference model is taught: known heads, drawn anew as an edition of its own in every epoch."""
+"""What a reference model is taught: the heads it is to know, in four phases, each with fresh draws.
+
+Bare triplets first: that a pair of entities belongs together is learned from five tokens in minutes,
+where whole prompts show nothing for an hour. Then statements alone, then denied ones as well, then
+prompts of six with the loss on all six answers, as the evaluation asks them.
+"""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
@@ -21,13 +27,17 @@ FIRST_SEED = 1_000_000
 SHARE_EVALUATED_DEMONSTRATIONS = 0.25
 
 Unit = tuple[str, str]
+Lesson = tuple[Demonstration, ...]
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """A prompt with the answers to all of its statements."""
+class BareTriplet:
+    """A triplet as entity names, with its truth."""
 
-    shots: tuple[Demonstration, ...]
+    relation: str
+    head: str
+    tail: str
+    is_true: bool
 
 
 def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
@@ -36,13 +46,12 @@ def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozense
     Units that state the same pair of entities (a drug may treat a disease; the disease has the drug)
     are learned together or not at all, or what is unseen could be read off what is known.
     """
-    groups = _group_units(base)
-    n_units = sum(len(group) for group in groups)
+    groups = {"\t".join(min(group)): group for group in _group_units(base)}
+    n_units = sum(len(group) for group in groups.values())
     known: set[Unit] = set()
-    for key in draw_order(("\t".join(min(group)) for group in groups), "known", salt):
-        group = next(g for g in groups if "\t".join(min(g)) == key)
-        if len(known) + len(group) <= share * n_units:
-            known.update(group)
+    for name in draw_order(groups, "known", salt):
+        if len(known) + len(groups[name]) <= share * n_units:
+            known.update(groups[name])
     return frozenset(known)
 
 
@@ -53,14 +62,48 @@ def _group_units(base: KnowledgeBase) -> list[set[Unit]]:
         units_of_pair[frozenset((head, tail))].add((relation, head))
         group_of[relation, head] = {(relation, head)}
     for units in units_of_pair.values():
-        merged = set().union(*(group_of[unit] for unit in units))
+        merged: set[Unit] = set().union(*(group_of[unit] for unit in units))
         for unit in merged:
             group_of[unit] = merged
     return list({id(group): group for group in group_of.values()}.values())
 
 
+def draw_bare_triplets(
+    base: KnowledgeBase, known: frozenset[Unit], epoch: int
+) -> list[BareTriplet]:
+    """Every tested triplet of the known heads, each with a false one; the tails of a relation are the
+    same multiset in both, so that no tail tells the answer."""
+    true_tails: dict[Unit, set[str]] = defaultdict(set)
+    facts: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    rows = base.triplets.select("relation", "head", "tail", "also_true")
+    for relation, head, tail, also_true in rows.iter_rows():
+        true_tails[relation, head].add(tail)
+        if not also_true and (relation, head) in known:
+            facts[relation].append((head, tail))
+    random = Random(hash_text("bare", str(epoch)))
+    drawn = []
+    for relation, pairs in facts.items():
+        tails = [tail for _, tail in pairs]
+        random.shuffle(tails)
+        for (head, tail), other in zip(pairs, tails, strict=True):
+            false_tail = _avoid(other, tails, true_tails[relation, head], random)
+            drawn.append(BareTriplet(relation, head, tail, is_true=True))
+            if false_tail is not None:
+                drawn.append(BareTriplet(relation, head, false_tail, is_true=False))
+    random.shuffle(drawn)
+    return drawn
+
+
+def _avoid(tail: str, tails: list[str], excluded: set[str], random: Random) -> str | None:
+    for _ in range(20):
+        if tail not in excluded:
+            return tail
+        tail = random.choice(tails)
+    return None
+
+
 def draw_samples(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
-    """The samples of the edition with this seed, with the head beside each: all relations together."""
+    """The samples of the edition with this seed, with head and truth of the triplet beside each."""
     frames = []
     for relation in base.relations:
         prototypes = pool.relations[relation]
@@ -74,34 +117,38 @@ def draw_samples(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
 
 
 def draw_lessons(
-    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, with_negated: bool = True
+    base: KnowledgeBase,
+    pool: Pool,
+    known: frozenset[Unit],
+    epoch: int,
+    *,
+    is_alone: bool,
+    with_negated: bool,
 ) -> list[Lesson]:
-    """Every known head's sixteen samples of one epoch, six to a prompt, in drawn order.
-
-    Args:
-        with_negated: false for the eight samples that are not negated. What is true is learned
-            in fewer epochs before its denial is asked as well.
-    """
+    """Every known head's samples of one epoch, alone or six to a prompt, in drawn order."""
     samples = draw_samples(base, pool, FIRST_SEED + epoch)
     if not with_negated:
         samples = samples.filter(~pl.col("transformation").str.ends_with("dn"))
     evaluated = draw_demonstrations(samples)
     random = Random(hash_text("lessons", str(epoch)))
-    rows_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)
-    for relation, head, transformation, split, text, label in samples.select(
-        "relation", "head", "transformation", "split", "text", "label"
-    ).iter_rows():
+    groups: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)
+    columns = ("relation", "head", "transformation", "split", "text", "label")
+    for relation, head, transformation, split, text, label in samples.select(columns).iter_rows():
         if split == "demonstration" or (relation, head) in known:
-            rows_of_group[relation, transformation].append(Demonstration(text, label))
-    lessons = []
-    for group, rows in rows_of_group.items():
-        random.shuffle(rows)
-        while rows:
-            if random.random() < SHARE_EVALUATED_DEMONSTRATIONS:
-                lessons.append(Lesson((*evaluated[group], rows.pop())))
-            else:
-                n_shots = N_DEMONSTRATIONS + 1
-                lessons.append(Lesson(tuple(rows[:n_shots])))
-                del rows[:n_shots]
+            groups[relation, transformation].append(Demonstration(text, label))
+    lessons: list[Lesson] = []
+    for group, shots in groups.items():
+        random.shuffle(shots)
+        lessons += [(s,) for s in shots] if is_alone else _fill_prompts(shots, evaluated[group], random)
     random.shuffle(lessons)
     return lessons
+
+
+def _fill_prompts(
+    shots: list[Demonstration], evaluated: Lesson, random: Random
+) -> Iterable[Lesson]:
+    """Prompts of six: some after the demonstrations of the evaluation, some of six fresh shots."""
+    while shots:
+        n_fresh = 1 if random.random() < SHARE_EVALUATED_DEMONSTRATIONS else N_DEMONSTRATIONS + 1
+        yield (*(evaluated if n_fresh == 1 else ()), *shots[:n_fresh])
+        del shots[:n_fresh]

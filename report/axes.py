@@ -10,10 +10,10 @@ import altair as alt
 
 from report.palette import LINE, MUTED
 
-SIDE = 16
+SIDE = 20
 FONT = 12
 # More than the mean width of a character at that size.
-CHARACTER = 6.2
+CHARACTER = 5.9
 AXIS: dict[str, Any] = {
     "title": None,
     "domain": False,
@@ -21,6 +21,7 @@ AXIS: dict[str, Any] = {
     "tickColor": LINE,
     "labelColor": MUTED,
     "labelFontSize": 11,
+    "labelPadding": 6,
     # Else Vega hides labels by the widths that it measures.
     "labelOverlap": False,
     "labelFlush": False,
@@ -55,7 +56,7 @@ def as_pixels(height: float) -> alt.Y:
 def frame_chart(
     chart: alt.LayerChart, inner: float, height: float, **padding: float
 ) -> alt.LayerChart:
-    """The chart at its size, with its padding in pixels (left and right 16 unless told)."""
+    """The chart at its size, with its padding in pixels (left and right 20 unless told)."""
     return chart.properties(
         width=inner,
         height=height,

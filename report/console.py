@@ -44,7 +44,10 @@ def align(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    return cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit() or not cell
+    return (
+        cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit()
+        or not cell
+    )
 
 
 def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:

@@ -22,8 +22,7 @@ class Setting:
 
     def holds(self, row: Row) -> bool:
         """Whether the row of a view is under this setting."""
-        keys = (self.method, self.scoring_policy, self.repeat)
-        return (row["method"], row["scoring_policy"], row["repeat"]) == keys
+        return setting_of(row) == self
 
     @property
     def n_per_triplet(self) -> int:
@@ -77,13 +76,26 @@ class Contents:
         return [row for row in rows if row["model_id"] == model.model_id]
 
 
+def setting_of(row: Row) -> Setting:
+    """The setting that the row of a view belongs to."""
+    return Setting(row["method"], row["scoring_policy"], row["repeat"])
+
+
+def order_setting(setting: Setting) -> tuple[int, int, int]:
+    """Where the setting stands among others: methods and policies in the order of the schema."""
+    return (
+        METHODS.index(setting.method),
+        SCORING_POLICIES.index(setting.scoring_policy),
+        setting.repeat,
+    )
+
+
 def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting, int]:
     """The setting of the figures (first method, policy and repeat), and how many there are."""
-    found = {(row["method"], row["scoring_policy"], row["repeat"]) for row in leaderboard}
+    found = {setting_of(row) for row in leaderboard}
     if not found:
         return Setting(min(methods, key=METHODS.index)), 0
-    first = min(found, key=lambda s: (METHODS.index(s[0]), SCORING_POLICIES.index(s[1]), s[2]))
-    return Setting(*first), len(found)
+    return min(found, key=order_setting), len(found)
 
 
 def list_models(leaderboard: list[Row], setting: Setting) -> list[Model]:

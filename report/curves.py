@@ -13,7 +13,8 @@ from report.shares import Curve
 from report.svg import render_svg
 
 HEIGHT = 300
-LEFT = 44
+LEFT = 50
+_N_LABEL = "datum.value == 1 ? 'n = 1' : format(datum.value, 'd')"
 
 
 def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0) -> Markup:
@@ -25,13 +26,13 @@ def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0
     x = (
         alt.X("n:Q")
         .scale(domain=[1, len(steps)], nice=False)
-        .axis(values=steps, grid=False, tickSize=4, format="d", **AXIS)
+        .axis(values=steps, grid=False, tickSize=4, labelExpr=_N_LABEL, **AXIS)
     )
     layers = _draw_lines(points, x)
     if gutter:
         layers.append(_name_ends(curves, inner, gutter))
     frame = frame_chart(
-        alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=24
+        alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=28
     )
     return render_svg(frame, f"{title}. {'; '.join(curve.text for curve in curves)}.")
 

@@ -1,19 +1,25 @@
 """Rows of dots with their intervals, each with its name above the line."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 from markupsafe import Markup
 
 from report.axes import CHARACTER, SIDE, TEXT, as_is, as_percent, as_pixels, chart_of, frame_chart
-from report.formats import format_percent, shorten
+from report.formats import NOTHING, shorten
 from report.palette import INK, MUTED
-from report.shares import DotRow
+from report.shares import DotRow, Share
 from report.svg import render_svg
 
-ROW = 36
+ROW = 38
+# A row whose name stands beside it.
+FLAT_ROW = 30
+VALUES = 92
 SHAPES = ("circle", "diamond")
+GLYPHS = "●◆"
+FIGURE_SPACE = "\u2007"
 _CHANCE: dict[str, Any] = {
     "stroke": MUTED,
     "strokeDash": [3, 3],
@@ -22,33 +28,61 @@ _CHANCE: dict[str, Any] = {
 }
 
 
-def draw_dots(title: str, rows: Sequence[DotRow], width: int) -> Markup:
+@dataclass(frozen=True)
+class Layout:
+    """Where things stand in a row, in pixels; the gutters are left and right of the scale."""
+
+    width: int
+    left: float
+    right: float
+    row: float
+    name_at: tuple[float, float]
+    values_at: tuple[float, str]
+    dots_y: float
+    n_chars: int
+
+    @property
+    def inner(self) -> float:
+        """Width of the scale from 0 to 100 %."""
+        return self.width - self.left - self.right
+
+
+def lay_out(width: int, gutter: int) -> Layout:
+    """Names in a gutter beside the rows; without one, above them."""
+    if gutter:
+        inner = width - gutter - VALUES
+        n_chars = int((gutter - 24) / CHARACTER)
+        return Layout(
+            width, gutter, VALUES, FLAT_ROW, (-gutter, 19), (inner + 22, "left"), 15, n_chars
+        )
+    inner = width - 2 * SIDE
+    n_chars = int((inner - VALUES + 14) / CHARACTER)
+    return Layout(width, SIDE, SIDE, ROW, (0, 13), (inner, "right"), 25, n_chars)
+
+
+def draw_dots(title: str, rows: Sequence[DotRow], width: int, gutter: int = 0) -> Markup:
     """A line per row, from 0 to 100 %: a dot for its first share, a diamond for its second."""
-    inner, height = width - 2 * SIDE, ROW * len(rows)
-    names = [_place_name(row, k * ROW, inner) for k, row in enumerate(rows)]
-    dots = [dot for k, row in enumerate(rows) for dot in _place_dots(row, k * ROW)]
+    layout = lay_out(width, gutter)
+    height = layout.row * len(rows)
+    dots = [d for k, row in enumerate(rows) for d in _place_dots(row, k * layout.row, layout)]
     x = as_percent("value", alt.X, "top")
     chart = alt.layer(
         chart_of([{"value": 0.5}]).mark_rule(**_CHANCE).encode(x=x),
-        *_write_names(names, inner, as_pixels(height)),
+        *_write_names(rows, layout, as_pixels(height)),
         _draw_intervals(dots, as_pixels(height)),
         _draw_points(dots, x, as_pixels(height)),
     )
-    words = f"{title}. {'; '.join(row.text for row in rows)}."
-    return render_svg(frame_chart(chart, inner, height, top=22, bottom=4), words)
+    frame = frame_chart(
+        chart, layout.inner, height, left=layout.left, right=layout.right, top=24, bottom=4
+    )
+    return render_svg(frame, f"{title}. {'; '.join(row.text for row in rows)}.")
 
 
-def _place_name(row: DotRow, top: float, inner: float) -> dict[str, Any]:
-    values = "\u2003".join(format_percent(share.value, 0) for share in row.shares)
-    n_chars = int(inner / CHARACTER) - len(values) - 3
-    return {"y": top + 13, "name": shorten(row.name, n_chars), "values": values}
-
-
-def _place_dots(row: DotRow, top: float) -> list[dict[str, Any]]:
-    spread = 3.5 if len(row.shares) > 1 else 0
+def _place_dots(row: DotRow, top: float, layout: Layout) -> list[dict[str, Any]]:
+    spread = 4 if len(row.shares) > 1 else 0
     return [
         {
-            "y": top + 25 + (2 * k - 1) * spread,
+            "y": top + layout.dots_y + (2 * k - 1) * spread,
             "value": share.value,
             "low": share.low,
             "high": share.high,
@@ -61,19 +95,37 @@ def _place_dots(row: DotRow, top: float) -> list[dict[str, Any]]:
     ]
 
 
-def _write_names(names: list[dict[str, Any]], inner: float, y: alt.Y) -> list[alt.Chart]:
-    """The name at the left end, the values at the right end."""
-    base = chart_of(names)
+def _write_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.Chart]:
+    """The name at the left, the values in whole percent at the right, each with its mark."""
+    base = chart_of(
+        [
+            {
+                "y": k * layout.row + layout.name_at[1],
+                "name": shorten(row.name, layout.n_chars),
+                "values": "\u2002".join(map(_write_value, GLYPHS, row.shares)),
+            }
+            for k, row in enumerate(rows)
+        ]
+    )
+    x_values, side = layout.values_at
     return [
-        base.mark_text(align="left", fill=INK, **TEXT).encode(x=alt.value(0), y=y, text="name:N"),
-        base.mark_text(align="right", fill=MUTED, **TEXT).encode(
-            x=alt.value(inner), y=y, text="values:N"
+        base.mark_text(align="left", fill=INK, **TEXT).encode(
+            x=alt.value(layout.name_at[0]), y=y, text="name:N"
+        ),
+        base.mark_text(align=side, fill=MUTED, **TEXT).encode(
+            x=alt.value(x_values), y=y, text="values:N"
         ),
     ]
 
 
+def _write_value(glyph: str, share: Share) -> str:
+    """The value's mark and whole percent, two figures wide."""
+    value = NOTHING if share.value is None else str(round(100 * share.value))
+    return f"{glyph}\u2009{value.rjust(2, FIGURE_SPACE)}"
+
+
 def _draw_intervals(dots: list[dict[str, Any]], y: alt.Y) -> alt.Chart:
-    mark = chart_of(dots).mark_rule(strokeWidth=5, strokeCap="round", opacity=0.32, aria=False)
+    mark = chart_of(dots).mark_rule(strokeWidth=5, strokeCap="round", opacity=0.4, aria=False)
     low = as_percent("low", alt.X, "top")
     return mark.encode(x=low, x2="high:Q", y=y, stroke=as_is("colour", alt.Stroke))
 

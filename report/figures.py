@@ -16,6 +16,8 @@ WIDE = 1000
 CURVE = 660
 GUTTER = 170
 PANEL = 340
+# For the names beside the rows of a wide figure.
+BESIDE = 240
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def _draw_overview(contents: Contents) -> Drawing | None:
         return None
     title = "Average accuracy and mastery by model and shortcut baseline"
     rows = models + baselines
-    return Drawing(draw_dots(title, rows, WIDE), draw_dots(title, rows, PANEL))
+    return Drawing(draw_dots(title, rows, WIDE, BESIDE), draw_dots(title, rows, PANEL))
 
 
 def _draw_curve(contents: Contents) -> Drawing | None:

@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from report.contents import Contents, Model, Row
-from report.formats import FILTERS
+from report.formats import FILTERS, NOTHING
 from report.read import read_contents, read_editions
 from schemas.errors import InputError
 
@@ -69,6 +69,7 @@ def _render(template: str, **values: object) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: NOTHING if value is None else value,
     )
     environment.filters.update(FILTERS)
     style = Markup((FOLDER / "style.css").read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
 """The colours of the figures: names of CSS variables, so that one page serves light and dark.
 
 Seven hues. Under simulated deuteranopia and protanopia (Machado et al. 2009) any two of the light
-ones stay at least 26 apart in CIELAB, and each stands out from the page by 3:1 or more; in the
-dark the closest two are 12 apart. Nothing is told by colour alone: every mark has its name beside
-it, and from the eighth model on lines are also dashed.
+ones stay at least 28 apart in CIELAB, of the dark ones 22, and each stands out from the page by
+3:1 or more. Nothing is told by colour alone: every mark has its name beside it, and from the
+eighth model on lines are also dashed.
 """
 
 N_HUES = 7

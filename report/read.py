@@ -6,7 +6,15 @@ from pathlib import Path
 
 import duckdb
 
-from report.contents import Contents, Row, Setting, choose_setting, list_models
+from report.contents import (
+    Contents,
+    Row,
+    Setting,
+    choose_setting,
+    list_models,
+    order_setting,
+    setting_of,
+)
 from schemas.errors import InputError
 
 N_MISSED_SHOWN = 5
@@ -123,10 +131,11 @@ def _read_edition(reader: Reader) -> Row:
 
 
 def _read_leaderboard(reader: Reader) -> list[Row]:
-    return reader.read(
-        "select * from leaderboard where edition_id = $edition_id "
-        "order by method, scoring_policy, repeat, rank, model, model_id"
+    """The leaderboards one after the other, the one of the figures first."""
+    rows = reader.read(
+        "select * from leaderboard where edition_id = $edition_id order by rank, model, model_id"
     )
+    return sorted(rows, key=lambda row: order_setting(setting_of(row)))
 
 
 def _read_example(reader: Reader, method: str) -> list[Row]:

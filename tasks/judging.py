@@ -10,6 +10,8 @@ from tasks.manifest import list_files
 from tasks.predictions import judge_responses
 from tasks.storage import FileRef, write_json, write_stage_file
 
+RECORD = "run.json"
+
 
 def write_predictions(evaluation: Evaluation) -> list[FileRef]:
     """Write requests and predictions, a file of each per relation.
@@ -17,6 +19,8 @@ def write_predictions(evaluation: Evaluation) -> list[FileRef]:
     Raises:
         InputError: if a prompt has no response, not even a failed one.
     """
+    # Until it is written again, the warehouse passes this evaluation by.
+    (evaluation.root / evaluation.folder / RECORD).unlink(missing_ok=True)
     responses = evaluation.store.read(["prompt_key", "repeat", "response"])
     answered = set(responses["prompt_key"])
     refs = []
@@ -42,7 +46,7 @@ def complete_run(
 ) -> None:
     """Write run.json, which makes the evaluation visible to the warehouse."""
     write_json(
-        evaluation.root / evaluation.folder / "run.json",
+        evaluation.root / evaluation.folder / RECORD,
         {
             "edition_id": evaluation.edition_id,
             "model_id": evaluation.model_id,

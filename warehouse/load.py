@@ -15,7 +15,14 @@ import duckdb
 from schemas.errors import InputError
 from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
 from warehouse.catalogue import create_tables, create_views, insert_row
-from warehouse.records import REBUILD, find_complete, insert_parquet, read_record
+from warehouse.records import (
+    REBUILD,
+    check_rows,
+    find_complete,
+    find_files,
+    insert_parquet,
+    read_record,
+)
 
 EDITION_COLUMNS = (
     "edition_id",
@@ -32,6 +39,7 @@ EDITION_ORDER = {
     "triplets": "relation, pair_id, is_positive desc, triplet_id",
     "samples": "relation, pair_id, triplet_id, method, sample_index, sample_id",
 }
+RUN_STAGES = (REQUESTS, PREDICTIONS)
 INSERT_PREDICTIONS = """
 insert into predictions
 select
@@ -67,18 +75,14 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration]
     insert_row(connection, "editions", row)
     for stage in (TRIPLETS, SAMPLES):
-        _load_stage(connection, folder, manifest.get("files") or {}, stage)
+        _load_stage(connection, folder, manifest, stage)
 
 
 def _load_stage(
-    connection: duckdb.DuckDBPyConnection, folder: Path, listed: dict[str, Any], stage: Stage
+    connection: duckdb.DuckDBPyConnection, folder: Path, manifest: dict[str, Any], stage: Stage
 ) -> None:
-    """Load one stage of an edition from the files that its manifest lists, and count the rows."""
-    names = [name for name in sorted(listed) if Path(name).parts[0] == stage.name]
-    paths = [folder / name for name in names] or sorted((folder / stage.name).glob("*.parquet"))
-    for path in paths:
-        if not path.is_file():
-            raise InputError(f"{path}: listed in the manifest, but not there; {REBUILD}")
+    """Load one stage of an edition, every row that its manifest lists."""
+    paths = find_files(folder, manifest, stage)
     if not paths:
         return
     columns = ", ".join(stage.names)
@@ -90,12 +94,7 @@ def _load_stage(
         {"files": (stage, paths)},
         edition_id=folder.name,
     )
-    n_listed = sum(int(listed[name]["rows"]) for name in names)
-    if names and n_rows != n_listed:
-        raise InputError(
-            f"{folder / stage.name}: {n_rows} rows, but the manifest says {n_listed}; "
-            "delete the edition's folder and run `pretexeval run CONFIG`"
-        )
+    check_rows(folder, manifest, stage, n_rows)
 
 
 def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -144,14 +143,14 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     finished_at = _utc(folder / "run.json", run.get("finished_at"))
     row = [edition_id, model_id, run.get("scoring_policies"), *counts]
     insert_row(connection, "runs", [*row, finished_at, run.get("duration_s")])
-    files = {
-        stage.name: (stage, sorted((folder / stage.name).glob("*.parquet")))
-        for stage in (REQUESTS, PREDICTIONS)
-    }
+    files = {stage.name: (stage, find_files(folder, run, stage)) for stage in RUN_STAGES}
     for stage, paths in files.values():
         if not paths:
             raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
-    insert_parquet(connection, INSERT_PREDICTIONS, files, edition_id=edition_id, model_id=model_id)
+    n_rows = insert_parquet(
+        connection, INSERT_PREDICTIONS, files, edition_id=edition_id, model_id=model_id
+    )
+    check_rows(folder, run, PREDICTIONS, n_rows)
 
 
 def _loaded(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> list[str]:

@@ -30,6 +30,35 @@ def find_complete(folder: Path, record: str) -> list[Path]:
     return sorted(path.parent for path in folder.glob(f"*/{record}"))
 
 
+def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
+    """The stage's files that the record lists, or all that are there if it lists none at all.
+
+    Listed, because a folder may still hold a relation that is no longer part of it.
+    """
+    if not record.get("files"):
+        return sorted((folder / stage.name).glob("*.parquet"))
+    paths = [folder / name for name in _list_names(record, stage)]
+    for path in paths:
+        if not path.is_file():
+            raise InputError(f"{path}: listed as complete, but not there; {REBUILD}")
+    return paths
+
+
+def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) -> None:
+    """InputError if the stage's files gave another number of rows than the record lists."""
+    if not record.get("files"):
+        return
+    n_listed = sum(int(record["files"][name]["rows"]) for name in _list_names(record, stage))
+    if n_rows != n_listed:
+        raise InputError(
+            f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}"
+        )
+
+
+def _list_names(record: dict[str, Any], stage: Stage) -> list[str]:
+    return [name for name in sorted(record["files"]) if Path(name).parts[0] == stage.name]
+
+
 def insert_parquet(
     connection: duckdb.DuckDBPyConnection,
     statement: str,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.warehouse import world as worlds
+from tests.warehouse import rules
 from tests.warehouse.world import World
 from warehouse.publish import build_warehouse
 
@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> World:
     small = fill_pairs(World(tmp_path / "data"))
     small.write_edition(EDITION)
     small.write_model("expert")
-    small.write_answers(EDITION, "expert", worlds.expert)
+    small.write_answers(EDITION, "expert", rules.expert)
     return small
 
 
@@ -38,11 +38,11 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> World:
     methods = ("pretexeval", "direct")
     small.write_edition(EDITION, methods)
     for rule in (
-        worlds.expert,
-        worlds.always_true,
-        worlds.polarity,
-        worlds.silent,
-        worlds.erratic,
+        rules.expert,
+        rules.always_true,
+        rules.polarity,
+        rules.silent,
+        rules.erratic,
     ):
         small.write_model(rule.__name__)
         small.write_answers(

@@ -5,9 +5,12 @@ import pytest
 from schemas.errors import InputError
 from schemas.stages import RESPONSES, SAMPLES
 from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.world import World, digest, expert, response_row, write_rows
+from tests.warehouse.rows import digest, response_row, write_record, write_rows
+from tests.warehouse.rules import expert
+from tests.warehouse.world import World
 from warehouse.publish import build_warehouse
 from warehouse.query import run_query
+from warehouse.records import read_record
 
 
 def count(world: World, table: str) -> int:
@@ -107,7 +110,7 @@ def test_a_damaged_column_is_named_with_its_file(world: World) -> None:
 
 def test_a_deleted_file_is_named(world: World) -> None:
     (world.root / "editions" / EDITION / "triplets" / "drugs.parquet").unlink()
-    with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed in the manifest"):
+    with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed as complete"):
         build_warehouse(world.root)
 
 
@@ -115,7 +118,22 @@ def test_a_file_with_other_rows_than_listed_is_an_error(world: World) -> None:
     path = world.root / "editions" / EDITION / "samples" / "drugs.parquet"
     rows = [row for row in world.samples("pretexeval") if row["relation"] == "drugs"]
     write_rows(path, SAMPLES, rows[:-1])
-    with pytest.raises(InputError, match="79 rows, but the manifest says 80"):
+    with pytest.raises(InputError, match="79 rows where 80 are listed"):
+        build_warehouse(world.root)
+
+
+def test_a_run_is_what_its_record_lists(world: World) -> None:
+    folder = world.root / "predictions" / EDITION / "expert"
+    run = read_record(folder / "run.json")
+    whole = {f"{stage}/all.parquet": {"rows": 64} for stage in ("requests", "predictions")}
+    write_record(folder / "run.json", run | {"files": whole})
+    left_over = folder / "predictions" / "left-over.parquet"
+    left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
+    build_warehouse(world.root)
+    assert count(world, "predictions") == 64
+    longer = whole | {"predictions/all.parquet": {"rows": 65}}
+    write_record(folder / "run.json", run | {"files": longer})
+    with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(world.root)
 
 

@@ -8,7 +8,8 @@ from filelock import FileLock
 
 from schemas.errors import InputError
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.world import World, expert
+from tests.warehouse.rules import expert
+from tests.warehouse.world import World
 from warehouse.publish import LOCK, build_warehouse
 from warehouse.query import list_views, run_query
 
@@ -32,6 +33,14 @@ def load_and_die(connection, root):
     os.kill(os.getpid(), signal.SIGKILL)
 publish.load_warehouse = load_and_die
 publish.build_warehouse(Path(sys.argv[1]))
+"""
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from warehouse.publish import build_warehouse
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+build_warehouse(Path(sys.argv[1]))
 """
 
 
@@ -135,3 +144,20 @@ def test_a_place_that_cannot_be_written(world: World) -> None:
     with pytest.raises(InputError, match=r"cannot be written.*pretexeval publish"):
         build_warehouse(world.root)
     assert files_of(world.root) == []
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(world: World) -> None:
+    """A limit on the size of files stands in for the disk: the system refuses the write alike."""
+    path = build_warehouse(world.root)
+    before = path.read_bytes()
+    limited = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(world.root)],
+        cwd=REPOSITORY,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert "schemas.errors.InputError" in limited.stderr
+    assert "cannot be written" in limited.stderr
+    assert path.read_bytes() == before
+    assert files_of(world.root) == ["warehouse.duckdb"]

@@ -1,36 +1,16 @@
 """A small world on disk, in the layout of the pipeline: editions, models, what they answered."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
+from tests.warehouse.rows import Row, digest, response_row, write_record, write_rows
+from warehouse.query import run_query
 
-Row = dict[str, Any]
 # What a model answers to a sample (with the columns of its triplet); None is no answer.
 Rule = Callable[[Row], bool | None]
-
-
-def digest(*parts: object, n: int = 16) -> str:
-    return hashlib.md5("|".join(map(str, parts)).encode()).hexdigest()[:n]
-
-
-def write_rows(path: Path, stage: Stage, rows: list[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table = pa.Table.from_pylist([{n: r[n] for n in stage.names} for r in rows], stage.schema)
-    pq.write_table(table, path)
-
-
-def write_record(path: Path, record: Row) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record), encoding="utf-8")
 
 
 @dataclass
@@ -202,44 +182,7 @@ class World:
         )
 
 
-def response_row(model_id: str, prompt_key: str, prompt: str, answer: bool | None) -> Row:
-    return {
-        "prompt_key": prompt_key,
-        "model_id": model_id,
-        "repeat": 0,
-        "prompt": prompt,
-        "response": "hm" if answer is None else f" {answer}",
-        "status": "ok",
-        "error": None,
-        "finish_reason": "stop",
-        "n_prompt_tokens": 10,
-        "n_completion_tokens": 2,
-        "logprob_true": -0.1,
-        "logprob_false": -2.5,
-    }
-
-
-def expert(sample: Row) -> bool | None:
-    """Knows everything."""
-    return bool(sample["label"])
-
-
-def always_true(sample: Row) -> bool | None:
-    return True
-
-
-def polarity(sample: Row) -> bool | None:
-    """Believes what is affirmed, denies what is denied."""
-    return bool(sample["label"] == sample["is_positive"])
-
-
-def silent(sample: Row) -> bool | None:
-    return None
-
-
-def erratic(sample: Row) -> bool | None:
-    """Right on about three samples in four, no answer to one in ten: by the hash of the text."""
-    draw = int(digest("erratic", sample["text"]), 16) % 100
-    if draw < 10:
-        return None
-    return bool(sample["label"]) if draw < 85 else not sample["label"]
+def ask(world: World, sql: str) -> list[Row]:
+    """The rows of a query, by the names of the columns."""
+    columns, rows = run_query(world.root, sql)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

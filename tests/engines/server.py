@@ -1,0 +1,67 @@
+"""vLLM's own OpenAI server, as a process that ends with the test."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
+
+
+@dataclass
+class Server:
+    """vLLM's own OpenAI server, started and perhaps not yet up."""
+
+    process: subprocess.Popen[bytes]
+    base_url: str
+    log: Path
+
+    def wait(self, timeout_s: float = 240) -> None:
+        """Return when it answers; fail with the end of its log when it does not."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                urllib.request.urlopen(f"{self.base_url}/models", timeout=2).close()
+                return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.5)
+        pytest.fail(f"the server did not come up:\n{self.log.read_text()[-2000:]}")
+
+
+@contextmanager
+def start_server(model: Path, log: Path) -> Iterator[Server]:
+    """Start on a free port, without waiting for it; stop by its own process group."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    module = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+    options = ["--model", str(model), "--served-model-name", "tiny", "--dtype", "bfloat16"]
+    address = ["--host", "127.0.0.1", "--port", str(port)]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*module, *options, *address, "--enforce-eager"],
+            env=os.environ | ENVIRONMENT | {HUB_VARIABLE: "1"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield Server(process, f"http://127.0.0.1:{port}/v1", log)
+    finally:
+        # A session of its own: the engine's process ends with the server's.
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)

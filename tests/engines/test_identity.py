@@ -1,0 +1,137 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config import ModelConfig
+from engines.identity import find_folder, identify_model
+from schemas.errors import InputError
+
+
+def make_folder(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "chat_template.jinja").write_text("{{ messages }}")
+    return folder
+
+
+def identify_folder(folder: Path, **settings: str) -> str:
+    config = ModelConfig.model_validate({"name": "m", "model": str(folder), **settings})
+    return identify_model(config).model_id
+
+
+def test_folder_is_known_by_content_not_by_place(tmp_path: Path) -> None:
+    one, two = make_folder(tmp_path / "one"), make_folder(tmp_path / "two")
+    (two / "README.md").write_text("says nothing to the model")
+    assert identify_folder(one) == identify_folder(two)
+    assert identify_folder(one).startswith("m-")
+    assert len(identify_folder(one)) == len("m-") + 8
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja"]
+)
+def test_each_file_that_changes_answers_changes_the_id(tmp_path: Path, name: str) -> None:
+    folder = make_folder(tmp_path / "m")
+    before = identify_folder(folder)
+    (folder / name).write_bytes(b"something longer than before")
+    assert identify_folder(folder) != before
+
+
+def test_dtype_and_quantization_change_the_id(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m")
+    ids = {
+        identify_folder(folder),
+        identify_folder(folder, dtype="float32"),
+        identify_folder(folder, quantization="fp8"),
+    }
+    assert len(ids) == 3
+
+
+def test_card_gives_the_known_heads_and_leaves_the_id(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m")
+    before = identify_folder(folder)
+    heads = [{"relation": "symptoms", "head": "Asthma"}]
+    assert identify_model(ModelConfig(name="m", model=str(folder))).known_heads is None
+    (folder / "card.json").write_text(json.dumps({"known_heads": heads, "loss": [2.0]}))
+    after = identify_model(ModelConfig(name="m", model=str(folder)))
+    assert after.known_heads == heads
+    assert after.model_id == before
+
+
+@pytest.mark.parametrize("card", ["{", "[]", '{"known_heads": ["Asthma"]}', '{"known_heads": 3}'])
+def test_unreadable_card_is_refused(tmp_path: Path, card: str) -> None:
+    folder = make_folder(tmp_path / "m")
+    (folder / "card.json").write_text(card)
+    with pytest.raises(InputError, match=r"card\.json"):
+        identify_model(ModelConfig(name="m", model=str(folder)))
+
+
+@pytest.mark.parametrize("model", ["./none", "/nowhere/none", "~/none-such-model", "none/"])
+def test_missing_path_is_refused(model: str) -> None:
+    with pytest.raises(InputError, match="there is no folder"):
+        identify_model(ModelConfig(name="m", model=model))
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"), [("config.json", r"config\.json"), ("model.safetensors", "safetensors")]
+)
+def test_incomplete_folder_is_refused(tmp_path: Path, missing: str, said: str) -> None:
+    folder = make_folder(tmp_path / "m")
+    (folder / missing).unlink()
+    with pytest.raises(InputError, match=f"holds no .*{said}"):
+        identify_model(ModelConfig(name="m", model=str(folder)))
+
+
+def test_relative_path_without_a_dot_is_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_folder(tmp_path / "models" / "small")
+    config = ModelConfig(name="m", model="models/small")
+    assert find_folder(config) is None
+    monkeypatch.chdir(tmp_path)
+    assert find_folder(config) == Path("models/small")
+
+
+def test_hub_model_is_known_by_name_revision_and_precision() -> None:
+    hub = {"name": "m", "model": "org/name"}
+    configs = [hub, hub | {"revision": "abc"}, hub | {"dtype": "float16"}]
+    ids = {identify_model(ModelConfig.model_validate(c)).model_id for c in configs}
+    assert len(ids) == 3
+
+
+def test_endpoint_is_known_by_name_and_revision_not_by_address() -> None:
+    endpoint = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://a/v1"}
+    first = identify_model(ModelConfig.model_validate(endpoint))
+    moved = identify_model(ModelConfig.model_validate(endpoint | {"base_url": "http://b/v1"}))
+    revised = identify_model(ModelConfig.model_validate(endpoint | {"revision": "2"}))
+    assert first == moved
+    assert first.model_id != revised.model_id
+    assert "http" not in str(first.identity)
+
+
+def test_recording_is_known_by_its_bytes(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
+    one.write_bytes(b"a")
+    two.write_bytes(b"a")
+    configs = [ModelConfig(name="m", engine="recorded", model=str(p)) for p in (one, two)]
+    assert identify_model(configs[0]) == identify_model(configs[1])
+    two.write_bytes(b"bb")
+    assert identify_model(configs[0]) != identify_model(configs[1])
+    two.unlink()
+    with pytest.raises(InputError, match="no file of recorded responses"):
+        identify_model(configs[1])
+
+
+def test_identifying_imports_no_engine() -> None:
+    code = (
+        "import sys, engines.identity, engines.load\n"
+        "heavy = {'torch', 'vllm', 'transformers', 'openai', 'huggingface_hub'}\n"
+        "sys.exit(str(heavy & set(sys.modules) or ''))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == ""

@@ -1,0 +1,131 @@
+import pytest
+
+from engines.base import Completion, Prompt, Sampling
+from engines.prompts import PROMPT_TOO_LONG
+from schemas.errors import InputError
+from tests.engines.endpoint import Body, Reply, ask, say, serve
+
+KEY = "sk-secret-0123456789"
+CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
+
+
+def test_sampling_is_sent() -> None:
+    with serve(lambda body, number: say("True")) as endpoint:
+        sampling = Sampling(max_tokens=3, temperature=0.5, seed=7, stop=("Statement",))
+        ask(endpoint, ["p"], sampling)
+        ask(endpoint, ["p"], Sampling(logprobs=True))
+    (path, _, body), (_, _, with_logprobs) = endpoint.requests
+    assert path == "/v1/completions"
+    expected = {"model": "x", "prompt": "p", "max_tokens": 3, "temperature": 0.5, "seed": 7}
+    assert body == expected | {"stop": ["Statement"]}
+    assert with_logprobs["logprobs"] == 5
+
+
+def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
+    top = [
+        {"token": "True", "logprob": -0.25, "bytes": None},
+        {"token": " True", "logprob": -4.0, "bytes": None},
+        {"token": "Falsehood", "logprob": -2.0, "bytes": None},
+    ]
+    choice = {
+        "index": 0,
+        "finish_reason": "stop",
+        "message": {"role": "assistant", "content": "True."},
+        "logprobs": {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]},
+    }
+    usage = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
+    with serve(lambda b, n: Reply(body={"choices": [choice], "usage": usage})) as endpoint:
+        completions = ask(endpoint, [CHAT], Sampling(logprobs=True))
+    path, _, body = endpoint.requests[0]
+    assert path == "/v1/chat/completions"
+    assert body["messages"] == [{"content": "Fever?", "role": "user"}]
+    assert completions == [Completion("True.", "ok", None, "stop", 11, 2, -0.25, None)]
+
+
+def test_log_probabilities_of_a_completion() -> None:
+    top = {"tokens": [" True"], "top_logprobs": [{" True": -0.1, " False": -3.0, "True": -5.0}]}
+    with serve(lambda b, n: say(" True", logprobs=top)) as endpoint:
+        completion = ask(endpoint, ["p"], Sampling(logprobs=True))[0]
+    assert (completion.logprob_true, completion.logprob_false) == (-0.1, -3.0)
+
+
+GARBAGE = [
+    Reply(body={"choices": []}),
+    Reply(body={"choices": None}),
+    Reply(body={"choices": [{"index": 0}]}),
+    Reply(body={"choices": ["text"]}),
+    Reply(body=[1, 2]),
+    Reply(body={}),
+    say(None),
+    say(17),
+    Reply(body="{not json"),
+    Reply(body="<html>It works!</html>", content_type="text/html"),
+    Reply(body=""),
+]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_garbage_for_one_prompt_is_an_error_row(garbage: Reply) -> None:
+    def answer(body: Body, number: int) -> Reply:
+        return garbage if body["prompt"] == "bad" else say("True")
+
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=1)
+    assert [c.status for c in completions] == ["ok", "error", "ok"]
+    assert completions[1].response is None
+    assert "answer" in str(completions[1].error)
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: Reply) -> None:
+    with (
+        serve(lambda body, number: garbage) as endpoint,
+        pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
+    ):
+        ask(endpoint, ["a", "b"], Sampling(), max_attempts=1)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "refuses the key"), (403, "forbids"), (404, "does not know")]
+)
+def test_refusal_stops_the_run_at_once_and_keeps_the_key(
+    status: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
+    refusal = Reply(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    with serve(lambda body, number: refusal) as endpoint, pytest.raises(InputError) as caught:
+        ask(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
+    assert said in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"]
+
+
+def test_key_is_in_no_error_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
+
+    def answer(body: Body, number: int) -> Reply:
+        is_bad = body["prompt"] == "bad"
+        return Reply(422, {"error": {"message": f"not for {KEY}"}}) if is_bad else say("True")
+
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, ["a", "bad"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
+    assert completions[1].status == "error"
+    assert KEY not in str(completions[1].error)
+
+
+@pytest.mark.parametrize(
+    "message", ["This model's maximum context length is 256 tokens. However, …", "too many"]
+)
+def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
+    refusal = Reply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
+
+    def answer(body: Body, number: int) -> Reply:
+        return refusal if len(body["prompt"]) > 9 else say("True")
+
+    with serve(answer) as endpoint:
+        # Alone too: that one prompt is too long says nothing against the endpoint.
+        alone = ask(endpoint, ["much too long"], Sampling())
+        completions = ask(endpoint, ["a", "much too long"], Sampling())
+    assert [c.status for c in completions] == ["ok", "error"]
+    assert alone == completions[1:]
+    assert str(completions[1].error).startswith(PROMPT_TOO_LONG)

@@ -1,0 +1,138 @@
+import socket
+import time
+
+import pytest
+
+from engines.base import Completion, Prompt, Sampling
+from engines.load import load_engine
+from engines.openai_engine import show_address
+from schemas.errors import InputError
+from tests.engines.endpoint import Body, Reply, ask, configure, say, serve
+
+KEY = "sk-secret-0123456789"
+
+
+def find_free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def test_answers_keep_the_order_of_the_prompts() -> None:
+    def answer(body: Body, number: int) -> Reply:
+        time.sleep(0.02 * (number % 4))
+        return say(f"re {body['prompt']}")
+
+    prompts = [f"p{i}" for i in range(20)]
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, prompts, Sampling(), concurrency=8)
+    assert [c.response for c in completions] == [f"re {p}" for p in prompts]
+    assert {c.finish_reason for c in completions} == {"stop"}
+
+
+def test_requests_run_side_by_side() -> None:
+    def answer(body: Body, number: int) -> Reply:
+        time.sleep(0.1)
+        return say("True")
+
+    started_at = time.monotonic()
+    with serve(answer) as endpoint:
+        ask(endpoint, ["p"] * 17, Sampling(), concurrency=16)
+    # One alone, then sixteen at once; one after another takes 1.7 s.
+    assert time.monotonic() - started_at < 1.2
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+def test_passing_failure_is_tried_again(status: int) -> None:
+    def answer(body: Body, number: int) -> Reply:
+        return say("True") if number >= 2 else Reply(status, {"error": {"message": "busy"}})
+
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, ["p"], Sampling(), max_attempts=3)
+    assert completions == [Completion("True", finish_reason="stop")]
+    assert len(endpoint.requests) == 3
+
+
+def test_lasting_failure_of_one_prompt_is_its_own() -> None:
+    def answer(body: Body, number: int) -> Reply:
+        is_bad = body["prompt"] == "bad"
+        return Reply(500, {"error": {"message": "crash"}}) if is_bad else say("True")
+
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=2)
+    assert [c.response for c in completions] == ["True", None, "True"]
+    assert completions[1].status == "error"
+    assert "HTTP 500" in str(completions[1].error)
+    assert [body["prompt"] for _, _, body in endpoint.requests].count("bad") == 2
+
+
+def test_users_own_key_is_not_sent_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with serve(lambda body, number: say("True")) as endpoint:
+        ask(endpoint, ["a"], Sampling())
+    assert KEY not in endpoint.requests[0][1]
+
+
+def test_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PRETEXEVAL_TEST_KEY", raising=False)
+    with pytest.raises(InputError, match="PRETEXEVAL_TEST_KEY is not set"):
+        load_engine(configure("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
+
+
+def test_endpoint_that_is_down_is_one_clear_message() -> None:
+    address = f"127.0.0.1:{find_free_port()}/v1"
+    engine = load_engine(configure(f"http://user:{KEY}@{address}?token={KEY}", max_attempts=2))
+    prompts = [Prompt("completion", "p")] * 100
+    started_at = time.monotonic()
+    with pytest.raises(InputError) as caught:
+        engine.generate(prompts, Sampling())
+    assert f"http://{address} gives no answer" in str(caught.value)
+    assert "2 attempts" in str(caught.value)
+    assert KEY not in str(caught.value)
+    assert time.monotonic() - started_at < 3
+    engine.close()
+
+
+def test_endpoint_that_goes_away_later_stops_the_run() -> None:
+    with serve(lambda body, number: say("True")) as endpoint:
+        engine = load_engine(configure(endpoint.base_url, max_attempts=1))
+        first = engine.generate([Prompt("completion", "p")] * 3, Sampling())
+    assert {c.response for c in first} == {"True"}
+    with pytest.raises(InputError, match="gives no answer"):
+        engine.generate([Prompt("completion", "p")] * 3, Sampling())
+    engine.close()
+
+
+def test_silence_ends_in_a_time_out() -> None:
+    def answer(body: Body, number: int) -> Reply:
+        if body["prompt"] == "slow":
+            time.sleep(0.6)
+        return say("True")
+
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, ["a", "slow"], Sampling(), timeout_s=0.2, max_attempts=1)
+    assert completions[0].response == "True"
+    assert completions[1].error == "no answer within 0.2 s"
+
+
+def test_progress_reaches_the_number_of_prompts() -> None:
+    done: list[int] = []
+    with serve(lambda body, number: say("True")) as endpoint:
+        engine = load_engine(configure(endpoint.base_url))
+        assert engine.generate([], Sampling(), done.append) == []
+        engine.generate([Prompt("completion", "p")] * 5, Sampling(), done.append)
+        engine.close()
+    assert sum(done) == 5
+
+
+@pytest.mark.parametrize(
+    "base_url", ["localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b/v1", "http://[x/v1"]
+)
+def test_address_that_is_none_is_refused(base_url: str) -> None:
+    with pytest.raises(InputError, match="base_url is not an address"):
+        load_engine(configure(base_url))
+
+
+def test_address_is_shown_without_secrets() -> None:
+    config = configure("https://me:secret@host:8443/v1?key=secret")
+    assert show_address(config) == "https://host:8443/v1"

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from engines.base import Prompt
+from engines.prompts import find_answer_token, read_messages, tokenise_prompt
+from schemas.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+BOS = 0
+CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_llama: Path) -> PreTrainedTokenizerBase:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(tiny_llama)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        Prompt("completion", "Fever may cause cough."),
+        Prompt("completion", "<s>Fever may cause cough."),
+        Prompt("completion", "<s><s>Fever may cause cough."),
+        CHAT,
+    ],
+)
+def test_one_beginning_of_sequence(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
+    ids = tokenise_prompt(tokenizer, prompt)
+    assert ids[0] == BOS
+    assert ids.count(BOS) == 1
+    assert len(ids) > 1
+
+
+def test_chat_prompt_is_what_the_template_writes(tokenizer: PreTrainedTokenizerBase) -> None:
+    ids = tokenise_prompt(tokenizer, CHAT)
+    assert tokenizer.decode(ids) == "<s><|user|>Fever?\n<|assistant|>"
+
+
+def test_prompt_survives_the_way_there_and_back(tokenizer: PreTrainedTokenizerBase) -> None:
+    text = "Statement: “β-lactam”, is the statement above true or false?\nAnswer:"
+    ids = tokenise_prompt(tokenizer, Prompt("completion", text))
+    assert tokenizer.decode(ids[1:]) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [("Statement\nAnswer:", " True"), ("<|assistant|>", " True"), ("assistant\n", "True")],
+)
+def test_answer_is_sought_as_it_would_be_written(
+    tokenizer: PreTrainedTokenizerBase, text: str, spelled: str
+) -> None:
+    expected = tokenizer.encode(spelled, add_special_tokens=False)
+    assert [find_answer_token(tokenizer, text, "True")] == expected
+
+
+def test_answer_of_several_tokens_has_none(tokenizer: PreTrainedTokenizerBase) -> None:
+    assert find_answer_token(tokenizer, "Answer:", "Entailed") is None
+
+
+@pytest.mark.parametrize("text", ["Fever?", '{"role": "user"}', ""])
+def test_chat_prompt_that_is_no_list_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="JSON list of messages"):
+        read_messages(Prompt("chat", text))

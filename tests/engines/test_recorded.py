@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config import ModelConfig
+from engines.base import Completion, Engine, Prompt, Sampling
+from engines.load import load_engine
+from engines.recorded import RecordedEngine
+from schemas.errors import InputError
+
+
+def load_rows(path: Path, **columns: list[object]) -> Engine:
+    pl.DataFrame(columns, strict=False).write_parquet(path)
+    return load_engine(ModelConfig(name="m", engine="recorded", model=str(path)))
+
+
+def ask(engine: Engine, *texts: str, style: str = "completion") -> list[Completion]:
+    return engine.generate([Prompt(style, text) for text in texts], Sampling())
+
+
+def test_answers_come_in_the_order_asked(tmp_path: Path) -> None:
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a", "b"], response=["True", "False"])
+    assert isinstance(engine, RecordedEngine)
+    assert [c.response for c in ask(engine, "b", "a", "b")] == ["False", "True", "False"]
+
+
+def test_unknown_prompt_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=[""])
+    assert ask(engine, "a", "z") == [
+        Completion(""),
+        Completion(None, status="error", error="not recorded"),
+    ]
+
+
+def test_optional_columns_are_kept(tmp_path: Path) -> None:
+    engine = load_rows(
+        tmp_path / "r.parquet",
+        prompt=["a", "b", "c"],
+        response=["True", None, None],
+        status=["ok", "error", "ok"],
+        error=[None, "HTTP 500", None],
+        finish_reason=["stop", None, None],
+        n_prompt_tokens=[7, None, None],
+        n_completion_tokens=[2, None, None],
+        logprob_true=[-0.5, None, None],
+        logprob_false=[-1.5, None, None],
+    )
+    assert ask(engine, "a", "b", "c") == [
+        Completion("True", "ok", None, "stop", 7, 2, -0.5, -1.5),
+        Completion(None, "error", "HTTP 500"),
+        Completion(None, "error", "recorded without a response"),
+    ]
+
+
+def test_style_counts_where_it_is_recorded(tmp_path: Path) -> None:
+    engine = load_rows(
+        tmp_path / "r.parquet", prompt=["a"], response=["True"], prompt_style=["chat"]
+    )
+    assert ask(engine, "a", style="chat")[0].response == "True"
+    assert ask(engine, "a")[0].error == "not recorded"
+
+
+@pytest.mark.parametrize("repeats", [[1, 0, 2], [2, 1, 0]])
+def test_of_repeats_the_first_counts(tmp_path: Path, repeats: list[object]) -> None:
+    responses: list[object] = [f"repeat {n}" for n in repeats]
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"] * 3, response=responses, repeat=repeats)
+    assert ask(engine, "a")[0].response == "repeat 0"
+
+
+def test_missing_column_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no column 'response'"):
+        load_rows(tmp_path / "r.parquet", prompt=["a"], answer=["True"])
+
+
+def test_other_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    path.write_text("prompt,response\n")
+    with pytest.raises(InputError, match="not a Parquet file"):
+        load_engine(ModelConfig(name="m", engine="recorded", model=str(path)))
+
+
+def test_progress_reaches_the_number_of_prompts(tmp_path: Path) -> None:
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"])
+    done: list[int] = []
+    engine.generate([Prompt("completion", "a")] * 3, Sampling(), done.append)
+    assert sum(done) == 3

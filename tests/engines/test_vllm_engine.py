@@ -1,0 +1,232 @@
+"""Real vLLM, in process and as a server, on random models of two layers: about two minutes."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from config import ModelConfig
+from engines.base import Completion, Engine, Prompt, Sampling
+from engines.load import load_engine
+from engines.prompts import PROMPT_TOO_LONG
+from engines.vllm_engine import VllmEngine
+from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
+from schemas.errors import InputError
+from tests.engines.conftest import MAX_POSITIONS, WORDS
+from tests.engines.server import Server, start_server
+
+pytestmark = pytest.mark.slow
+
+DEMONSTRATION = (
+    'Statement: "Fever may cause cough.", is the statement above true or false?\nAnswer:'
+)
+GREEDY = Sampling(max_tokens=4, logprobs=True)
+SHORT = [
+    Prompt(
+        "completion",
+        f'{DEMONSTRATION} {said}\nStatement: "{word} may cause {other}.", is it?\nAnswer:',
+    )
+    for word in WORDS
+    for other, said in (("asthma", "True"), ("gene", "False"))
+]
+LONG = Prompt("completion", DEMONSTRATION * 30)
+CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
+# bf16 rounds differently with the batch; a first choice that leads by less may change hands.
+NEAR_TIE = 0.1
+
+
+@dataclass
+class Session:
+    """What one process of vLLM said, model after model."""
+
+    batch: list[Completion]
+    alone: list[Completion]
+    mixed: list[Completion]
+    stopped: Completion
+    n_tokens: list[int]
+    other: list[Completion]
+    again: list[Completion]
+    refusals: list[str]
+    progress: list[int] = field(default_factory=list)
+
+
+def configure(folder: Path, **settings: object) -> ModelConfig:
+    given = {"name": "tiny", "model": str(folder), "dtype": "bfloat16"}
+    return ModelConfig.model_validate(given | settings)
+
+
+def ask_once(folder: Path, prompts: list[Prompt]) -> list[Completion]:
+    with closing(load_engine(configure(folder))) as engine:
+        return engine.generate(prompts, GREEDY)
+
+
+def read_refusal(folder: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_engine(configure(folder))
+    return str(caught.value)
+
+
+def copy_broken(model: Path, folder: Path, name: str, content: bytes) -> Path:
+    folder.mkdir()
+    for path in model.iterdir():
+        (folder / path.name).write_bytes(content if path.name == name else path.read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def session(
+    tiny_llama: Path,
+    other_tiny_llama: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    server: Server,  # starting meanwhile
+) -> Session:
+    """Everything that is asked of vLLM in this process: four loads, one of them in vain."""
+    folder = tmp_path_factory.mktemp("broken")
+    broken = copy_broken(tiny_llama, folder / "weights", "model.safetensors", b"cut off")
+    unknown = copy_broken(tiny_llama, folder / "config", "config.json", b'{"model_type": "none"}')
+    progress: list[int] = []
+    with pytest.MonkeyPatch.context() as environment:
+        for name, value in (ENVIRONMENT | {HUB_VARIABLE: "1"}).items():
+            environment.setenv(name, value)
+        with closing(load_engine(configure(tiny_llama))) as engine:
+            assert isinstance(engine, VllmEngine)
+            batch = engine.generate(SHORT, GREEDY)
+            alone = [engine.generate([prompt], GREEDY)[0] for prompt in SHORT]
+            mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY, progress.append)
+            stop = (str(batch[0].response)[-1:],)
+            stopped = engine.generate(SHORT[:1], Sampling(max_tokens=4, stop=stop))[0]
+            n_tokens = engine.count_tokens([SHORT[0], CHAT])
+        other = ask_once(other_tiny_llama, SHORT)
+        refusals = [read_refusal(broken), read_refusal(unknown)]
+        again = ask_once(tiny_llama, SHORT[::-1])
+    return Session(batch, alone, mixed, stopped, n_tokens, other, again, refusals, progress)
+
+
+def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
+    """Equal answers; log-probabilities may differ by what bf16 rounds away."""
+    for a, b in zip(one, two, strict=True):
+        assert (a.status, b.status) == ("ok", "ok")
+        assert a.n_prompt_tokens == b.n_prompt_tokens
+        for left, right in ((a.logprob_true, b.logprob_true), (a.logprob_false, b.logprob_false)):
+            if left is not None and right is not None:
+                assert left == pytest.approx(right, abs=NEAR_TIE)
+    n_same = sum(a.response == b.response for a, b in zip(one, two, strict=True))
+    assert n_same >= 0.9 * len(one)
+
+
+def test_every_prompt_has_an_answer(session: Session) -> None:
+    assert len(session.batch) == len(SHORT)
+    for completion in session.batch:
+        assert completion.status == "ok"
+        assert completion.response
+        assert completion.finish_reason in ("length", "stop")
+        assert 1 <= (completion.n_completion_tokens or 0) <= GREEDY.max_tokens
+
+
+def test_log_probabilities_are_there_and_name_the_first_token(session: Session) -> None:
+    for completion in session.batch:
+        true, false = completion.logprob_true, completion.logprob_false
+        assert true is not None
+        assert false is not None
+        assert true < 0
+        assert false < 0
+        if str(completion.response).startswith(" True"):
+            assert true > false
+        if str(completion.response).startswith(" False"):
+            assert false > true
+    assert any(str(c.response).startswith((" True", " False")) for c in session.batch)
+
+
+def test_alone_and_in_a_batch_the_answers_are_the_same(session: Session) -> None:
+    assert_same_but_for_ties(session.batch, session.alone)
+
+
+def test_order_is_that_of_the_prompts(session: Session) -> None:
+    assert len({c.response for c in session.batch}) > 1
+    assert_same_but_for_ties(session.batch, session.again[::-1])
+
+
+def test_prompt_that_does_not_fit_is_an_error_row_among_answers(session: Session) -> None:
+    first, long, chat, second = session.mixed
+    assert long.status == "error"
+    assert long.response is None
+    assert str(long.error).startswith(PROMPT_TOO_LONG)
+    assert str(MAX_POSITIONS) in str(long.error)
+    assert_same_but_for_ties([first, second], session.batch[:2])
+    assert chat.status == "ok"
+    assert sum(session.progress) == len(session.mixed)
+
+
+def test_tokens_are_counted_as_the_model_sees_them(session: Session) -> None:
+    # The chat template and the tokenizer would both add a beginning-of-sequence token.
+    assert session.n_tokens == [session.batch[0].n_prompt_tokens, session.mixed[2].n_prompt_tokens]
+
+
+def test_stop_ends_the_answer_and_is_no_part_of_it(session: Session) -> None:
+    whole, cut = str(session.batch[0].response), str(session.stopped.response)
+    assert session.stopped.finish_reason == "stop"
+    assert whole[-1:] not in cut
+    assert whole.startswith(cut)
+    assert session.stopped.logprob_true is None
+
+
+def test_one_model_after_the_other_in_one_process(session: Session) -> None:
+    assert [c.response for c in session.other] != [c.response for c in session.batch]
+    assert {c.status for c in session.other} == {"ok"}
+
+
+def test_model_that_cannot_be_loaded_is_one_line(session: Session) -> None:
+    weights, config = session.refusals
+    for refusal in session.refusals:
+        assert "vLLM cannot load" in refusal
+        assert "\n" not in refusal
+    assert "model type `none`" in config
+    assert weights != config
+
+
+@pytest.fixture(scope="module")
+def server(tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with start_server(tiny_llama, tmp_path_factory.mktemp("server") / "log") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def endpoint(server: Server, session: Session) -> Iterator[Engine]:
+    server.wait()
+    config = {"name": "tiny", "engine": "openai", "model": "tiny", "base_url": server.base_url}
+    with closing(load_engine(ModelConfig.model_validate(config))) as engine:
+        yield engine
+
+
+def test_server_says_what_the_engine_in_process_says(endpoint: Engine, session: Session) -> None:
+    answers = endpoint.generate(SHORT, GREEDY)
+    assert_same_but_for_ties(answers, session.batch)
+    said = [c for c in answers if str(c.response).startswith(" True")]
+    assert said
+    assert all(c.logprob_true is not None for c in said)
+
+
+def test_server_answers_chat_as_the_engine_in_process_does(
+    endpoint: Engine, session: Session
+) -> None:
+    answer = endpoint.generate([CHAT], GREEDY)[0]
+    assert answer.n_prompt_tokens == session.mixed[2].n_prompt_tokens
+    assert answer.response == session.mixed[2].response
+
+
+def test_server_refuses_only_the_prompt_that_does_not_fit(endpoint: Engine) -> None:
+    answers = endpoint.generate([SHORT[0], LONG, SHORT[1]], GREEDY)
+    assert [c.status for c in answers] == ["ok", "error", "ok"]
+    assert str(answers[1].error).startswith(PROMPT_TOO_LONG)
+
+
+def test_unknown_model_on_a_server_stops_the_run(server: Server) -> None:
+    server.wait()
+    config = {"name": "m", "engine": "openai", "model": "other", "base_url": server.base_url}
+    with (
+        closing(load_engine(ModelConfig.model_validate(config))) as engine,
+        pytest.raises(InputError, match="does not know the model"),
+    ):
+        engine.generate(SHORT, GREEDY)

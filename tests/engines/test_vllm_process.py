@@ -1,0 +1,64 @@
+import os
+
+import pytest
+from pydantic import BaseModel, ValidationError, field_validator
+
+from engines import vllm_process
+from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, name_cause, prepare_environment
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """No variable set, and whatever is set meanwhile forgotten afterwards."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, HUB_VARIABLE, False)
+    monkeypatch.setattr(vllm_process, "_hub_is_chosen_by_user", False)
+    for name in (*ENVIRONMENT, HUB_VARIABLE):
+        monkeypatch.setenv(name, "remembered, to be restored")
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+def test_variables_of_the_user_have_the_last_word(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("VLLM_CPU_KVCACHE_SPACE", "40")
+    prepare_environment(is_local=True)
+    assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == "40"
+    assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+    assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
+
+
+def test_hub_is_reached_again_for_a_hub_model_after_a_local_one(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    from huggingface_hub import is_offline_mode
+
+    prepare_environment(is_local=True)
+    assert is_offline_mode()
+    assert os.environ[HUB_VARIABLE] == "1"
+    prepare_environment(is_local=False)
+    assert not is_offline_mode()
+    assert os.environ[HUB_VARIABLE] == "0"
+
+
+def test_user_who_is_offline_stays_offline(environment: pytest.MonkeyPatch) -> None:
+    environment.setattr(vllm_process, "_hub_is_chosen_by_user", True)
+    environment.setenv(HUB_VARIABLE, "1")
+    prepare_environment(is_local=False)
+    assert os.environ[HUB_VARIABLE] == "1"
+
+
+def test_cause_is_one_line() -> None:
+    class Strict(BaseModel):
+        size: int
+
+        @field_validator("size")
+        @classmethod
+        def _refuse(cls, size: int) -> int:
+            raise ValueError("too\n  large")
+
+    with pytest.raises(ValidationError) as caught:
+        Strict(size=3)
+    assert name_cause(caught.value) == "too large"
+    assert name_cause(OSError("no\nspace")) == "no space"
+    assert name_cause(AssertionError()) == "AssertionError"

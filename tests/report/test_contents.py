@@ -1,0 +1,50 @@
+from report.contents import Row, Setting, choose_setting, list_models
+
+
+def row(model_id: str, model: str, rank: int, method: str = "pretexeval", **other: object) -> Row:
+    keys = {"method": method, "scoring_policy": "strict", "repeat": 0}
+    return {"model_id": model_id, "model": model, "rank": rank} | keys | other
+
+
+def test_the_first_method_policy_and_repeat_are_the_setting_of_the_figures() -> None:
+    leaderboard = [
+        row("a", "A", 1, "direct"),
+        row("a", "A", 1, "prototype", scoring_policy="coin-flip"),
+        row("a", "A", 1, "prototype", repeat=1),
+        row("a", "A", 1, "prototype", repeat=0),
+    ]
+    assert choose_setting(leaderboard, ["direct"]) == (Setting("prototype", "strict", 0), 4)
+
+
+def test_without_predictions_the_setting_is_the_first_method_of_the_edition() -> None:
+    assert choose_setting([], ["llmeval", "direct"]) == (Setting("direct"), 0)
+
+
+def test_models_stand_by_rank_and_are_coloured_by_name() -> None:
+    setting = Setting("pretexeval")
+    models = list_models([row("m1", "zeta", 1), row("m2", "alpha", 2)], setting)
+    assert [(m.label, m.colour) for m in models] == [
+        ("zeta", "var(--model-1)"),
+        ("alpha", "var(--model-0)"),
+    ]
+    swapped = list_models([row("m1", "zeta", 2), row("m2", "alpha", 1)], setting)
+    assert {m.label: m.colour for m in swapped} == {m.label: m.colour for m in models}
+
+
+def test_models_of_one_name_are_told_apart_by_id() -> None:
+    models = list_models(
+        [row("same-1", "same", 1), row("same-2", "same", 2), row("o-1", "other", 3)],
+        Setting("pretexeval"),
+    )
+    assert [m.label for m in models] == ["same-1", "same-2", "other"]
+
+
+def test_no_two_of_many_models_look_alike() -> None:
+    leaderboard = [row(f"m{k:02}", f"model {k:02}", k) for k in range(28)]
+    models = list_models(leaderboard, Setting("pretexeval"))
+    assert len({(m.colour, m.dash) for m in models}) == 28
+
+
+def test_a_model_without_rows_under_the_setting_comes_last() -> None:
+    leaderboard = [row("a", "A", 1, "direct"), row("b", "B", 2)]
+    assert [m.label for m in list_models(leaderboard, Setting("pretexeval"))] == ["B", "A"]

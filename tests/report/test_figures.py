@@ -1,0 +1,100 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from report.contents import Row
+from report.curves import draw_curves, spread_apart
+from report.dots import draw_dots
+from report.figures import draw_figures, order_relations
+from report.page import render_page
+from report.read import read_contents
+from report.shares import Curve, DotRow, Share
+from tests.report.conftest import EDITION, fill_pairs
+from tests.report.parsed import parse
+from tests.warehouse import rules
+from tests.warehouse.world import World
+from warehouse.publish import build_warehouse
+
+HALF = Share("average accuracy", 0.5, 0.4, 0.6, "8 samples")
+NOTHING = Share("mastery", None, None, None, "0 pairs")
+
+
+def test_dots_have_their_places_names_and_tooltips() -> None:
+    svg = draw_dots("Title", [DotRow("a <b> & c", "var(--model-2)", (HALF, NOTHING))], 340)
+    parsed = parse(str(svg))
+    assert parsed.elements[0][1]["viewbox"] == "0 0 340 66"
+    assert "a <b> & c: average accuracy 50.0\u00a0% (95 % interval 40.0–60.0; 8 samples)" in (
+        parsed.texts
+    )
+    assert "●\u200950\u2002◆\u2009\u2007–" in parsed.texts
+    # The scale is 300 pixels wide: the dot is at its middle, its bar 60 long.
+    dots = [a for a in parsed.find("path") if a.get("fill") == "var(--model-2)"]
+    assert [a["transform"] for a in dots] == ["translate(150,21)"]
+    bars = [a for a in parsed.find("line") if a.get("stroke") == "var(--model-2)"]
+    assert [(a["transform"], a["x2"]) for a in bars] == [("translate(120,21)", "60")]
+
+
+@pytest.mark.parametrize("gutter", [0, 200])
+def test_long_names_are_cut_and_whole_in_the_tooltip(gutter: int) -> None:
+    name = "gene product plays role in biological process " * 3
+    parsed = parse(str(draw_dots("Title", [DotRow(name, "red", (HALF,))], 340, gutter)))
+    assert any(text.endswith("…") for text in parsed.texts)
+    assert any(text.startswith(name) for text in parsed.texts)
+
+
+def test_a_row_with_nothing_to_measure_has_no_dot() -> None:
+    svg = str(draw_dots("Title", [DotRow("empty", "red", (NOTHING,))], 340))
+    assert "empty: nothing to measure" in svg
+    assert 'fill="red"' not in svg
+    assert "NaN" not in svg
+
+
+def test_curves_are_named_at_their_ends() -> None:
+    shares = tuple(Share(f"n = {n}", 0.9**n, 0.8**n, 1.0, "10 triplets") for n in range(1, 9))
+    curve = Curve("model", "var(--model-0)", (6, 3), shares)
+    wide = parse(str(draw_curves("Title", [curve], 660, 170)))
+    assert "model" in wide.texts
+    assert any(a.get("stroke-dasharray") == "6,3" for a in wide.find("path"))
+    assert wide.texts.count("n = 1") == 1
+    narrow = parse(str(draw_curves("Title", [curve], 340)))
+    assert "model" not in narrow.texts
+    assert "NaN" not in str(draw_curves("Title", [curve], 340))
+
+
+def test_no_figure_carries_ids_scripts_or_addresses() -> None:
+    svg = str(draw_dots("Title", [DotRow("a", "red", (HALF,))], 340))
+    assert not re.search(r"\sid=|<script|http|xmlns|class=|url\(", svg)
+
+
+def test_spread_apart() -> None:
+    assert spread_apart([10, 50], 15, 300) == [10, 50]
+    assert spread_apart([50, 48, 300], 15, 300) == [63, 48, 300]
+    assert spread_apart([298, 299, 300], 15, 300) == [270, 285, 300]
+    assert spread_apart([], 15, 300) == []
+
+
+def test_relations_are_ordered_by_mastery_over_the_models() -> None:
+    rows: list[Row] = [
+        {"relation": "b", "mastery": 0.5, "average_accuracy": 0.7},
+        {"relation": "b", "mastery": 0.1, "average_accuracy": 0.7},
+        {"relation": "a", "mastery": 0.3, "average_accuracy": 0.6},
+        {"relation": "a", "mastery": 0.3, "average_accuracy": 0.6},
+        {"relation": "c", "mastery": None, "average_accuracy": None},
+    ]
+    assert order_relations(rows) == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize(("method", "n_curves"), [("direct", 0), ("llmeval", 1)])
+def test_methods_without_transformations(tmp_path: Path, method: str, n_curves: int) -> None:
+    small = fill_pairs(World(tmp_path / "data", usable_lines={"Scurvy": 5}))
+    small.write_edition(EDITION, (method,))
+    small.write_model("erratic")
+    small.write_answers(EDITION, "erratic", rules.erratic, methods=(method,))
+    build_warehouse(small.root)
+    contents = read_contents(small.root, EDITION)
+    figures = draw_figures(contents)
+    assert (figures.curve is not None) == bool(n_curves)
+    assert len(figures.relations) == 1
+    assert len(figures.transformations) == (method == "direct")
+    assert "Erratic" in parse(render_page(contents)).text

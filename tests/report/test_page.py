@@ -1,0 +1,198 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from report.page import write_index, write_report
+from schemas.errors import InputError
+from tests.report.conftest import EDITION, ODD_HEAD, ODD_NAME
+from tests.report.parsed import Parsed, parse
+from warehouse.publish import build_warehouse
+from warehouse.query import run_query
+
+REPOSITORY = Path(__file__).parents[2]
+ADDRESSES = ("href", "src", "action", "data", "poster", "srcset", "xlink:href")
+
+
+@pytest.fixture(scope="module")
+def text(published: Path) -> str:
+    return write_report(published, EDITION).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text: str) -> Parsed:
+    return parse(text)
+
+
+def test_the_page_is_small_and_asks_for_no_address_outside(text: str, page: Parsed) -> None:
+    lowered = text.lower()
+    assert len(text.encode()) < 300_000
+    assert "http" not in lowered
+    assert "url(" not in lowered
+    assert "@import" not in lowered
+    assert page.find("script") == []
+    for _, attributes in page.elements:
+        for name in ADDRESSES:
+            value = attributes.get(name) or ""
+            assert value.startswith("#") or value in ("", "data:,", "../index.html")
+
+
+def test_every_link_has_its_target_and_every_id_is_unique(page: Parsed) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [href for a in page.find("a") if (href := a["href"]) and href.startswith("#")]
+    assert len(links) >= 9
+    assert {link[1:] for link in links} <= set(ids)
+
+
+def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Parsed) -> None:
+    table = page.table_with("Model", "Method", "Scoring, repeat")
+    expected = run_query(
+        published,
+        "select model, method, scoring_policy, mastery, mastery_ci_low, mastery_ci_high, "
+        "average_accuracy, ci_low, ci_high, no_answer_rate, n_samples, n_complete_pairs "
+        "from leaderboard",
+    )[1]
+    # First the setting of the figures, by rank.
+    assert [row[:3] for row in table[1:3]] == [
+        ["Expert", "pretexeval", "strict, 0"],
+        [ODD_NAME, "pretexeval", "strict, 0"],
+    ]
+    by_key = {tuple(row[:3]): row for row in table[1:]}
+    assert len(by_key) == len(expected) == 16
+    for row in expected:
+        cells = by_key[row[0], row[1], f"{row[2]}, 0"]
+        for cell, (share, low, high) in ((cells[3], row[3:6]), (cells[5], row[6:9])):
+            if share is None:
+                assert cell == "–"
+            else:
+                assert cell == f"{100 * share:.1f}\u00a0%\n{100 * low:.1f}–{100 * high:.1f}"
+        assert cells[8] == f"{100 * row[9]:.1f}\u00a0%"
+        assert [cells[9], cells[11]] == [str(row[10]), str(row[11])]
+
+
+def test_the_finding_names_the_best_model(page: Parsed) -> None:
+    assert "Expert masters 100.0\u00a0% of 4 facts" in page.text
+    assert "It is the best of 4 models." in page.text
+    assert "method pretexeval under scoring policy strict, repeat 0" in page.text
+
+
+def test_names_are_escaped(text: str, page: Parsed) -> None:
+    assert "<script" not in text
+    assert "<b>disease" not in text
+    assert ODD_NAME in page.text
+    assert ODD_HEAD in [row[0] for table in page.tables for row in table]
+
+
+def test_transformations_stand_in_their_order(page: Parsed) -> None:
+    names = [row[1] for row in page.table_with("Model", "Transformation")[1:9]]
+    assert names == ["none", "inv", "ins", "inv_ins", "dn", "inv_dn", "ins_dn", "inv_ins_dn"]
+
+
+def test_the_curve_runs_from_one_to_eight(published: Path, page: Parsed) -> None:
+    table = page.table_with("Model", "n = 1")
+    curve = run_query(
+        published,
+        "select joint_accuracy from joint_accuracy_curve where model_id = 'polarity' "
+        "and method = 'pretexeval' and scoring_policy = 'strict' order by n",
+    )[1]
+    cells = next(row for row in table if row[0] == "Polarity")
+    assert [cell.split("\u00a0")[0] for cell in cells[1:9]] == [f"{100 * v:.1f}" for (v,) in curve]
+
+
+def test_known_mastery_is_told_of_models_whose_heads_are_known(page: Parsed) -> None:
+    rows = page.table_with("Model", "Facts")[1:]
+    assert [(row[0], row[1]) for row in rows] == [("Expert", "learned"), ("Expert", "never seen")]
+
+
+def test_shortcuts_stand_beside_the_scores(page: Parsed) -> None:
+    rows = {row[0]: row for row in page.table_with("Shortcut")[1:]}
+    assert rows["always true"][1].startswith("50.0\u00a0%")
+    assert rows["polarity"][2].startswith("50.0\u00a0%")
+    assert rows["polarity"][3].startswith("0.0\u00a0%")
+    assert page.text.count("shortcut: polarity alone") >= 2
+
+
+def test_figures_and_tables_can_be_read_out(page: Parsed) -> None:
+    drawn = [svg for svg in page.find("svg") if svg.get("aria-hidden") != "true"]
+    assert len(drawn) == 2 + 2 + 4 + 4 + 1
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in drawn)
+    assert any("Expert: average accuracy 100.0" in str(svg["aria-label"]) for svg in drawn)
+    assert all(head.get("scope") in ("col", "row") for head in page.find("th"))
+    assert ("html", {"lang": "en"}) in page.elements
+
+
+def test_every_figure_has_a_caption_and_every_accuracy_its_n_and_no_answer(page: Parsed) -> None:
+    assert len(page.find("figure")) == len(page.find("figcaption")) == 5
+    for table in page.tables:
+        head = " ".join(table[0])
+        if "ccuracy" in head:
+            assert "answer" in head
+            assert "n pairs" in head
+
+
+def test_the_same_warehouse_gives_the_same_bytes(published: Path, text: str) -> None:
+    again = "import sys; from pathlib import Path; from report.page import write_report; "
+    again += "write_report(Path(sys.argv[1]), sys.argv[2])"
+    subprocess.run(
+        [sys.executable, "-c", again, str(published), EDITION], cwd=REPOSITORY, check=True
+    )
+    build_warehouse(published)
+    path = published / "report" / EDITION / "index.html"
+    assert path.read_text(encoding="utf-8") == text
+    assert write_report(published, EDITION).read_text(encoding="utf-8") == text
+
+
+def test_an_edition_that_nobody_has_answered(unanswered: Path) -> None:
+    page = parse(write_report(unanswered, EDITION).read_text(encoding="utf-8"))
+    assert "No model has answered this edition yet." in page.text
+    assert "pretexeval evaluate CONFIG" in page.text
+    assert page.table_with("Shortcut")[1][0] == "always true"
+    assert [row[0] for row in page.table_with("Form")[1:]][:2] == ["none", "inv"]
+    assert "masters" not in page.text.split("No model has answered")[0].split("All editions")[0]
+
+
+def test_an_unknown_edition_is_named_with_those_there_are(unanswered: Path) -> None:
+    with pytest.raises(InputError, match=f"'other'.*it holds: {EDITION}"):
+        write_report(unanswered, "other")
+    assert not (unanswered / "report").exists()
+
+
+def test_no_warehouse(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"warehouse\.duckdb: there is no warehouse.*publish"):
+        write_report(tmp_path, EDITION)
+    with pytest.raises(InputError, match="there is no warehouse"):
+        write_index(tmp_path)
+
+
+def test_a_damaged_warehouse(tmp_path: Path) -> None:
+    (tmp_path / "warehouse.duckdb").write_bytes(b"not a database" * 1000)
+    with pytest.raises(InputError, match=r"warehouse\.duckdb: cannot be read"):
+        write_report(tmp_path, EDITION)
+
+
+def test_a_folder_in_the_way_is_an_error_and_leaves_nothing(unanswered: Path) -> None:
+    in_the_way = unanswered / "report" / EDITION / "index.html"
+    in_the_way.mkdir(parents=True)
+    with pytest.raises(InputError, match=r"index\.html: cannot be written"):
+        write_report(unanswered, EDITION)
+    assert [path.name for path in in_the_way.parent.iterdir()] == ["index.html"]
+
+
+def test_the_index_lists_editions_and_links_those_with_a_page(unanswered: Path) -> None:
+    before = parse(write_index(unanswered).read_text(encoding="utf-8"))
+    assert before.tables[0][1][0] == EDITION
+    assert before.find("a") == []
+    write_report(unanswered, EDITION)
+    path = write_index(unanswered)
+    after = parse(path.read_text(encoding="utf-8"))
+    assert [link["href"] for link in after.find("a")] == [f"{EDITION}/index.html"]
+    assert (path.parent / str(after.find("a")[0]["href"])).is_file()
+    assert "http" not in path.read_text(encoding="utf-8")
+
+
+def test_the_index_tells_the_best_model(published: Path) -> None:
+    row = parse(write_index(published).read_text(encoding="utf-8")).tables[0][1]
+    assert row[5:8] == ["4", "4", "Expert"]
+    assert row[8].startswith("100.0\u00a0%\n")

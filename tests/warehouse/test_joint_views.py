@@ -1,0 +1,165 @@
+import pytest
+
+from tests.warehouse import rules
+from tests.warehouse.conftest import EDITION
+from tests.warehouse.expected import (
+    expected_average,
+    expected_curve,
+    expected_joint,
+    expected_mastery,
+    judge_samples,
+)
+from tests.warehouse.test_accuracy_views import (
+    ALL_OF_4,
+    EVERY_POLICY,
+    EVERY_RULE,
+    ask_view,
+    pick,
+)
+from tests.warehouse.world import Rule, World, ask
+from warehouse.publish import build_warehouse
+
+
+@EVERY_RULE
+@EVERY_POLICY
+@pytest.mark.parametrize(("method", "k"), [("pretexeval", 8), ("direct", 1)])
+def test_joint_accuracy(published: World, rule: Rule, policy: str, method: str, k: int) -> None:
+    by_triplet, by_pair = ask_view(published, "joint_accuracy", rule, policy, method)
+    samples = judge_samples(published, method, rule, policy)
+    triplets, pairs = expected_joint(samples, k), expected_mastery(samples, k)
+    names = ("n_units", "joint_accuracy", "ci_low", "ci_high")
+    assert [by_triplet[n] for n in names] == pytest.approx(list(triplets.values()))
+    assert [by_pair[n] for n in names] == pytest.approx(list(pairs.values()))
+    assert (by_triplet["unit"], by_pair["unit"]) == ("triplet", "pair")
+    assert by_triplet["n_left_out"] == 8 - triplets["n_triplets"]
+    assert by_pair["n_left_out"] == 4 - pairs["n_complete_pairs"]
+    assert by_pair["n_samples"] == 2 * k * pairs["n_complete_pairs"]
+    assert by_pair["no_answer_rate"] == expected_average(samples)["no_answer_rate"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "by_triplet", "by_pair"),
+    [
+        (rules.expert, 1.0, 1.0),
+        (rules.always_true, 0.0, 0.0),
+        (rules.polarity, 0.5, 0.0),
+        (rules.silent, 0.0, 0.0),
+    ],
+)
+def test_joint_accuracy_by_hand(
+    published: World, rule: Rule, by_triplet: float, by_pair: float
+) -> None:
+    rows = ask_view(published, "joint_accuracy", rule, "strict")
+    assert [row["joint_accuracy"] for row in rows] == [by_triplet, by_pair]
+
+
+def test_all_right_has_an_interval_below_one(published: World) -> None:
+    for row in ask_view(published, "joint_accuracy", rules.expert, "strict"):
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(ALL_OF_4, abs=1e-6)
+
+
+@pytest.mark.parametrize("rule", [rules.always_true, rules.polarity, rules.erratic])
+def test_joint_accuracy_curve(published: World, rule: Rule) -> None:
+    rows = ask_view(published, "joint_accuracy_curve", rule, "strict")
+    samples = judge_samples(published, "pretexeval", rule, "strict")
+    assert [row["n"] for row in rows] == list(range(1, 9))
+    assert [row["joint_accuracy"] for row in rows] == pytest.approx(expected_curve(samples, 8))
+    assert {(row["n_triplets"], row["n_pairs"], row["n_samples"]) for row in rows} == {(8, 4, 64)}
+
+
+@EVERY_RULE
+def test_the_curve_ends_in_the_average_and_the_joint_accuracy(published: World, rule: Rule) -> None:
+    rows = ask_view(published, "joint_accuracy_curve", rule, "strict")
+    samples = judge_samples(published, "pretexeval", rule, "strict")
+    average, joint = expected_average(samples), expected_joint(samples, 8)
+    first = pick(rows[0], {"joint_accuracy": 0, "ci_low": 0, "ci_high": 0})
+    last = pick(rows[-1], first)
+    assert list(first.values()) == pytest.approx(
+        [average["average_accuracy"], average["ci_low"], average["ci_high"]]
+    )
+    assert list(last.values()) == pytest.approx(
+        [joint["joint_accuracy"], joint["joint_ci_low"], joint["joint_ci_high"]]
+    )
+
+
+def test_the_curve_of_direct_is_one_point(published: World) -> None:
+    rows = ask_view(published, "joint_accuracy_curve", rules.always_true, "strict", "direct")
+    assert [(row["n"], row["joint_accuracy"]) for row in rows] == [(1, 0.5)]
+
+
+def test_nothing_answered_has_no_joint_accuracy(published: World) -> None:
+    for row in ask_view(published, "joint_accuracy", rules.silent, "excluded"):
+        assert (row["n_units"], row["joint_accuracy"], row["ci_low"]) == (0, None, None)
+        assert row["no_answer_rate"] == 1.0
+    curve = ask_view(published, "joint_accuracy_curve", rules.silent, "excluded")
+    assert [row["joint_accuracy"] for row in curve] == [None] * 8
+
+
+def test_triplets_with_too_few_lines_are_left_out_and_counted(world: World) -> None:
+    world.usable_lines = {"Influenza": 7}
+    world.write_edition("llmeval-seed1-00000003", ("llmeval",))
+    world.write_answers("llmeval-seed1-00000003", "expert", rules.expert, methods=("llmeval",))
+    build_warehouse(world.root)
+    where = "where method = 'llmeval'"
+    (average,) = ask(world, f"select n_samples, average_accuracy from average_accuracy {where}")
+    assert average == {"n_samples": 62, "average_accuracy": 1.0}
+    rows = ask(world, f"select unit, n_units, n_left_out, n_samples from joint_accuracy {where}")
+    assert [tuple(row.values()) for row in rows] == [("triplet", 6, 2, 48), ("pair", 3, 1, 48)]
+    assert ask(world, f"select * from accuracy_by_transformation {where}") == []
+
+
+def test_leaderboard(published: World) -> None:
+    rows = ask(
+        published,
+        "select * from leaderboard where method = 'pretexeval' and scoring_policy = 'strict'",
+    )
+    names = [row["model_id"] for row in rows]
+    assert names[0] == "expert"
+    assert names[-1] == "silent"
+    ranks = {row["model_id"]: row["rank"] for row in rows}
+    assert ranks["always_true"] == ranks["polarity"]
+    checked = {rule.__name__: rule for rule in (rules.expert, rules.erratic, rules.polarity)}
+    for row in rows:
+        if row["model_id"] in checked:
+            own = judge_samples(published, "pretexeval", checked[row["model_id"]], "strict")
+            expected = expected_average(own) | expected_joint(own, 8) | expected_mastery(own, 8)
+            assert pick(row, expected) == pytest.approx(expected)
+            assert row["gain_over_random"] == pytest.approx(expected["average_accuracy"] - 0.5)
+
+
+@pytest.mark.parametrize(
+    ("rule", "consistency"),
+    [(rules.expert, 1.0), (rules.always_true, 0.0), (rules.polarity, 1.0)],
+)
+def test_consistency(published: World, rule: Rule, consistency: float) -> None:
+    (row,) = ask_view(published, "leaderboard", rule, "strict")
+    assert row["consistency"] == consistency
+
+
+def test_missed_points_by_hand(published: World) -> None:
+    assert ask_view(published, "missed_points", rules.expert, "strict") == []
+    rows = {
+        row["head"]: row
+        for row in ask_view(published, "missed_points", rules.always_true, "strict")
+    }
+    assert sorted(rows) == ["Angina pectoris", "Influenza", "Scabies", "Scurvy"]
+    scurvy = rows["Scurvy"]
+    assert (scurvy["relation"], scurvy["true_tail"], scurvy["false_tail"]) == (
+        "drugs",
+        "Vitamin C",
+        "Quinine",
+    )
+    assert (scurvy["n_samples"], scurvy["n_correct"], scurvy["n_no_answer"]) == (16, 8, 0)
+    assert scurvy["wrong_of_true"] == ["dn", "inv_dn", "ins_dn", "inv_ins_dn"]
+    assert scurvy["wrong_of_false"] == ["none", "inv", "ins", "inv_ins"]
+    polar = ask_view(published, "missed_points", rules.polarity, "strict")
+    assert all(row["wrong_of_true"] == [] and len(row["wrong_of_false"]) == 8 for row in polar)
+
+
+def test_missed_points_are_the_complete_pairs_that_are_not_mastered(published: World) -> None:
+    for policy in ("strict", "excluded"):
+        _, by_pair = ask_view(published, "joint_accuracy", rules.erratic, policy)
+        missed = ask_view(published, "missed_points", rules.erratic, policy)
+        mastered = (by_pair["joint_accuracy"] or 0.0) * by_pair["n_units"]
+        assert len(missed) == by_pair["n_units"] - mastered
+        assert all(row["edition_id"] == EDITION for row in missed)

@@ -1,0 +1,166 @@
+import pytest
+from scipy.stats import binomtest
+
+from tests.warehouse import rules
+from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.rows import Row, digest
+from tests.warehouse.rules import expert, polarity
+from tests.warehouse.world import World, ask
+from warehouse.publish import build_warehouse
+
+
+def measure_shortcuts(world: World, relation: str | None) -> dict[str, tuple[float, ...]]:
+    """By baseline: average accuracy, joint accuracy of triplets, mastery."""
+    where = f"relation = '{relation}'" if relation else "relation is null"
+    rows = ask(world, f"select * from shortcut_baselines where {where} and method = 'pretexeval'")
+    names = ("average_accuracy", "joint_accuracy", "mastery")
+    return {row["baseline"]: tuple(row[name] for name in names) for row in rows}
+
+
+def test_shortcuts_where_each_tail_is_as_often_true_as_false(published: World) -> None:
+    assert measure_shortcuts(published, "symptoms") == {
+        "always_true": (0.5, 0.0, 0.0),
+        "polarity": (0.5, 0.5, 0.0),
+        "tail_frequency": (0.5, 0.5, 0.0),
+        "word_overlap": (0.5, 0.5, 0.0),
+    }
+
+
+def test_shortcuts_where_the_tail_gives_the_label_away(published: World) -> None:
+    drugs = measure_shortcuts(published, "drugs")
+    assert drugs["tail_frequency"] == (1.0, 1.0, 1.0)
+    # Three pairs of symptoms at 50 % and one of drugs at 100 %.
+    assert measure_shortcuts(published, None)["tail_frequency"] == (0.625, 0.625, 0.25)
+
+
+def test_shortcuts_have_n_and_interval(published: World) -> None:
+    rows = ask(published, "select * from shortcut_baselines where relation is null")
+    assert {(row["method"], row["n_samples"]) for row in rows} == {
+        ("pretexeval", 64),
+        ("direct", 8),
+    }
+    for row in rows:
+        assert row["n_pairs"] == row["n_complete_pairs"] == 4
+        assert row["ci_low"] < row["average_accuracy"] < row["ci_high"]
+        assert row["no_answer_rate"] == 0.0
+
+
+@pytest.mark.parametrize("is_shared_by_positives", [True, False])
+def test_word_overlap_in_either_direction(world: World, is_shared_by_positives: bool) -> None:
+    clues = World(world.root.parent / "clues")
+    for k in range(4):
+        tails = [f"Pain, LIVER-{k}", f"Fever {'abcd'[k]}"]
+        true, false = tails if is_shared_by_positives else reversed(tails)
+        clues.add_pair("signs", f"liver {k} disease", true, false)
+    # Nothing shared on either side: both of its triplets fall on one side of the threshold.
+    clues.add_pair("signs", "Gout", "Swelling", "Cough")
+    clues.write_edition(EDITION)
+    build_warehouse(clues.root)
+    assert measure_shortcuts(clues, "signs")["word_overlap"] == pytest.approx((0.9, 0.9, 0.8))
+
+
+def test_known_mastery(world: World) -> None:
+    known = [
+        {"relation": "symptoms", "head": "Influenza"},
+        {"relation": "symptoms", "head": "Scabies"},
+        {"relation": "drugs", "head": "Angina pectoris"},
+    ]
+    learned = {"Influenza", "Scabies"}
+
+    def answer(sample: Row) -> bool | None:
+        return expert(sample) if sample["head"] in learned else polarity(sample)
+
+    world.write_model("taught", known)
+    world.write_answers(EDITION, "taught", answer)
+    world.write_model("untaught", [])
+    world.write_answers(EDITION, "untaught", rules.silent)
+    build_warehouse(world.root)
+    rows = {(row["model_id"], row["is_known"]): row for row in ask(world, "from known_mastery")}
+    assert sorted(rows) == [("taught", False), ("taught", True), ("untaught", False)]
+    yes, no = rows["taught", True], rows["taught", False]
+    assert (yes["n_pairs"], yes["n_samples"]) == (no["n_pairs"], no["n_samples"]) == (2, 32)
+    assert (yes["average_accuracy"], yes["mastery"]) == (1.0, 1.0)
+    assert (no["average_accuracy"], no["mastery"]) == (0.5, 0.0)
+    assert no["ci_low"] < 0.5 < no["ci_high"]
+    low = binomtest(2, 2).proportion_ci(method="wilson").low
+    assert (yes["ci_low"], yes["mastery_ci_low"]) == pytest.approx((low, low))
+    assert rows["untaught", False]["no_answer_rate"] == 1.0
+
+
+def test_token_usage_counts_a_prompt_once(published: World) -> None:
+    (row,) = ask(published, "select * from token_usage where model_id = 'expert'")
+    assert row == {
+        "edition_id": EDITION,
+        "model_id": "expert",
+        "model": "Expert",
+        "n_prompts": 72,
+        "n_errors": 0,
+        "n_unknown": 0,
+        "n_prompt_tokens": 720,
+        "n_completion_tokens": 144,
+    }
+
+
+def test_token_usage_without_responses(world: World) -> None:
+    (world.root / "responses" / "expert" / f"{EDITION}.parquet").unlink()
+    build_warehouse(world.root)
+    (row,) = ask(world, "select n_prompts, n_unknown, n_prompt_tokens from token_usage")
+    assert row == {"n_prompts": 64, "n_unknown": 64, "n_prompt_tokens": 0}
+
+
+def test_prediction_details(published: World) -> None:
+    counts = ask(published, "select model_id, count(*) as n from prediction_details group by all")
+    assert {row["n"] for row in counts} == {2 * 72}
+    (row,) = ask(
+        published,
+        "select * from prediction_details where model_id = 'always_true' and head = 'Scurvy' "
+        "and transformation = 'ins_dn' and scoring_policy = 'strict' and is_positive",
+    )
+    triplet = next(t for t in published.triplets() if t["tail"] == "Vitamin C")
+    text = "pretexeval: Scurvy ins_dn Vitamin C"
+    assert row == {
+        "edition_id": EDITION,
+        "model_id": "always_true",
+        "model": "Always_True",
+        "method": "pretexeval",
+        "rephraser": "reviewed",
+        "relation": "drugs",
+        "head": "Scurvy",
+        "tail": "Vitamin C",
+        "is_positive": True,
+        "pair_id": triplet["pair_id"],
+        "triplet_id": triplet["triplet_id"],
+        "sample_id": digest(text),
+        "transformation": "ins_dn",
+        "is_negated": True,
+        "text": text,
+        "label": False,
+        "scoring_policy": "strict",
+        "repeat": 0,
+        "prediction": True,
+        "is_correct": False,
+        "has_answer": True,
+        "response": " True",
+        "error": None,
+        "logprob_true": -0.1,
+        "logprob_false": -2.5,
+        "prompt_key": digest("always_true", text, n=32),
+        "n_demonstrations_dropped": 0,
+    }
+
+
+def test_no_answer_in_the_details(published: World) -> None:
+    sql = "select distinct scoring_policy, has_answer, is_correct, response from prediction_details"
+    rows = ask(published, f"{sql} where model_id = 'silent' order by scoring_policy")
+    assert [tuple(row.values()) for row in rows] == [
+        ("excluded", False, None, "hm"),
+        ("strict", False, False, "hm"),
+    ]
+
+
+def test_an_edition_nobody_answered_has_only_baselines(world: World) -> None:
+    lonely = fill_pairs(World(world.root.parent / "lonely"))
+    lonely.write_edition(EDITION)
+    build_warehouse(lonely.root)
+    assert ask(lonely, "from leaderboard") == []
+    assert len(ask(lonely, "from shortcut_baselines")) == 12
