@@ -4,11 +4,12 @@ Most follow from the declarations of the columns; what concerns several columns 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from schemas.rules import RULES, Rule
 from schemas.stages import Column, Stage
@@ -19,7 +20,7 @@ UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
     "triplets": (("relation", "head", "is_positive"),),
     "samples": (("method", "triplet_id", "sample_index"),),
 }
-# Column -> least and greatest value; None: no bound. A log-probability is a rounded difference of two
+# Column -> least or greatest value; None: no bound. A log-probability is a rounded difference of two
 # floats, so it may end up a hair above 0.
 BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "sample_index": (0, None),
@@ -42,8 +43,8 @@ class Expectation:
     """The class in `great_expectations.expectations`."""
     columns: tuple[str, ...]
     """What it is about; the values shown of a row that breaks it."""
-    arguments: dict[str, Any] = field(default_factory=dict)
-    meaning: str = ""
+    arguments: dict[str, Any]
+    meaning: str
     is_warning: bool = False
 
 
@@ -52,11 +53,7 @@ STRUCTURE = (
         "columns_match",
         "ExpectColumnPairValuesToBeEqual",
         ("column", "declared_column"),
-        {
-            "column_A": "column",
-            "column_B": "declared_column",
-            "ignore_row_if": "both_values_are_missing",
-        },
+        {"column_A": "column", "column_B": "declared_column"},
         "the declared columns, in their order",
     ),
     # A column that is not declared has no declared type; `columns_match` has told of it.
@@ -77,9 +74,10 @@ STRUCTURE = (
 def describe_structure(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
     """What `STRUCTURE` is about: one row per position, what was found there and what is declared."""
     declared = {n: str(t) for n, t in pl.DataFrame(stage.schema.empty_table()).schema.items()}
+    found = {n: str(t) for n, t in frame.schema.items()}
     rows = [
-        (column, wanted, str(frame.schema[column]) if column else None, declared.get(column))
-        for column, wanted in zip_longest(frame.columns, declared)
+        (column, wanted, found.get(column), declared.get(column))
+        for column, wanted in zip_longest(found, declared, fillvalue="nothing")
     ]
     names = ("column", "declared_column", "type", "declared_type")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
@@ -92,28 +90,70 @@ def expect_values(stage: Stage) -> list[Expectation]:
         Expectation("has_rows", "ExpectTableRowCountToBeBetween", (), {"min_value": 1}, stage.row),
         *(expectation for column in stage.columns for expectation in _expect_column(column)),
         *(_expect_unique(columns) for columns in keys),
-        *(_expect_rule(rule) for rule in list_rules(stage)),
+        *(_expect_rule(rule) for rule in _list_rules(stage)),
     ]
 
 
 def judge_rows(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame, without its lists, with one boolean column per rule: `rule:` and its name.
+    """The frame with one boolean column per rule, `rule:` and its name, and without its lists.
 
-    Lists are what makes Great Expectations take a frame's fingerprint twice.
+    Great Expectations takes a fingerprint of every frame: with lists in it, at twice the price.
     """
-    judged = (rule.holds.alias(RULE_PREFIX + rule.name) for rule in list_rules(stage))
-    plain = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
-    return frame.lazy().with_columns(judged).select(pl.col(plain), pl.col("^rule:.*$")).collect()
+    judged = [rule.holds.alias(RULE_PREFIX + rule.name) for rule in _list_rules(stage)]
+    lists = [column.name for column in stage.columns if pa.types.is_nested(column.type)]
+    return frame.with_columns(judged).drop(lists)
 
 
-def list_rules(stage: Stage) -> list[Rule]:
-    """The rules of the stage, and those that come of bounds and of columns that hold lists."""
-    rules = []
-    for column in stage.columns:
-        if column.name in BOUNDS:
-            rules.append(_bound_column(column.name, *BOUNDS[column.name]))
-        if not column.is_nullable and pl.DataFrame(
-            stage.schema.empty_table()
-        ).schema[column.name].is_nested():
-            rules.append(_fill_column(column))
-    return [*rules, *RULES[stage.name]]
+def _list_rules(stage: Stage) -> list[Rule]:
+    """The stage's own rules, after those for what Great Expectations would do row by row in Python."""
+    return [
+        *(_fill_list(column) for column in stage.columns if pa.types.is_nested(column.type)),
+        *(_bound(name, *BOUNDS[name]) for name in stage.names if name in BOUNDS),
+        *RULES[stage.name],
+    ]
+
+
+def _fill_list(column: Column) -> Rule:
+    holds = pl.col(column.name).is_not_null()
+    return Rule(f"{column.name}_is_not_null", column.meaning, (column.name,), holds)
+
+
+def _bound(column: str, low: float | None, high: float | None) -> Rule:
+    value = pl.col(column)
+    if low is not None:
+        return Rule(f"{column}_is_in_bounds", f"at least {low}", (column,), value >= low)
+    holds = (value <= high) & value.is_not_nan()
+    return Rule(f"{column}_is_in_bounds", f"a number, at most {high}", (column,), holds)
+
+
+def _expect_column(column: Column) -> Iterator[Expectation]:
+    name = column.name
+    if not column.is_nullable and not pa.types.is_nested(column.type):
+        yield Expectation(
+            "is_not_null",
+            "ExpectColumnValuesToNotBeNull",
+            (name,),
+            {"column": name},
+            column.meaning,
+        )
+    if column.pattern is not None:
+        arguments = {"column": name, "regex": column.pattern}
+        kind = "ExpectColumnValuesToMatchRegex"
+        yield Expectation("matches_pattern", kind, (name,), arguments, column.pattern)
+    if column.values is not None:
+        values = {"column": name, "value_set": list(column.values)}
+        kind = "ExpectColumnValuesToBeInSet"
+        yield Expectation("is_one_of", kind, (name,), values, ", ".join(column.values))
+
+
+def _expect_unique(columns: tuple[str, ...]) -> Expectation:
+    kind, arguments = "ExpectCompoundColumnsToBeUnique", {"column_list": list(columns)}
+    if len(columns) == 1:
+        kind, arguments = "ExpectColumnValuesToBeUnique", {"column": columns[0]}
+    return Expectation("is_unique", kind, columns, arguments, "no two rows have the same")
+
+
+def _expect_rule(rule: Rule) -> Expectation:
+    arguments = {"column": RULE_PREFIX + rule.name, "value_set": [True]}
+    kind = "ExpectColumnValuesToBeInSet"
+    return Expectation(rule.name, kind, rule.columns, arguments, rule.meaning, rule.is_warning)

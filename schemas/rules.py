@@ -16,8 +16,6 @@ N_TRANSFORMATIONS = len(transformations.NAMES)
 CONTROL_CHARACTERS = r"[\x00-\x1f\x7f\x{85}\x{2028}\x{2029}]"
 # Methods that word all eight variants of a triplet.
 COMPLETE_METHODS = ("pretexeval", "prototype")
-# A log-probability is a rounded difference of two floats: it may end up a hair above 0.
-MAX_LOGPROB = 1e-3
 
 
 @dataclass(frozen=True)
@@ -35,9 +33,7 @@ class Rule:
 
 def _is_same(columns: tuple[str, ...], group: tuple[str, ...]) -> pl.Expr:
     """Whether the group holds one value of each column."""
-    return pl.all_horizontal(
-        (pl.col(c).eq_missing(pl.col(c).first().over(group)).all().over(group) for c in columns)
-    )
+    return pl.all_horizontal(pl.col(c).n_unique().over(group) == 1 for c in columns)
 
 
 def _find_faults(column: str) -> tuple[Rule, ...]:
@@ -89,7 +85,9 @@ _METHOD_TRIPLET = ("method", "triplet_id")
 _TRUTH = pl.col("label") != pl.col("transformation").is_in(list(transformations.POSITIVE_OF))
 
 
-def _find_variant_faults(group: tuple[str, ...], holds_for: pl.Expr | None = None) -> tuple[Rule, ...]:
+def _find_variant_faults(
+    group: tuple[str, ...], holds_for: pl.Expr | None = None
+) -> tuple[Rule, ...]:
     """Rules of the eight variants of a triplet; ``holds_for``: the rows that they are about."""
     exempt = pl.lit(False) if holds_for is None else ~holds_for
     n_true = pl.col("label").sum().over(group)
@@ -108,7 +106,8 @@ def _find_variant_faults(group: tuple[str, ...], holds_for: pl.Expr | None = Non
             "triplet_has_four_true_four_false",
             "half of a triplet's labels are true",
             (*_TRIPLET, "label"),
-            exempt | ((n_true * 2 == N_TRANSFORMATIONS) & (pl.len().over(group) == N_TRANSFORMATIONS)),
+            exempt
+            | ((n_true * 2 == N_TRANSFORMATIONS) & (pl.len().over(group) == N_TRANSFORMATIONS)),
         ),
         _LABEL_FLIPS,
         Rule(

@@ -1,17 +1,18 @@
 """The stage boundary: Great Expectations on a stage's rows, and a report that names the rows it rejects."""
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
 from schemas.expectations import (
+    STRUCTURE,
     Expectation,
-    compute_rules,
-    describe_schema,
-    expect_structure,
+    describe_structure,
     expect_values,
+    judge_rows,
 )
 from schemas.stages import Stage
 from tasks.validation_report import Check, StageInvalid, ValidationReport
@@ -31,11 +32,14 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
         context: whose rows they are, for people: the edition, the model.
     """
     rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
-    schema = describe_schema(rows)
-    checks = _check(list(expect_structure(stage, rows.columns)), schema, schema.columns[:0])
+    structure = describe_structure(stage, rows)
+    checks = [
+        _read_result(expectation, result, structure)
+        for expectation, result in _run_expectations(STRUCTURE, structure)
+    ]
     if all(check.success for check in checks):
-        judged = compute_rules(stage, rows)
-        checks += _check(list(expect_values(stage)), judged, list(stage.key))
+        results = _run_expectations(expect_values(stage), judge_rows(stage, rows))
+        checks += [_read_result(e, result, rows, stage.key) for e, result in results]
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 
 
@@ -49,16 +53,10 @@ def require_valid(report: ValidationReport) -> None:
         raise StageInvalid(report)
 
 
-def _check(expectations: list[Expectation], rows: pl.DataFrame, key: list[str]) -> list[Check]:
-    results = _run_expectations(expectations, rows)
-    return [
-        _read_result(expectation, result, rows, key)
-        for expectation, result in zip(expectations, results, strict=True)
-    ]
-
-
-def _run_expectations(expectations: list[Expectation], rows: pl.DataFrame) -> list[Any]:
-    """Great Expectations' results, in the order of the expectations."""
+def _run_expectations(
+    expectations: Sequence[Expectation], rows: pl.DataFrame
+) -> list[tuple[Expectation, Any]]:
+    """Every expectation with its result."""
     import great_expectations as gx
 
     suite = gx.ExpectationSuite(
@@ -78,8 +76,7 @@ def _run_expectations(expectations: list[Expectation], rows: pl.DataFrame) -> li
             batch_parameters={"dataframe": rows.to_pandas(use_pyarrow_extension_array=True)},
             result_format={"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES},
         )
-    ordered = sorted(outcome.results, key=lambda r: r.expectation_config.meta["position"])
-    return list(ordered)
+    return [(expectations[r.expectation_config.meta["position"]], r) for r in outcome.results]
 
 
 def _write_expectation(position: int, expectation: Expectation) -> Any:
@@ -90,29 +87,28 @@ def _write_expectation(position: int, expectation: Expectation) -> Any:
     return kind(**expectation.arguments, severity=severity, meta={"position": position})
 
 
-def _read_result(expectation: Expectation, result: Any, rows: pl.DataFrame, key: list[str]) -> Check:
+def _read_result(
+    expectation: Expectation, result: Any, rows: pl.DataFrame, key: Sequence[str] = ()
+) -> Check:
     """The check that a result amounts to.
 
     Raises:
         RuntimeError: if Great Expectations could not evaluate the expectation.
     """
     if raised := _find_exception(result.exception_info):
-        raise RuntimeError(f"{expectation.kind} of {expectation.columns} was not evaluated: {raised}")
-    detail = result.result
+        raise RuntimeError(
+            f"{expectation.kind} of {expectation.columns} was not evaluated: {raised}"
+        )
     shown = list(dict.fromkeys((*key, *expectation.columns)))
-    examples = [_name_row(rows, i, shown) for i in detail.get("partial_unexpected_index_list") or []]
-    n_unexpected = detail.get("unexpected_count", 0 if result.success else 1)
-    if mismatched := detail.get("details", {}).get("mismatched"):
-        n_unexpected = len(mismatched)
-        examples = [_name_mismatch(column) for column in mismatched[:N_EXAMPLES]]
+    indices = result.result.get("partial_unexpected_index_list") or []
     return Check(
         expectation.name,
         ", ".join(expectation.columns) or None,
         expectation.meaning,
         bool(result.success),
         expectation.is_warning,
-        n_unexpected,
-        tuple(examples),
+        result.result.get("unexpected_count", 0),
+        tuple(_name_row(rows, index, shown) for index in indices),
     )
 
 
@@ -125,13 +121,6 @@ def _find_exception(info: dict[str, Any]) -> str | None:
 def _name_row(rows: pl.DataFrame, index: int, columns: list[str]) -> str:
     values = rows.select(columns).row(index)
     return ", ".join(f"{c}={_show(v)}" for c, v in zip(columns, values, strict=True))
-
-
-def _name_mismatch(column: dict[str, Any]) -> str:
-    position, expected, found = (
-        column[k] for k in ("Expected Column Position", "Expected", "Found")
-    )
-    return f"column {position}: {expected or 'nothing'} expected, {found or 'nothing'} found"
 
 
 def _show(value: object) -> str:

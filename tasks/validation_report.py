@@ -104,4 +104,4 @@ class ValidationReport:
 
 def _escape(text: str) -> str:
     """The text as one cell of a table, nothing of it read as markup."""
-    return "".join("\\" + c if c in "\\`*_[]<>|" else c for c in text).replace("\n", " ")
+    return "".join("\\" + c if c in "\\`*[]<>|" else c for c in text).replace("\n", " ")
