@@ -7,7 +7,7 @@ from prefect import flow, task
 from config import Config
 from tasks.asking import AskingReport, ask_missing
 from tasks.evaluation import Evaluation, find_model
-from tasks.judging import complete_run, write_predictions
+from tasks.judging import complete_run, is_complete, write_predictions
 from tasks.progress import show_progress
 from tasks.storage import FileRef
 
@@ -21,6 +21,8 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     """
     started = time.monotonic()
     evaluation = Evaluation(config.storage.root, edition_id, find_model(config, model_name))
+    if is_complete(evaluation):
+        return evaluation.model_id
     report = ask_model(evaluation)
     files = judge_answers(evaluation)
     complete_run(evaluation, files, report, time.monotonic() - started)

@@ -1,6 +1,7 @@
 """What must hold of every stage, as expectations of Great Expectations.
 
-Most follow from the declarations of the columns; what concerns several columns or rows is in `rules`.
+Most follow from the declarations of the columns; `edition_rules` and `answer_rules` hold what
+concerns several columns or rows.
 """
 
 from collections.abc import Iterator
@@ -11,17 +12,19 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from schemas.rules import RULES, Rule
+from schemas.answer_rules import ANSWER_RULES
+from schemas.edition_rules import EDITION_RULES
+from schemas.rules import Rule
 from schemas.stages import Column, Stage
 
-RULE_PREFIX = "rule:"
+RULES = {**EDITION_RULES, **ANSWER_RULES}
 # Sets of columns, beside the key, of which no two rows may have the same values.
 UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
     "triplets": (("relation", "head", "is_positive"),),
     "samples": (("method", "triplet_id", "sample_index"),),
 }
-# Column -> least or greatest value; None: no bound. A log-probability is a rounded difference of two
-# floats, so it may end up a hair above 0.
+# Column -> least or greatest value; None: no bound. A log-probability is a rounded difference of
+# two floats, so it may end up a hair above 0.
 BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "sample_index": (0, None),
     "attempts": (0, None),
@@ -72,7 +75,7 @@ STRUCTURE = (
 
 
 def describe_structure(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
-    """What `STRUCTURE` is about: one row per position, what was found there and what is declared."""
+    """One row per position, with what was found and what is declared: what `STRUCTURE` judges."""
     declared = {n: str(t) for n, t in pl.DataFrame(stage.schema.empty_table()).schema.items()}
     found = {n: str(t) for n, t in frame.schema.items()}
     rows = [
@@ -85,50 +88,73 @@ def describe_structure(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
 
 def expect_values(stage: Stage) -> list[Expectation]:
     """What must hold of `judge_rows`, once the columns are as declared."""
-    keys = (stage.key, *UNIQUE.get(stage.name, ()))
+    rows = f"there is {stage.row}"
+    shut = _list_shut_columns(stage)
     return [
-        Expectation("has_rows", "ExpectTableRowCountToBeBetween", (), {"min_value": 1}, stage.row),
-        *(expectation for column in stage.columns for expectation in _expect_column(column)),
-        *(_expect_unique(columns) for columns in keys),
+        Expectation("has_rows", "ExpectTableRowCountToBeBetween", (), {"min_value": 1}, rows),
+        *(e for column in stage.columns if column not in shut for e in _expect_column(column)),
+        *(_expect_unique(columns) for columns in _list_keys(stage)),
         *(_expect_rule(rule) for rule in _list_rules(stage)),
     ]
 
 
 def judge_rows(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with one boolean column per rule, `rule:` and its name, and without its lists.
+    """The frame without its free texts and lists, and with one boolean column per rule.
 
-    Great Expectations takes a fingerprint of every frame: with lists in it, at twice the price.
+    Great Expectations takes a fingerprint of the whole frame, most of it spent on the texts, and
+    of a frame with lists it takes two.
     """
-    judged = [rule.holds.alias(RULE_PREFIX + rule.name) for rule in _list_rules(stage)]
-    lists = [column.name for column in stage.columns if pa.types.is_nested(column.type)]
-    return frame.with_columns(judged).drop(lists)
+    judged = [rule.holds.alias(_name_column(rule)) for rule in _list_rules(stage)]
+    return frame.with_columns(judged).drop(column.name for column in _list_shut_columns(stage))
+
+
+def _list_keys(stage: Stage) -> tuple[tuple[str, ...], ...]:
+    return (stage.key, *UNIQUE.get(stage.name, ()))
+
+
+def _list_shut_columns(stage: Stage) -> list[Column]:
+    """Columns of whose values no more is expected, outside the rules, than that they are there."""
+    keys = {name for columns in _list_keys(stage) for name in columns}
+    return [
+        column
+        for column in stage.columns
+        if (pa.types.is_nested(column.type) or pa.types.is_string(column.type))
+        and column.pattern is None
+        and column.values is None
+        and column.name not in keys
+    ]
 
 
 def _list_rules(stage: Stage) -> list[Rule]:
-    """The stage's own rules, after those for what Great Expectations would do row by row in Python."""
+    """The rules of the stage, after those for what Great Expectations does slowly."""
+    shut = _list_shut_columns(stage)
     return [
-        *(_fill_list(column) for column in stage.columns if pa.types.is_nested(column.type)),
+        *(_expect_filled(column) for column in shut if not column.is_nullable),
         *(_bound(name, *BOUNDS[name]) for name in stage.names if name in BOUNDS),
         *RULES[stage.name],
     ]
 
 
-def _fill_list(column: Column) -> Rule:
+def _name_column(rule: Rule) -> str:
+    return f"{rule.columns[0]} {rule.name}"
+
+
+def _expect_filled(column: Column) -> Rule:
     holds = pl.col(column.name).is_not_null()
-    return Rule(f"{column.name}_is_not_null", column.meaning, (column.name,), holds)
+    return Rule("is_not_null", column.meaning, (column.name,), holds)
 
 
 def _bound(column: str, low: float | None, high: float | None) -> Rule:
     value = pl.col(column)
     if low is not None:
-        return Rule(f"{column}_is_in_bounds", f"at least {low}", (column,), value >= low)
+        return Rule("is_in_bounds", f"at least {low}", (column,), value >= low)
     holds = (value <= high) & value.is_not_nan()
-    return Rule(f"{column}_is_in_bounds", f"a number, at most {high}", (column,), holds)
+    return Rule("is_in_bounds", f"a number, at most {high}", (column,), holds)
 
 
 def _expect_column(column: Column) -> Iterator[Expectation]:
     name = column.name
-    if not column.is_nullable and not pa.types.is_nested(column.type):
+    if not column.is_nullable:
         yield Expectation(
             "is_not_null",
             "ExpectColumnValuesToNotBeNull",
@@ -147,13 +173,14 @@ def _expect_column(column: Column) -> Iterator[Expectation]:
 
 
 def _expect_unique(columns: tuple[str, ...]) -> Expectation:
-    kind, arguments = "ExpectCompoundColumnsToBeUnique", {"column_list": list(columns)}
+    kind = "ExpectCompoundColumnsToBeUnique"
+    arguments: dict[str, Any] = {"column_list": list(columns)}
     if len(columns) == 1:
         kind, arguments = "ExpectColumnValuesToBeUnique", {"column": columns[0]}
     return Expectation("is_unique", kind, columns, arguments, "no two rows have the same")
 
 
 def _expect_rule(rule: Rule) -> Expectation:
-    arguments = {"column": RULE_PREFIX + rule.name, "value_set": [True]}
+    arguments = {"column": _name_column(rule), "value_set": [True]}
     kind = "ExpectColumnValuesToBeInSet"
     return Expectation(rule.name, kind, rule.columns, arguments, rule.meaning, rule.is_warning)

@@ -40,14 +40,16 @@ def collect_candidates(relation: str, triplets: pl.DataFrame) -> Candidates:
     names_of_key = _index_tails(triplets)
     true_keys = _collect_true_keys(triplets)
     tails_of_head: dict[str, list[str]] = defaultdict(list)
-    head_ids = dict(triplets.select("head", "head_id").iter_rows())
+    keys_of_head: dict[str, set[str]] = defaultdict(set)
+    for head, head_id in _distinct(triplets, "head", "head_id"):
+        keys_of_head[head].update(_keys(head, head_id))
     for head, tail in tested.select("head", "tail").sort("head", "tail").iter_rows():
         tails_of_head[head].append(tail)
     in_pool = frozenset(pool)
     heads = []
     for name, tails in tails_of_head.items():
-        own_keys = _keys(name, head_ids[name])
-        keys = set(own_keys).union(*(true_keys[key] for key in own_keys))
+        own_keys = keys_of_head[name]
+        keys = own_keys.union(*(true_keys[key] for key in own_keys))
         excluded = frozenset().union(*(names_of_key.get(key, ()) for key in keys)) & in_pool
         # A triplet that says a thing of itself tests nothing, so it is used only for want of another.
         others = [t for t in tails if fold_name(t) != fold_name(name)]

@@ -118,10 +118,11 @@ class _Circulation:
                         found[other] = _Step(tail, name, "negative")
                         break
         for name in [n for n in left_out if tail not in self.heads[n].excluded]:
-            fresh = [t for t in self.heads[name].tails if t not in seen and t not in found]
-            if fresh:
-                found[fresh[0]] = _Step(tail, name, "both")
-                del left_out[name]
+            # All its tails are seen from here on, so no path takes it in twice.
+            del left_out[name]
+            for other in self.heads[name].tails:
+                if other not in seen:
+                    found.setdefault(other, _Step(tail, name, "both"))
         return list(found.items())
 
     def _change_along(self, tail: str, came_from: dict[str, _Step | None]) -> str:

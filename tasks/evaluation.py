@@ -15,7 +15,7 @@ from engines.identity import ModelIdentity, find_folder, identify_model
 from schemas.errors import InputError
 from schemas.stages import SAMPLES
 from tasks.manifest import read_manifest, read_manifest_files
-from tasks.prompts import STOP_TEXTS, PromptForm, draw_demonstrations
+from tasks.prompts import STOP_TEXTS, PromptForm, draw_demonstrations_of_methods
 from tasks.requests import Asking, Requests, select_samples, write_requests
 from tasks.responses import ResponseStore
 from tasks.storage import FileRef, read_stage_files
@@ -88,7 +88,8 @@ class Evaluation:
         for path, ref in self.sample_files().items():
             samples = read_stage_files(self.root, [ref])
             asked = select_samples(samples, self.model.pairs_per_relation)
-            yield Path(path).name, asked, write_requests(asked, draw_demonstrations(samples), self.asking)
+            demonstrations = draw_demonstrations_of_methods(samples)
+            yield Path(path).name, asked, write_requests(asked, demonstrations, self.asking)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

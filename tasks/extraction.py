@@ -2,14 +2,21 @@
 
 import re
 
-NEGATORS = r"(?:not|never|neither|isn't|isn’t|wasn't|wasn’t|n't|n’t|cannot be|hardly)"
 TRUE_WORDS = ("true", "entailed", "correct", "yes")
 FALSE_WORDS = ("false", "contradicted", "wrong", "no")
-# A negation governs the word after it, with at most an adverb or an article between them.
-FILLERS = r"(?:\s+(?:a|an|at\s+all|all|completely|entirely|exactly|factually|fully|medically|necessarily|really|strictly|quite|the|always|considered|to\s+be|be))*"
+NEGATORS = r"not|never|neither|cannot|hardly|[a-z]+n['’]t"
+# A negation governs the word after it, with at most adverbs, an article or a form of to be between.
+FILLERS = (
+    r"a|an|at\s+all|all|completely|entirely|exactly|factually|fully|medically|necessarily|really"
+    r"|strictly|quite|the|always|seem|appear|considered|to\s+be|be"
+)
+# Whole words; the marks that set a word off (not **true**, _True_) are no part of it.
+START, END = r"(?<![^\W_])", r"(?![^\W_])"
+GAP = r"[\s*_\"'`“”‘’]+"
 ANSWER = re.compile(
-    rf"(?:\b(?P<negated>{NEGATORS})\b{FILLERS}\s+)?\b(?:(?P<true>{'|'.join(TRUE_WORDS)})"
-    rf"|(?P<false>{'|'.join(FALSE_WORDS)})|(?P<incorrect>incorrect|untrue))\b",
+    rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?"
+    rf"{START}(?:(?P<true>{'|'.join(TRUE_WORDS)})"
+    rf"|(?P<false>{'|'.join(FALSE_WORDS)})|(?P<incorrect>incorrect|untrue)){END}",
     re.IGNORECASE,
 )
 

@@ -27,6 +27,9 @@ class Demonstration:
         return f"{QUESTION.format(self.text)} {self.label}"
 
 
+DemonstrationsOfGroup = dict[tuple[str, str | None], tuple[Demonstration, ...]]
+
+
 @dataclass(frozen=True)
 class PromptForm:
     """How a model is asked: style, system prompt, and how many tokens fit."""
@@ -46,19 +49,26 @@ class PromptForm:
         return Prompt(self.style, write_canonical_json(messages))
 
 
-def draw_demonstrations(samples: pl.DataFrame) -> dict[tuple[str, str | None], tuple[Demonstration, ...]]:
+def draw_demonstrations_of_methods(samples: pl.DataFrame) -> dict[str, DemonstrationsOfGroup]:
+    """Method -> the demonstrations of its groups, so that no method's prompts depend on another's."""
+    methods = samples.partition_by("method", as_dict=True, maintain_order=True)
+    return {str(method): draw_demonstrations(group) for (method,), group in methods.items()}
+
+
+def draw_demonstrations(samples: pl.DataFrame) -> DemonstrationsOfGroup:
     """(relation, transformation) -> its demonstrations: one sample per held-out pair, 2 or 3 of them true.
 
     They depend on the pairs and their texts alone, never on the edition's seed. Samples without a
     transformation (llmeval) have one group per relation.
+
+    Args:
+        samples: of one method.
     """
     held_out = samples.filter(pl.col("split") == "demonstration")
-    groups = held_out.partition_by(
-        "method", "relation", "transformation", as_dict=True, maintain_order=True
-    )
+    groups = held_out.partition_by("relation", "transformation", as_dict=True, maintain_order=True)
     return {
         (str(relation), transformation): _draw_group(group, str(relation), str(transformation))
-        for (_, relation, transformation), group in groups.items()
+        for (relation, transformation), group in groups.items()
     }
 
 

@@ -8,9 +8,7 @@ import polars as pl
 from engines.base import Prompt, Sampling, hash_prompt
 from schemas.hashing import draw_order
 from schemas.stages import REQUESTS
-from tasks.prompts import Demonstration, PromptForm, fit_prompt
-
-DemonstrationsOfGroup = dict[tuple[str, str | None], tuple[Demonstration, ...]]
+from tasks.prompts import DemonstrationsOfGroup, PromptForm, fit_prompt
 
 
 @dataclass(frozen=True)
@@ -43,17 +41,21 @@ def select_samples(samples: pl.DataFrame, pairs_per_relation: int | None) -> pl.
 
 
 def write_requests(
-    samples: pl.DataFrame, demonstrations: DemonstrationsOfGroup, asking: Asking
+    samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup], asking: Asking
 ) -> Requests:
-    """One request per sample; samples of one group, which share their demonstrations, follow each other."""
+    """One request per sample; samples of one group, which share their demonstrations, follow each other.
+
+    Args:
+        demonstrations: method -> the demonstrations of its groups.
+    """
     ordered = samples.sort("method", "transformation", "sample_id", maintain_order=True)
     limit = asking.n_tokens_limit
     n_tokens_left = None if limit is None else limit - asking.sampling.max_tokens
     prompts, n_dropped = [], []
-    for relation, transformation, text in ordered.select(
-        "relation", "transformation", "text"
+    for method, relation, transformation, text in ordered.select(
+        "method", "relation", "transformation", "text"
     ).iter_rows():
-        shots = demonstrations[relation, transformation]
+        shots = demonstrations[method][relation, transformation]
         prompt, dropped = fit_prompt(asking.form, shots, text, n_tokens_left, asking.count_tokens)
         prompts.append(prompt)
         n_dropped.append(dropped)

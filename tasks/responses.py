@@ -75,7 +75,7 @@ class ResponseStore:
         return intact
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """One row per (prompt_key, repeat): the response if one was ever given, else its last error."""
+        """One row per (prompt_key, repeat): the response if one was ever given, else an error."""
         names = list(columns or RESPONSES.names)
         files = self.list_files()
         if not files:

@@ -72,17 +72,17 @@ def _use_key(_: object, parameters: dict[str, Any]) -> str:
 def build_stage(
     key: str, keys: dict[str, str], edition: Edition, step: Step, before: Before
 ) -> StageResult:
-    """Make the missing files of one stage and validate the stage if any was made."""
-    made = []
-    files = {}
-    for relation, file_key in keys.items():
-        files[relation], is_made = _provide_file(edition, step, relation, file_key, before)
-        if is_made:
-            made.append(relation)
+    """Make the missing files of one stage, and validate the stage as a whole."""
+    provided = {
+        relation: _provide_file(edition, step, relation, file_key, before)
+        for relation, file_key in keys.items()
+    }
+    files = {relation: ref for relation, (ref, _) in provided.items()}
+    n_made = sum(is_made for _, is_made in provided.values())
+    get_run_logger().info("%s: %d of %d relations made", step.stage.name, n_made, len(files))
     result = StageResult(root=edition.root.absolute(), stage=step.stage.name, files=files)
-    get_run_logger().info("%s: %d of %d relations made", step.stage.name, len(made), len(files))
-    if made:
-        require_valid(validate_stage(step.stage, result.read(), edition.edition_id))
+    # Files that were there already are validated as well: a run that failed here left them behind.
+    require_valid(validate_stage(step.stage, result.read(), edition.edition_id))
     return result
 
 
@@ -98,8 +98,9 @@ def _provide_file(
     record = root / "cache" / "files" / f"{key}.json"
     kept = _read_record(record)
     if kept is not None and kept.is_intact(root):
-        ref = place_file(root, kept, path)
+        ref, is_made = place_file(root, kept, path), False
     else:
+        is_made = True
         inputs = {s.name: read_stage_files(root, [before[s.name].files[relation]]) for s in step.inputs}
         ref = write_stage_file(root, path, step.build(edition, relation, inputs), step.stage)
     if promised is not None and ref.sha256 != promised.sha256:
@@ -108,7 +109,7 @@ def _provide_file(
             f"changed: restore the file, or delete {edition.folder} and let a new edition take its place"
         )
     write_json(record, ref.model_dump())
-    return ref, kept is None or kept.sha256 != ref.sha256
+    return ref, is_made
 
 
 def _read_record(record: Path) -> FileRef | None:

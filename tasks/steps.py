@@ -5,6 +5,7 @@ it, so a file is made again when one of them changes and never otherwise.
 """
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -44,13 +45,14 @@ class Step:
             "relation": relation,
             "inputs": [ref.sha256 for ref in inputs],
             "parameters": self.describe(edition, relation),
-            "source": _hash_source(self.modules),
+            "source": hash_source((sys.modules[__name__], *self.modules)),
         }
         return hash_json(parts, digits=32)
 
 
 @cache
-def _hash_source(modules: tuple[ModuleType, ...]) -> str:
+def hash_source(modules: tuple[ModuleType, ...]) -> str:
+    """Hash of the modules' source: whole modules, so that no helper function is missed."""
     return hash_text(*(inspect.getsource(module) for module in modules))
 
 

@@ -40,7 +40,7 @@ def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: Sampling) -
         triplets: the relation's rows of the knowledge base.
 
     Raises:
-        InputError: if no head is left beside the demonstrations.
+        InputError: if no head is left beside the demonstrations, or none can be kept.
     """
     candidates = collect_candidates(relation, triplets)
     possible = [h for h in candidates.heads if len(h.excluded) < len(candidates.pool)]
@@ -57,6 +57,11 @@ def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: Sampling) -
         if h.name in demonstrating
     }
     pairs = _draw_pairs(Candidates(relation, tuple(tested), candidates.pool), sampling)
+    if not pairs:
+        raise InputError(
+            f"relation {relation!r} has {len(tested)} heads to test, and no tail of one can be the negative of "
+            'another as often as it is true: add heads and tails, or set negatives = "uniform" in [edition]'
+        )
     kept = {h.name for h in tested}
     capped = {h.name for h in possible} - demonstrating - kept
     left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))

@@ -1,4 +1,4 @@
-"""The stage boundary: Great Expectations on a stage's rows, and a report that names the rows it rejects."""
+"""The stage boundary: Great Expectations on the rows of a stage, and which rows it rejects."""
 
 import threading
 from collections.abc import Sequence
@@ -33,13 +33,10 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     """
     rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
     structure = describe_structure(stage, rows)
-    checks = [
-        _read_result(expectation, result, structure)
-        for expectation, result in _run_expectations(STRUCTURE, structure)
-    ]
+    checks = [_read_result(*r, structure) for r in _run_expectations(STRUCTURE, structure)]
     if all(check.success for check in checks):
         results = _run_expectations(expect_values(stage), judge_rows(stage, rows))
-        checks += [_read_result(e, result, rows, stage.key) for e, result in results]
+        checks += [_read_result(*r, rows, stage.key) for r in results]
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 
 
@@ -55,8 +52,12 @@ def require_valid(report: ValidationReport) -> None:
 
 def _run_expectations(
     expectations: Sequence[Expectation], rows: pl.DataFrame
-) -> list[tuple[Expectation, Any]]:
-    """Every expectation with its result."""
+) -> list[tuple[Expectation, bool, dict[str, Any]]]:
+    """Every expectation with whether it holds, and the details of its result.
+
+    Raises:
+        RuntimeError: if Great Expectations could not evaluate one.
+    """
     import great_expectations as gx
 
     suite = gx.ExpectationSuite(
@@ -76,10 +77,16 @@ def _run_expectations(
             batch_parameters={"dataframe": rows.to_pandas(use_pyarrow_extension_array=True)},
             result_format={"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES},
         )
-    return [(expectations[r.expectation_config.meta["position"]], r) for r in outcome.results]
+    results = []
+    for result in outcome.results:
+        expectation = expectations[result.expectation_config.meta["position"]]
+        if raised := _find_exception(result.exception_info):
+            raise RuntimeError(f"{expectation.name} of {expectation.columns} failed: {raised}")
+        results.append((expectation, bool(result.success), dict(result.result)))
+    return results
 
 
-def _write_expectation(position: int, expectation: Expectation) -> Any:
+def _write_expectation(position: int, expectation: Expectation) -> object:
     import great_expectations.expectations as gxe
 
     kind = getattr(gxe, expectation.kind)
@@ -88,26 +95,22 @@ def _write_expectation(position: int, expectation: Expectation) -> Any:
 
 
 def _read_result(
-    expectation: Expectation, result: Any, rows: pl.DataFrame, key: Sequence[str] = ()
+    expectation: Expectation,
+    success: bool,
+    detail: dict[str, Any],
+    rows: pl.DataFrame,
+    key: Sequence[str] = (),
 ) -> Check:
-    """The check that a result amounts to.
-
-    Raises:
-        RuntimeError: if Great Expectations could not evaluate the expectation.
-    """
-    if raised := _find_exception(result.exception_info):
-        raise RuntimeError(
-            f"{expectation.kind} of {expectation.columns} was not evaluated: {raised}"
-        )
+    """The check that a result amounts to."""
     shown = list(dict.fromkeys((*key, *expectation.columns)))
-    indices = result.result.get("partial_unexpected_index_list") or []
+    indices = detail.get("partial_unexpected_index_list") or []
     return Check(
         expectation.name,
         ", ".join(expectation.columns) or None,
         expectation.meaning,
-        bool(result.success),
+        success,
         expectation.is_warning,
-        result.result.get("unexpected_count", 0),
+        detail.get("unexpected_count", 0),
         tuple(_name_row(rows, index, shown) for index in indices),
     )
 

@@ -9,6 +9,7 @@ class StageInvalid(InputError):
     """A stage that breaks an expectation; `report` says which."""
 
     def __init__(self, report: "ValidationReport") -> None:
+        """An error whose message is the report's failures."""
         super().__init__(report.write_failures())
         self.report = report
 
@@ -70,18 +71,19 @@ class ValidationReport:
             f"expectations failed on {self.n_rows:,} rows"
         ]
         for check in self.failures:
-            lines.append(f"  {check.title} ({check.meaning}): {check.n_unexpected:,} unexpected")
+            count = f": {check.n_unexpected:,} unexpected" if check.n_unexpected else ""
+            lines.append(f"  {check.title} ({check.meaning}){count}")
             lines += [f"    {example}" for example in check.examples]
             if check.n_unexpected > len(check.examples) > 0:
                 lines.append(f"    and {check.n_unexpected - len(check.examples):,} more")
         lines.append(
-            "nothing of it is published: mend the input that these rows come from, or the step that made "
-            "them, and run again"
+            "nothing of it is published: mend the input that these rows come from, or the step "
+            "that made them, and run again"
         )
         return "\n".join(lines)
 
     def write_markdown(self) -> str:
-        """A page for people: a line per expectation, failures first, then the rows that break them."""
+        """A page for people: a line per expectation, failures first, then the rows named."""
         word = "passed" if self.is_success else "failed"
         lines = [
             f"# Stage {self.stage} {word}",

@@ -1,0 +1,65 @@
+"""Row rules of what models are asked and answer: requests, responses and predictions."""
+
+import polars as pl
+
+from schemas.rules import Rule, is_as_most, is_same
+
+_HAS_ERROR = pl.col("error").is_not_null()
+_IS_EXCLUDED = (pl.col("scoring_policy") == "excluded") & pl.col("prediction").is_null()
+_LABEL_SEEN = pl.col("prediction") == pl.col("is_correct")
+
+ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
+    "requests": (
+        Rule(
+            "sampling_is_json",
+            "the sampling parameters are a JSON object",
+            ("sampling",),
+            pl.col("sampling").str.starts_with("{")
+            & pl.col("sampling").str.json_path_match("$").is_not_null(),
+        ),
+        Rule(
+            "prompt_is_one_per_sample",
+            "all repeats of a sample have one prompt",
+            ("sample_id", "prompt_key"),
+            is_same(("prompt_key",), ("sample_id",)),
+        ),
+    ),
+    "responses": (
+        Rule(
+            "status_fits_response",
+            "a response is there exactly where the status is ok",
+            ("status", "response"),
+            (pl.col("status") == "ok") == pl.col("response").is_not_null(),
+        ),
+        Rule(
+            "status_fits_error",
+            "a reason is there exactly where the status is error",
+            ("status", "error"),
+            (pl.col("status") == "error") == _HAS_ERROR,
+        ),
+    ),
+    "predictions": (
+        Rule(
+            "is_correct_fits_policy",
+            "is_correct is null exactly where the policy excludes a sample without an answer",
+            ("scoring_policy", "prediction", "is_correct"),
+            pl.col("is_correct").is_null() == _IS_EXCLUDED,
+        ),
+        Rule(
+            "no_answer_is_wrong",
+            "under the policy strict",
+            ("scoring_policy", "prediction", "is_correct"),
+            ~(
+                (pl.col("scoring_policy") == "strict")
+                & pl.col("prediction").is_null()
+                & pl.col("is_correct")
+            ),
+        ),
+        Rule(
+            "sample_has_one_label",
+            "all judgements of a sample agree on what is right",
+            ("sample_id", "prediction", "is_correct"),
+            is_as_most(_LABEL_SEEN, ("sample_id",)),
+        ),
+    ),
+}

@@ -1,0 +1,82 @@
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from schemas.expectations import (
+    RULES,
+    describe_structure,
+    expect_values,
+    judge_rows,
+)
+from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS, Column, Stage
+from tests.schemas.broken_rows import BROKEN
+from tests.schemas.good_frames import make_frame
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_rules_hold_in_a_good_frame(name: str) -> None:
+    frame = make_frame(name)
+    judged = judge_rows(STAGES[name], frame).drop(frame.columns, strict=False)
+    broken = [c for c in judged.columns if not judged[c].fill_null(True).all()]
+    # The literal samples end in full stops and hold no slots: not even a warning.
+    assert broken == []
+
+
+def test_every_rule_has_a_broken_row() -> None:
+    shown = {(b.stage, b.name) for b in BROKEN}
+    shared = {name for _, name in shown}
+    for stage, rules in RULES.items():
+        missing = {rule.name for rule in rules} - {n for s, n in shown if s == stage} - shared
+        assert missing == set(), stage
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_declaration_is_expected(name: str) -> None:
+    stage = STAGES[name]
+    expected = {(e.columns, e.name) for e in expect_values(stage)}
+    for column in stage.columns:
+        own = (column.name,)
+        assert ((own, "is_not_null") in expected) is not column.is_nullable
+        assert ((own, "matches_pattern") in expected) is (column.pattern is not None)
+        assert ((own, "is_one_of") in expected) is (column.values is not None)
+    assert (stage.key, "is_unique") in expected
+
+
+def test_rules_name_columns_of_their_stage() -> None:
+    for name, rules in RULES.items():
+        for rule in rules:
+            assert set(rule.columns) <= set(STAGES[name].names), rule.name
+            assert set(rule.holds.meta.root_names()) <= set(STAGES[name].names), rule.name
+
+
+def test_rules_have_one_column_each() -> None:
+    for stage in STAGES.values():
+        judged = judge_rows(stage, make_frame(stage.name))
+        n_rules = sum(" " in column for column in judged.columns)
+        named = [e for e in expect_values(stage) if " " in str(e.arguments.get("column"))]
+        assert n_rules == len(named) == len({e.arguments["column"] for e in named})
+
+
+def test_texts_and_lists_stay_out_of_great_expectations() -> None:
+    judged = judge_rows(SAMPLES, make_frame("samples"))
+    assert {"text", "reasons", "rephraser"}.isdisjoint(judged.columns)
+    assert {"sample_id", "method", "triplet_id", "sample_index"} <= set(judged.columns)
+    assert "head" in judge_rows(TRIPLETS, make_frame("triplets")).columns
+
+
+def test_null_label_is_left_to_the_not_null_expectation() -> None:
+    frame = make_frame("statements").with_columns(statement=pl.lit(None, pl.String))
+    judged = judge_rows(STATEMENTS, frame)
+    assert judged["statement is_not_null"].to_list() == [False] * 32
+    assert judged["statement is_not_blank"].null_count() == 32
+
+
+def test_structure_sets_what_was_found_beside_what_is_declared() -> None:
+    columns = (Column("a", pa.string(), "text"), Column("b", pa.int16(), "number"))
+    stage = Stage("pair", "two values", ("a",), columns)
+    found = pl.DataFrame({"b": [1], "c": ["x"], "a": ["y"]}, schema_overrides={"b": pl.Int64})
+    assert describe_structure(stage, found).rows() == [
+        ("b", "a", "Int64", "Int16"),
+        ("c", "b", "String", None),
+        ("a", "nothing", "String", "String"),
+    ]
