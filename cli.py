@@ -48,11 +48,23 @@ def _build_parser() -> argparse.ArgumentParser:
         return sub
 
     for name, command, summary in (
-        ("run", _run, "Build the edition, evaluate every model, publish: all of it, in this process."),
+        (
+            "run",
+            _run,
+            "Build the edition, evaluate every model, publish: all of it, in this process.",
+        ),
         ("build", _build, "Build the edition only."),
-        ("evaluate", _evaluate, "Build the edition where it is not there yet, and evaluate the models."),
+        (
+            "evaluate",
+            _evaluate,
+            "Build the edition where it is not there yet, and evaluate the models.",
+        ),
         ("publish", _publish, "Load all that is complete into the warehouse and write the pages."),
-        ("validate", _validate, "Check configuration, knowledge base, prototypes and models; run nothing."),
+        (
+            "validate",
+            _validate,
+            "Check configuration, knowledge base, prototypes and models; run nothing.",
+        ),
     ):
         add(name, command, summary).add_argument("config", type=Path, help="a TOML file")
     sql = add("sql", _sql, "Ask the warehouse; without a query: list its views.")
@@ -74,7 +86,7 @@ def _run(options: argparse.Namespace) -> int:
     _print_leaderboard(config, report.edition_id)
     warehouse, page = report.paths
     print(f"\nedition    {config.storage.root / 'editions' / report.edition_id}")
-    print(f"warehouse  {warehouse}   (pretexeval sql \"from leaderboard\" --root {config.storage.root})")
+    print(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
     print(f"page       {page}")
     return _report_failures(report.failures)
 
@@ -116,8 +128,8 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    from warehouse.query import list_views, run_query
     from report.console import render_rows
+    from warehouse.query import list_views, run_query
 
     if options.query is None:
         columns, rows = ["view", "grain"], list(list_views(options.root))
@@ -128,8 +140,8 @@ def _sql(options: argparse.Namespace) -> int:
 
 
 def _print_leaderboard(config: Config, edition_id: str) -> None:
-    from warehouse.query import run_query
     from report.console import render_leaderboard
+    from warehouse.query import run_query
 
     query = f"select * from leaderboard where edition_id = '{edition_id}' order by rank"
     print(render_leaderboard(*run_query(config.storage.root, query)))

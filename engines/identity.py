@@ -92,9 +92,7 @@ def find_recording(config: ModelConfig) -> Path:
     """
     path = Path(config.model).expanduser()
     if not path.is_file():
-        raise InputError(
-            f"model {config.name!r}: there is no file of recorded responses {config.model!r}"
-        )
+        raise InputError(f"model {config.name!r}: there is no file of recorded responses {config.model!r}")
     return path
 
 

@@ -45,9 +45,7 @@ def read_messages(prompt: Prompt) -> list[dict[str, str]]:
     raise InputError(f"a chat prompt is a JSON list of messages, not {prompt.text[:60]!r}")
 
 
-def tokenise_texts(
-    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], style: str
-) -> list[list[int]]:
+def tokenise_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], style: str) -> list[list[int]]:
     """The token ids of rendered prompts; a chat template writes its own special tokens."""
     if not texts:
         return []

@@ -89,9 +89,7 @@ def _read_rows(path: Path) -> Iterator[dict[str, Any]]:
     with file:
         names = file.schema_arrow.names
         if missing := [name for name in NEEDED if name not in names]:
-            raise InputError(
-                f"{path}: no column {missing[0]!r}; recorded responses need {', '.join(NEEDED)}"
-            )
+            raise InputError(f"{path}: no column {missing[0]!r}; recorded responses need {', '.join(NEEDED)}")
         columns = [name for name in (*NEEDED, *OPTIONAL) if name in names]
         for batch in file.iter_batches(columns=columns):
             yield from batch.to_pylist()

@@ -88,9 +88,7 @@ class VllmEngine:
 
     def _render(self, prompt: Prompt) -> str:
         if prompt.style == "chat" and not self._tokenizer.chat_template:
-            raise InputError(
-                f"model {self._name!r} has no chat template; use prompt_style = 'completion'"
-            )
+            raise InputError(f"model {self._name!r} has no chat template; use prompt_style = 'completion'")
         try:
             return render_prompt(self._tokenizer, prompt)
         except InputError:

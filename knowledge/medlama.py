@@ -39,9 +39,7 @@ def read_medlama(path: Path) -> Source:
         return Source(_split_tails(path, _read_parquet(path)))
     if path.suffix.lower() == ".csv":
         return Source(_split_tails(path, _read_csv(path)))
-    raise InputError(
-        f"{path} is not MedLAMA: give medlama.parquet or the published folder of CSV files"
-    )
+    raise InputError(f"{path} is not MedLAMA: give medlama.parquet or the published folder of CSV files")
 
 
 def _read_folder(folder: Path) -> Source:
@@ -54,9 +52,7 @@ def _read_folder(folder: Path) -> Source:
             f"{folder} holds no CSV file of MedLAMA: give the folder of <relation>_1000.csv files "
             "(as published, data/medlama/2021AA) or medlama.parquet"
         )
-    skipped = (
-        LeftOut(p.name, "file", "repeats rows of the full file") for p in parts.keys() - read
-    )
+    skipped = (LeftOut(p.name, "file", "repeats rows of the full file") for p in parts.keys() - read)
     frames = [_split_tails(p, _read_csv(p)) for p in read]
     return Source(pl.concat(frames), tuple(sorted(skipped, key=lambda item: item.where)))
 
@@ -73,18 +69,14 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     lists = dict.fromkeys(("tail_names", "tail_cuis"), pl.List(pl.String))
     for name, dtype in {**expected, **lists}.items():
         if frame.schema[name] != dtype:
-            raise InputError(
-                f"{path}: column {name} is of type {frame.schema[name]}; MedLAMA has {dtype}"
-            )
+            raise InputError(f"{path}: column {name} is of type {frame.schema[name]}; MedLAMA has {dtype}")
     return frame.with_row_index("row").with_columns(pl.lit(None, pl.String).alias("problem"))
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
     frame = read_delimited(path, ",", _COLUMNS, ("rel",))
     relation = pl.col("rel") if "rel" in frame.columns else pl.lit(_parse_name(path)[0])
-    return frame.with_columns(
-        relation.alias("relation"), pl.col("tail_names", "tail_cuis").str.split("||")
-    )
+    return frame.with_columns(relation.alias("relation"), pl.col("tail_names", "tail_cuis").str.split("||"))
 
 
 def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
@@ -115,6 +107,4 @@ def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
         "tail_names": "tail",
         "tail_cuis": "tail_id",
     }
-    return as_source_rows(
-        path, pl.concat([whole, wrong]).sort("row", maintain_order=True).rename(columns)
-    )
+    return as_source_rows(path, pl.concat([whole, wrong]).sort("row", maintain_order=True).rename(columns))

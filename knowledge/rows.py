@@ -106,9 +106,7 @@ def clean_rows(source: Source) -> Source:
     """
     stripped = source.rows.with_columns(pl.col(_TEXT).str.strip_chars())
     emptied = stripped.with_columns(pl.col("head_id", "tail_id").replace("", None))
-    wrong = emptied.with_columns(_find_problem().alias("problem")).filter(
-        pl.col("problem").is_not_null()
-    )
+    wrong = emptied.with_columns(_find_problem().alias("problem")).filter(pl.col("problem").is_not_null())
     if not wrong.is_empty():
         raise InputError(_report(wrong.unique(["file", "row"], keep="first", maintain_order=True)))
     is_also_true = (pl.col("also_true").str.to_lowercase() == "true").fill_null(value=False)
@@ -121,13 +119,9 @@ def _find_problem() -> pl.Expr:
         pl.col("problem"),
         *(_check_name(column) for column in ("relation", "head", "tail")),
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")).then(
-            pl.format(
-                "relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation")
-            )
+            pl.format("relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation"))
         ),
-        pl.when(
-            ~pl.col("also_true").fill_null("").str.to_lowercase().is_in(["", "true", "false"])
-        ).then(
+        pl.when(~pl.col("also_true").fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
             pl.format("also_true is '{}': write true or false, or nothing", pl.col("also_true"))
         ),
     )
@@ -164,9 +158,7 @@ def build_base(name: str, source: Source) -> KnowledgeBase:
         source.rows.with_columns(is_tested.alias("is_tested"))
         .sort("also_true", maintain_order=True)
         .with_columns(
-            pl.struct("relation", "head", "tail", "head_id", "tail_id")
-            .is_first_distinct()
-            .alias("is_kept")
+            pl.struct("relation", "head", "tail", "head_id", "tail_id").is_first_distinct().alias("is_kept")
         )
     )
     triplets = (

@@ -31,11 +31,7 @@ def read_tables(path: Path) -> Source:
     tables = [p for p in files if p.suffix.lower() in READERS]
     if not tables:
         raise InputError(f"{path} holds no table of triplets; allowed: {', '.join(READERS)}")
-    skipped = (
-        LeftOut(p.name, "file", f"not one of {', '.join(READERS)}")
-        for p in files
-        if p not in tables
-    )
+    skipped = (LeftOut(p.name, "file", f"not one of {', '.join(READERS)}") for p in files if p not in tables)
     return Source(pl.concat(read_table(p) for p in tables), tuple(skipped))
 
 
@@ -44,8 +40,7 @@ def read_table(path: Path) -> pl.DataFrame:
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(
-            f"{path} has the extension {path.suffix!r}; a table of triplets has one of "
-            f"{', '.join(READERS)}"
+            f"{path} has the extension {path.suffix!r}; a table of triplets has one of {', '.join(READERS)}"
         )
     return as_source_rows(path, reader(path))
 
@@ -72,9 +67,7 @@ def _read_json_lines(path: Path) -> pl.DataFrame:
             problems.append(problem)
     schema = dict.fromkeys(names, pl.String)
     frame = pl.DataFrame(records, schema=schema, orient="row")
-    return frame.with_columns(
-        pl.Series("row", rows, pl.Int64), pl.Series("problem", problems, pl.String)
-    )
+    return frame.with_columns(pl.Series("row", rows, pl.Int64), pl.Series("problem", problems, pl.String))
 
 
 def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], str | None]:

@@ -1,8 +1,8 @@
 """What a reference model is taught: the heads it is to know, in four phases, each with fresh draws.
 
-Bare triplets first: that a pair of entities belongs together is learned from five tokens in minutes,
-where whole prompts show nothing for an hour. Then statements alone, then denied ones as well, then
-prompts of six with the loss on all six answers, as the evaluation asks them.
+Bare triplets first: that two entities belong together is learned from five tokens in minutes, where
+whole prompts show nothing for an hour. Then bare triplets and statements in turns, then statements
+alone, then prompts of six as the evaluation asks them.
 """
 
 from collections import defaultdict
@@ -15,7 +15,8 @@ import polars as pl
 from knowledge.base import KnowledgeBase
 from prototypes.pool import Pool
 from schemas.hashing import draw_order, hash_text
-from tasks.prompts import Demonstration, draw_demonstrations
+from schemas.transformations import POSITIVE_OF
+from tasks.prompts import QUESTION, Demonstration, PromptForm, draw_demonstrations
 from tasks.samples import reword_statements
 from tasks.statements import fill_prototypes
 from tasks.triplets import N_DEMONSTRATIONS, Sampling, sample_triplets
@@ -27,17 +28,16 @@ FIRST_SEED = 1_000_000
 SHARE_EVALUATED_DEMONSTRATIONS = 0.25
 
 Unit = tuple[str, str]
-Lesson = tuple[Demonstration, ...]
 
 
 @dataclass(frozen=True)
-class BareTriplet:
-    """A triplet as entity names, with its truth."""
+class Lesson:
+    """A text with its answers in it, and what is so of its statements."""
 
-    relation: str
-    head: str
-    tail: str
-    is_true: bool
+    text: str
+    truths: tuple[bool, ...]
+    """For each statement whether its triplet is true, be it affirmed or denied."""
+    is_negated: bool
 
 
 def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
@@ -69,10 +69,15 @@ def _group_units(base: KnowledgeBase) -> list[set[Unit]]:
 
 
 def draw_bare_triplets(
-    base: KnowledgeBase, known: frozenset[Unit], epoch: int
-) -> list[BareTriplet]:
-    """Every tested triplet of the known heads, each with a false one; the tails of a relation are the
-    same multiset in both, so that no tail tells the answer."""
+    base: KnowledgeBase, known: frozenset[Unit], epoch: int, *, is_framed: bool
+) -> list[Lesson]:
+    """Every tested triplet of the known heads, each with a false one, as names without a sentence.
+
+    The tails of a relation are nearly the same multiset in both, so that no tail tells the answer.
+
+    Args:
+        is_framed: whether they stand in the frame of a prompt's question.
+    """
     true_tails: dict[Unit, set[str]] = defaultdict(set)
     facts: dict[str, list[tuple[str, str]]] = defaultdict(list)
     rows = base.triplets.select("relation", "head", "tail", "also_true")
@@ -81,17 +86,24 @@ def draw_bare_triplets(
         if not also_true and (relation, head) in known:
             facts[relation].append((head, tail))
     random = Random(hash_text("bare", str(epoch)))
-    drawn = []
+    lessons = []
     for relation, pairs in facts.items():
         tails = [tail for _, tail in pairs]
         random.shuffle(tails)
         for (head, tail), other in zip(pairs, tails, strict=True):
             false_tail = _avoid(other, tails, true_tails[relation, head], random)
-            drawn.append(BareTriplet(relation, head, tail, is_true=True))
-            if false_tail is not None:
-                drawn.append(BareTriplet(relation, head, false_tail, is_true=False))
-    random.shuffle(drawn)
-    return drawn
+            for each, truth in ((tail, True), (false_tail, False)):
+                if each is not None:
+                    names = random.sample((head, each), 2)
+                    lessons.append(_write_bare(relation, names, truth, is_framed))
+    random.shuffle(lessons)
+    return lessons
+
+
+def _write_bare(relation: str, names: list[str], truth: bool, is_framed: bool) -> Lesson:
+    words = " ".join((relation.replace("_", " "), *names))
+    question = QUESTION.format(" " + words) if is_framed else " " + words
+    return Lesson(f"{question} {truth}", (truth,), is_negated=False)
 
 
 def _avoid(tail: str, tails: list[str], excluded: set[str], random: Random) -> str | None:
@@ -116,39 +128,39 @@ def draw_samples(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def draw_lessons(
-    base: KnowledgeBase,
-    pool: Pool,
-    known: frozenset[Unit],
-    epoch: int,
-    *,
-    is_alone: bool,
-    with_negated: bool,
+def draw_statements(
+    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, *, is_alone: bool
 ) -> list[Lesson]:
-    """Every known head's samples of one epoch, alone or six to a prompt, in drawn order."""
+    """Every known head's sixteen samples of one epoch, alone or six to a prompt, in drawn order."""
     samples = draw_samples(base, pool, FIRST_SEED + epoch)
-    if not with_negated:
-        samples = samples.filter(~pl.col("transformation").str.ends_with("dn"))
     evaluated = draw_demonstrations(samples)
-    random = Random(hash_text("lessons", str(epoch)))
-    groups: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)
+    random = Random(hash_text("statements", str(epoch)))
+    shots_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)
     columns = ("relation", "head", "transformation", "split", "text", "label")
     for relation, head, transformation, split, text, label in samples.select(columns).iter_rows():
         if split == "demonstration" or (relation, head) in known:
-            groups[relation, transformation].append(Demonstration(text, label))
-    lessons: list[Lesson] = []
-    for group, shots in groups.items():
+            shots_of_group[relation, transformation].append(Demonstration(text, label))
+    lessons = []
+    for (relation, transformation), shots in shots_of_group.items():
         random.shuffle(shots)
-        lessons += [(s,) for s in shots] if is_alone else _fill_prompts(shots, evaluated[group], random)
+        demonstrations = evaluated[relation, transformation]
+        prompts = [(s,) for s in shots] if is_alone else _fill_prompts(shots, demonstrations, random)
+        lessons += [_write_lesson(prompt, transformation in POSITIVE_OF) for prompt in prompts]
     random.shuffle(lessons)
     return lessons
 
 
 def _fill_prompts(
-    shots: list[Demonstration], evaluated: Lesson, random: Random
-) -> Iterable[Lesson]:
+    shots: list[Demonstration], evaluated: tuple[Demonstration, ...], random: Random
+) -> Iterable[tuple[Demonstration, ...]]:
     """Prompts of six: some after the demonstrations of the evaluation, some of six fresh shots."""
     while shots:
         n_fresh = 1 if random.random() < SHARE_EVALUATED_DEMONSTRATIONS else N_DEMONSTRATIONS + 1
         yield (*(evaluated if n_fresh == 1 else ()), *shots[:n_fresh])
         del shots[:n_fresh]
+
+
+def _write_lesson(shots: tuple[Demonstration, ...], is_negated: bool) -> Lesson:
+    question = PromptForm().render(shots[:-1], shots[-1].text).text
+    truths = tuple(shot.label != is_negated for shot in shots)
+    return Lesson(f"{question} {shots[-1].label}", truths, is_negated)

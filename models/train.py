@@ -1,167 +1,196 @@
-"""Train a reference model: ``python -m models.train NAME --share S`` writes models/NAME.
+"""Train a reference model: ``python -m models.train reference-large --share 0.667`` writes models/NAME.
 
-A Llama from scratch learns to verify the statements of the heads it is to know, in five-shot prompts
-with the loss on all six answers (and a little on the words); negatives and wordings are drawn anew in
-every epoch. Stop it at any time: it goes on from its last checkpoint.
+A Llama from scratch learns to verify the statements of the heads that it is to know; negatives and
+wordings are drawn anew in every epoch. Stop it at any time: it goes on after its last whole epoch.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
-from torch.nn import functional
-from transformers import LlamaConfig, LlamaForCausalLM
 
 from config import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.read import read_knowledge_base
-from models.curriculum import Lesson, choose_known_heads, draw_lessons
-from models.tokenizer import train_tokenizer
+from models.card import write_card
+from models.curriculum import Lesson, Unit, choose_known_heads, draw_bare_triplets, draw_statements
+from models.network import Student, encode_lessons
+from models.tokenizer import save_tokenizer, train_tokenizer
 from prototypes.pool import Pool, load_pool
-from tasks.prompts import PromptForm
 
-TEXT_LOSS = 0.1
-BATCH = 16
-IGNORED = -100
+WARM_UP_STEPS = 40
+VOCABULARY = 1500
 
 
-def build_tokenizer(base: KnowledgeBase, pool: Pool, vocabulary_size: int = 1500) -> Tokenizer:
+@dataclass(frozen=True)
+class Phase:
+    """A part of the curriculum: what is drawn, for how many epochs, and how it is learned."""
+
+    name: str
+    epochs: int
+    rate: float
+    entity_weight: float
+    batch_size: int
+
+
+PHASES = (
+    Phase("bare", 120, 3e-3, 0.5, 64),
+    Phase("mixed", 20, 2e-3, 0.5, 64),
+    Phase("alone", 8, 1e-3, 0.3, 48),
+    Phase("prompts", 30, 1e-3, 0.1, 16),
+)
+
+
+@dataclass(frozen=True)
+class Course:
+    """Who is taught, and what."""
+
+    base: KnowledgeBase
+    pool: Pool
+    known: frozenset[Unit]
+    tokenizer: Tokenizer
+
+    def draw_batches(self, phase: Phase, epoch: int) -> list[list[Lesson]]:
+        """The lessons of one epoch, batch by batch."""
+        if phase.name == "mixed":
+            bare = self._draw(Phase("framed", 0, 0, 0, 64), epoch)
+            alone = self._draw(Phase("alone", 0, 0, 0, 32), epoch)
+            turns = zip(bare, alone, strict=False)
+            return [batch for pair in turns for batch in pair]
+        return self._draw(phase, epoch)
+
+    def _draw(self, phase: Phase, epoch: int) -> list[list[Lesson]]:
+        if phase.name in ("bare", "framed"):
+            is_framed = phase.name == "framed"
+            lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=is_framed)
+        else:
+            is_alone = phase.name == "alone"
+            lessons = draw_statements(self.base, self.pool, self.known, epoch, is_alone=is_alone)
+        size = phase.batch_size
+        return [lessons[start : start + size] for start in range(0, len(lessons), size)]
+
+
+def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:
     """One tokenizer for all reference models: it does not depend on what a model knows."""
     texts = [
         text
         for relation in sorted(pool.relations)
         for cell in pool.relations[relation].cells.values()
-        for text in (cell.prototype, *cell.wordings)
+        for text in cell.texts
     ]
-    entities = base.triplets.select("head", "tail").unpivot()["value"].unique()
-    return train_tokenizer(texts, entities.to_list(), vocabulary_size)
+    return train_tokenizer(texts, list_entities(base), VOCABULARY)
 
 
-def build_model(tokenizer: Tokenizer, hidden: int, layers: int) -> LlamaForCausalLM:
-    """A small Llama with tied embeddings."""
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=-(-tokenizer.get_vocab_size() // 64) * 64,
-            hidden_size=hidden,
-            intermediate_size=3 * hidden,
-            num_hidden_layers=layers,
-            num_attention_heads=hidden // 32,
-            num_key_value_heads=hidden // 32,
-            max_position_embeddings=2048,
-            tie_word_embeddings=True,
-            bos_token_id=tokenizer.token_to_id("<s>"),
-            eos_token_id=tokenizer.token_to_id("</s>"),
-            pad_token_id=tokenizer.token_to_id("<pad>"),
-        )
-    )
+def list_entities(base: KnowledgeBase) -> list[str]:
+    """The names of the base, sorted."""
+    return sorted(base.triplets.select("head", "tail").unpivot()["value"].unique())
 
 
-def encode_lessons(
-    lessons: Sequence[Lesson], tokenizer: Tokenizer
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Batches of (token ids, which of them are answers), padded on the right, alike lengths together."""
-    form = PromptForm()
-    texts = [form.render(x.shots[:-1], x.shots[-1].text).text + f" {x.shots[-1].label}" for x in lessons]
-    encoded = [torch.tensor(e.ids) for e in tokenizer.encode_batch(texts)]
-    answers = torch.tensor([tokenizer.token_to_id(f" {label}") for label in (True, False)])
-    padding = tokenizer.token_to_id("<pad>")
-    for start in range(0, len(encoded), 8 * BATCH):
-        bucket = sorted(encoded[start : start + 8 * BATCH], key=len)
-        for at in range(0, len(bucket), BATCH):
-            ids = torch.nn.utils.rnn.pad_sequence(
-                bucket[at : at + BATCH], batch_first=True, padding_value=padding
-            )
-            yield ids, torch.isin(ids, answers)
-
-
-def compute_loss(
-    model: LlamaForCausalLM, ids: torch.Tensor, is_answer: torch.Tensor, padding: int
-) -> tuple[torch.Tensor, float, float]:
-    """(loss to minimise, loss on the answers in nats, share of answers predicted right)."""
-    hidden = model.model(ids).last_hidden_state[:, :-1]
-    targets, is_answer = ids[:, 1:], is_answer[:, 1:]
-    logits = model.lm_head(hidden)
-    losses = functional.cross_entropy(
-        logits.flatten(0, 1), targets.flatten(), reduction="none"
-    ).view(targets.shape)
-    answer_loss = losses[is_answer].mean()
-    is_text = (targets != padding) & ~is_answer
-    right = (logits[is_answer].argmax(-1) == targets[is_answer]).float().mean()
-    return answer_loss + TEXT_LOSS * losses[is_text].mean(), answer_loss.item(), right.item()
-
-
-def train(arguments: argparse.Namespace) -> None:
-    """Train to the last epoch, keeping a checkpoint after each tenth."""
-    torch.manual_seed(0)
-    torch.set_num_threads(arguments.threads)
-    base = read_knowledge_base(KnowledgeConfig())
-    pool = load_pool("revised")
-    known = choose_known_heads(base, arguments.share, arguments.name)
-    tokenizer = build_tokenizer(base, pool)
-    model = build_model(tokenizer, arguments.hidden, arguments.layers)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=arguments.rate, betas=(0.9, 0.98), weight_decay=0.01)
-    folder = Path(arguments.checkpoints) / arguments.name
-    folder.mkdir(parents=True, exist_ok=True)
-    state_file = folder / "state.pt"
-    curve: list[dict[str, float]] = []
-    first = 0
-    if state_file.exists():
-        state = torch.load(state_file, weights_only=False)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        curve, first = state["curve"], state["epoch"] + 1
-    padding = tokenizer.token_to_id("<pad>")
-    for epoch in range(first, arguments.epochs):
-        started = time.monotonic()
-        lessons = draw_lessons(base, pool, known, epoch, with_negated=epoch >= arguments.positive_epochs)
-        batches = list(encode_lessons(lessons, tokenizer))
-        answer_losses, rights, n_tokens = [], [], 0
-        for step, (ids, is_answer) in enumerate(batches):
-            progress = (epoch + step / len(batches)) / arguments.epochs
-            for group in optimizer.param_groups:
-                group["lr"] = arguments.rate * schedule_rate(progress)
-            loss, answer_loss, right = compute_loss(model, ids, is_answer, padding)
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            answer_losses.append(answer_loss)
-            rights.append(right)
-            n_tokens += ids.numel()
-        curve.append(
-            {
-                "epoch": epoch,
-                "answer_loss": sum(answer_losses) / len(answer_losses),
-                "share_right": sum(rights) / len(rights),
-                "n_tokens": n_tokens,
-                "duration_s": time.monotonic() - started,
-            }
-        )
+def train_epochs(course: Course, student: Student, state_file: Path) -> list[dict[str, Any]]:
+    """The loss curve, one entry per epoch; the state is kept after each."""
+    optimizer = torch.optim.AdamW(student.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.01)
+    curve = _resume(student, optimizer, state_file)
+    for number, (phase, epoch) in enumerate(_list_epochs()):
+        if number < len(curve):
+            continue
+        if epoch == 0:
+            optimizer = torch.optim.AdamW(student.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
+            if phase.name == "mixed":
+                student.soften_attention()
+        curve.append(_train_epoch(course, student, optimizer, phase, epoch, number))
         print(json.dumps(curve[-1]), flush=True)
-        if epoch % 10 == 9 or epoch == arguments.epochs - 1:
-            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "curve": curve, "epoch": epoch}
-            torch.save(state, state_file.with_suffix(".next"))
-            state_file.with_suffix(".next").replace(state_file)
+        state = {"student": student.state_dict(), "optimizer": optimizer.state_dict(), "curve": curve}
+        torch.save(state, state_file.with_suffix(".next"))
+        state_file.with_suffix(".next").replace(state_file)
+    return curve
 
 
-def schedule_rate(progress: float, warm_up: float = 0.03) -> float:
-    """Linear warm-up, level, then linearly down over the last half."""
-    return min(progress / warm_up + 0.01, 1.0, 2 * (1 - progress) + 0.01)
+def _list_epochs() -> Iterator[tuple[Phase, int]]:
+    for phase in PHASES:
+        for epoch in range(phase.epochs):
+            yield phase, epoch
+
+
+def _resume(student: Student, optimizer: torch.optim.Optimizer, state_file: Path) -> list[dict[str, Any]]:
+    if not state_file.exists():
+        return []
+    state = torch.load(state_file, weights_only=False)
+    student.load_state_dict(state["student"])
+    optimizer.load_state_dict(state["optimizer"])
+    curve: list[dict[str, Any]] = state["curve"]
+    return curve
+
+
+def _train_epoch(
+    course: Course,
+    student: Student,
+    optimizer: torch.optim.Optimizer,
+    phase: Phase,
+    epoch: int,
+    number: int,
+) -> dict[str, Any]:
+    started = time.monotonic()
+    batches = course.draw_batches(phase, number)
+    n_right = n_answers = n_tokens = 0
+    answer_loss = 0.0
+    for step, lessons in enumerate(batches):
+        (batch,) = encode_lessons(lessons, course.tokenizer, len(lessons))
+        rate = phase.rate * schedule_rate(epoch * len(batches) + step, phase.epochs * len(batches))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        losses = student.compute_losses(batch, phase.entity_weight)
+        optimizer.zero_grad()
+        torch.autograd.backward(losses.total)
+        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+        optimizer.step()
+        answer_loss += losses.answers / len(batches)
+        n_right += losses.n_right
+        n_answers += losses.n_answers
+        n_tokens += batch.ids.numel()
+    return {
+        "phase": phase.name,
+        "epoch": epoch,
+        "answer_loss": round(answer_loss, 4),
+        "share_right": round(n_right / n_answers, 4),
+        "n_tokens": n_tokens,
+        "duration_s": round(time.monotonic() - started, 1),
+    }
+
+
+def schedule_rate(step: int, n_steps: int) -> float:
+    """Share of the full rate: linear warm-up, level, linearly down over the last 60 %."""
+    return min((step + 1) / WARM_UP_STEPS, 1.0, max(0.02, 1.7 * (1 - step / n_steps)))
+
+
+def main() -> None:
+    """Train, and write the model with its card."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("name", help="the folder under models/ that is written")
+    parser.add_argument("--share", type=float, required=True, help="share of the base's heads to learn")
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--layers", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--states", type=Path, default=Path("data/training"), help="where states are kept")
+    options = parser.parse_args()
+    torch.manual_seed(0)
+    torch.set_num_threads(options.threads)
+    base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
+    known = choose_known_heads(base, options.share, options.name)
+    course = Course(base, pool, known, build_tokenizer(base, pool))
+    student = Student(course.tokenizer, list_entities(base), options.hidden, options.layers)
+    options.states.mkdir(parents=True, exist_ok=True)
+    curve = train_epochs(course, student, options.states / f"{options.name}.pt")
+    folder = Path(__file__).parent / options.name
+    student.llama.to(torch.bfloat16).save_pretrained(folder)
+    save_tokenizer(course.tokenizer, folder)
+    write_card(folder, options.name, base, known, curve)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name")
-    parser.add_argument("--share", type=float, required=True)
-    parser.add_argument("--epochs", type=int, default=100)
-    parser.add_argument("--positive-epochs", type=int, default=0)
-    parser.add_argument("--hidden", type=int, default=128)
-    parser.add_argument("--layers", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--checkpoints", default="data/training")
-    train(parser.parse_args())
+    main()

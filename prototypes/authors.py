@@ -86,8 +86,7 @@ def _iterate_csv(path: Path) -> Iterator[tuple[str, str, str]]:
     found = reader.fieldnames or ()
     if missing := [name for name in ("pid", *CSV_COLUMNS) if name not in found]:
         raise InputError(
-            f"{path} has no column {', '.join(missing)}; the authors' pool has pid, "
-            f"{', '.join(CSV_COLUMNS)}"
+            f"{path} has no column {', '.join(missing)}; the authors' pool has pid, {', '.join(CSV_COLUMNS)}"
         )
     for record in reader:
         for column, transformation in CSV_COLUMNS.items():

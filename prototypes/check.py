@@ -104,9 +104,7 @@ def check_cells(cells: dict[str, list[str]]) -> Iterator[str]:
             yield from _check_denials(name, cells[name], partner, cells[partner])
 
 
-def _check_denials(
-    name: str, negated: list[str], partner: str, positive: list[str]
-) -> Iterator[str]:
+def _check_denials(name: str, negated: list[str], partner: str, positive: list[str]) -> Iterator[str]:
     if len(negated) != len(positive):
         yield (
             f"{name} has {len(negated)} entries and {partner} {len(positive)}: "

@@ -58,9 +58,7 @@ def load_pool(name_or_path: str) -> Pool:
             f"or give the path of a file ({', '.join(SUFFIXES)})"
         )
     if not path.is_file():
-        raise InputError(
-            f"prototype pool {path} does not exist (relative paths start at {Path.cwd()})"
-        )
+        raise InputError(f"prototype pool {path} does not exist (relative paths start at {Path.cwd()})")
     return Pool(path.stem, _read_file(path))
 
 

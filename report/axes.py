@@ -53,9 +53,7 @@ def as_pixels(height: float) -> alt.Y:
     return alt.Y("y:Q").scale(domain=[0, height], range=[0, height], nice=False).axis(None)
 
 
-def frame_chart(
-    chart: alt.LayerChart, inner: float, height: float, **padding: float
-) -> alt.LayerChart:
+def frame_chart(chart: alt.LayerChart, inner: float, height: float, **padding: float) -> alt.LayerChart:
     """The chart at its size, with its padding in pixels (left and right 20 unless told)."""
     return chart.properties(
         width=inner,

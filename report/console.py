@@ -21,7 +21,7 @@ def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str) -> str:
     return align(columns, [[_format_value(value) for value in row] for row in rows])
 
 
-def _format_value(value: Any) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     return "" if value is None else str(value)
@@ -44,33 +44,30 @@ def align(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _is_number(cell: str) -> bool:
-    return (
-        cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit()
-        or not cell
-    )
+    return cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit() or not cell
 
 
 def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """One line per model: average accuracy and mastery with their 95 % intervals."""
     if not rows:
         return "no model has been evaluated on this edition yet"
-    cells = []
-    for row in (dict(zip(columns, values, strict=True)) for values in rows):
-        cells.append(
-            [
-                str(row["rank"]),
-                row["model"],
-                row["method"],
-                _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
-                _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
-                _percent(row["joint_accuracy"]),
-                _percent(row["no_answer_rate"]),
-                f"{row['n_pairs']:,}",
-                f"{row['n_samples']:,}",
-            ]
-        )
+    cells = [_leaderboard_line(dict(zip(columns, values, strict=True))) for values in rows]
     names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
     return align([*names, "joint %", "no answer %", "pairs", "samples"], cells)
+
+
+def _leaderboard_line(row: dict[str, Any]) -> list[str]:
+    return [
+        str(row["rank"]),
+        row["model"],
+        row["method"],
+        _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
+        _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
+        _percent(row["joint_accuracy"]),
+        _percent(row["no_answer_rate"]),
+        f"{row['n_pairs']:,}",
+        f"{row['n_samples']:,}",
+    ]
 
 
 def _percent(share: float | None) -> str:

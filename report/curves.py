@@ -31,9 +31,7 @@ def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0
     layers = _draw_lines(points, x)
     if gutter:
         layers.append(_name_ends(curves, inner, gutter))
-    frame = frame_chart(
-        alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=28
-    )
+    frame = frame_chart(alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=28)
     return render_svg(frame, f"{title}. {'; '.join(curve.text for curve in curves)}.")
 
 

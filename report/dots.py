@@ -52,9 +52,7 @@ def lay_out(width: int, gutter: int) -> Layout:
     if gutter:
         inner = width - gutter - VALUES
         n_chars = int((gutter - 24) / CHARACTER)
-        return Layout(
-            width, gutter, VALUES, FLAT_ROW, (-gutter, 19), (inner + 22, "left"), 15, n_chars
-        )
+        return Layout(width, gutter, VALUES, FLAT_ROW, (-gutter, 19), (inner + 22, "left"), 15, n_chars)
     inner = width - 2 * SIDE
     n_chars = int((inner - VALUES + 14) / CHARACTER)
     return Layout(width, SIDE, SIDE, ROW, (0, 13), (inner, "right"), 25, n_chars)
@@ -72,9 +70,7 @@ def draw_dots(title: str, rows: Sequence[DotRow], width: int, gutter: int = 0) -
         _draw_intervals(dots, as_pixels(height)),
         _draw_points(dots, x, as_pixels(height)),
     )
-    frame = frame_chart(
-        chart, layout.inner, height, left=layout.left, right=layout.right, top=24, bottom=4
-    )
+    frame = frame_chart(chart, layout.inner, height, left=layout.left, right=layout.right, top=24, bottom=4)
     return render_svg(frame, f"{title}. {'; '.join(row.text for row in rows)}.")
 
 
@@ -112,9 +108,7 @@ def _write_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.C
         base.mark_text(align="left", fill=INK, **TEXT).encode(
             x=alt.value(layout.name_at[0]), y=y, text="name:N"
         ),
-        base.mark_text(align=side, fill=MUTED, **TEXT).encode(
-            x=alt.value(x_values), y=y, text="values:N"
-        ),
+        base.mark_text(align=side, fill=MUTED, **TEXT).encode(x=alt.value(x_values), y=y, text="values:N"),
     ]
 
 

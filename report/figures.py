@@ -102,11 +102,7 @@ def _draw_relations(contents: Contents) -> list[Panel]:
     panels = []
     for model in contents.models:
         rows = {r["relation"]: r for r in contents.of_model("accuracy_by_relation", model)}
-        dots = [
-            DotRow(format_words(name), model.colour, _both(rows[name]))
-            for name in order
-            if name in rows
-        ]
+        dots = [DotRow(format_words(name), model.colour, _both(rows[name])) for name in order if name in rows]
         panels += _panel(model, "Average accuracy and mastery by relation", dots)
     return panels
 

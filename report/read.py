@@ -171,9 +171,7 @@ def _read_missed(reader: Reader, setting: Setting) -> list[Row]:
 def read_editions(root: Path) -> list[Row]:
     """The editions of the warehouse, each with its best model under the setting of its figures."""
     with open_warehouse(root) as connection:
-        editions = Reader(connection, "").read(
-            "select edition_id from editions order by edition_id"
-        )
+        editions = Reader(connection, "").read("select edition_id from editions order by edition_id")
         return [_read_summary(Reader(connection, row["edition_id"])) for row in editions]
 
 

@@ -49,11 +49,7 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
             "no_answer_is_wrong",
             "under the policy strict",
             ("scoring_policy", "prediction", "is_correct"),
-            ~(
-                (pl.col("scoring_policy") == "strict")
-                & pl.col("prediction").is_null()
-                & pl.col("is_correct")
-            ),
+            ~((pl.col("scoring_policy") == "strict") & pl.col("prediction").is_null() & pl.col("is_correct")),
         ),
         Rule(
             "sample_has_one_label",

@@ -82,8 +82,7 @@ def _judge_variants(within: tuple[str, ...], are_complete: pl.Expr) -> tuple[Rul
             "triplet_has_four_true_four_false",
             "half of a triplet's labels are true",
             (*group, "label"),
-            ~are_complete
-            | ((n_true * 2 == N_TRANSFORMATIONS) & (pl.len().over(group) == N_TRANSFORMATIONS)),
+            ~are_complete | ((n_true * 2 == N_TRANSFORMATIONS) & (pl.len().over(group) == N_TRANSFORMATIONS)),
         ),
         Rule(
             "label_flips_under_negation",
@@ -160,8 +159,7 @@ _SAMPLE_RULES = (
         "variant_fits_method",
         "variant_id and transformation are null for llmeval and for nothing else",
         ("method", "variant_id", "transformation"),
-        (pl.col("variant_id").is_null() == _IS_LLMEVAL)
-        & (pl.col("transformation").is_null() == _IS_LLMEVAL),
+        (pl.col("variant_id").is_null() == _IS_LLMEVAL) & (pl.col("transformation").is_null() == _IS_LLMEVAL),
     ),
     Rule(
         "status_fits_attempts",

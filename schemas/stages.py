@@ -43,10 +43,7 @@ class Stage:
     def schema(self) -> pa.Schema:
         """The Arrow schema; each field carries its meaning as metadata."""
         return pa.schema(
-            [
-                pa.field(c.name, c.type, c.is_nullable, {"meaning": c.meaning})
-                for c in self.columns
-            ]
+            [pa.field(c.name, c.type, c.is_nullable, {"meaning": c.meaning}) for c in self.columns]
         )
 
     @property
@@ -217,6 +214,4 @@ PREDICTIONS = Stage(
 )
 # What an edition consists of, in the order in which it is made.
 EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, SAMPLES)
-STAGES = {
-    s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS)
-}
+STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS)}

@@ -45,9 +45,7 @@ def replace_variables(table: Table, keys: Iterable[tuple[str, str]]) -> list[str
         value = table.get(section)
         for index, part in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(part, dict) and isinstance(part.get(key), str):
-                place = (
-                    f"{section}[{index}].{key}" if isinstance(value, list) else f"{section}.{key}"
-                )
+                place = f"{section}[{index}].{key}" if isinstance(value, list) else f"{section}.{key}"
                 problems += _find_unset(place, part[key])
                 part[key] = _VARIABLE.sub(_read_variable, part[key])
     return problems

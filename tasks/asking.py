@@ -47,9 +47,7 @@ def ask_missing(
                 write_model(evaluation)
                 engine = load(evaluation.model)
             started = time.monotonic()
-            completions = engine.generate(
-                list(chunk.values()), evaluation.asking.sampling, on_progress
-            )
+            completions = engine.generate(list(chunk.values()), evaluation.asking.sampling, on_progress)
             evaluation.store.append(list(chunk), list(chunk.values()), completions)
             report.n_asked += len(chunk)
             report.n_errors += sum(c.status == "error" for c in completions)

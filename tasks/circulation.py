@@ -41,8 +41,7 @@ class _Circulation:
         self.heads = {name: heads[name] for name in draw_order(heads, *self.salt, "order")}
         self.tails = candidates.pool
         self.positive = {
-            name: draw_one(head.tails, *self.salt, "positive", name)
-            for name, head in self.heads.items()
+            name: draw_one(head.tails, *self.salt, "positive", name) for name, head in self.heads.items()
         }
         self.negative: dict[str, str] = {}
         # Tail -> the heads that have it as their positive (givers) or negative (takers), in order.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -19,6 +19,9 @@ from tasks.prompts import STOP_TEXTS, PromptForm, draw_demonstrations_of_methods
 from tasks.requests import Asking, Requests, select_samples, write_requests
 from tasks.responses import ResponseStore
 from tasks.storage import FileRef, read_stage_files
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -118,11 +121,10 @@ class _TokenCounter:
             self.limit = None
 
     @cached_property
-    def _tokenizer(self) -> Any:
+    def _tokenizer(self) -> "Tokenizer":
         from tokenizers import Tokenizer
 
         return Tokenizer.from_file(str(self._folder / "tokenizer.json"))
 
     def count(self, text: str) -> int:
         return len(self._tokenizer.encode(text).ids)
-

@@ -13,9 +13,8 @@ from tasks.asking import AskingReport
 from tasks.evaluation import Evaluation
 from tasks.manifest import list_files
 from tasks.predictions import judge_responses
-from tasks.storage import FileRef, write_json, write_stage_file
-
 from tasks.steps import hash_source
+from tasks.storage import FileRef, write_json, write_stage_file
 from tasks.validation import require_valid, validate_stage
 
 RECORD = "run.json"

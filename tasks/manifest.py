@@ -8,6 +8,7 @@ from typing import Any
 from schemas.errors import InputError
 from tasks.storage import FileRef
 
+
 def manifest_path(root: Path, edition_id: str) -> Path:
     """Where an edition's manifest lies."""
     return root / "editions" / edition_id / "manifest.json"
@@ -23,9 +24,13 @@ def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
     try:
         manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise InputError(f"edition {edition_id!r} is not complete: {path} is missing; run `pretexeval build`") from None
+        raise InputError(
+            f"edition {edition_id!r} is not complete: {path} is missing; run `pretexeval build`"
+        ) from None
     except ValueError as error:
-        raise InputError(f"{path} is not a manifest ({error}); delete it and run `pretexeval build`") from None
+        raise InputError(
+            f"{path} is not a manifest ({error}); delete it and run `pretexeval build`"
+        ) from None
     return manifest
 
 

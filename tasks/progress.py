@@ -17,7 +17,12 @@ def show_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     if not console.is_terminal:
         yield _print_lines(console, title, total)
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console) as progress:
         bar = progress.add_task(title, total=total)
         yield lambda n: progress.advance(bar, n)

@@ -1,7 +1,8 @@
 """The response store: what models answered, kept as it came and never asked for twice.
 
 A folder of Parquet files per model, appended chunk by chunk. A file is named by the checksum of its
-bytes, so one that was truncated or changed is known as such: it is set aside, and what it held is asked again.
+bytes, so one that was truncated or changed is known as such: it is set aside, and what it held is
+asked again.
 """
 
 import hashlib
@@ -26,12 +27,17 @@ class ResponseStore:
     """The responses of one model under ``root``."""
 
     def __init__(self, root: Path, model_id: str) -> None:
+        """Nothing is read or written yet."""
         self.model_id = model_id
         self.folder = root / "responses" / model_id
         self._intact: dict[str, tuple[int, int]] = {}
 
     def append(
-        self, keys: Sequence[str], prompts: Sequence[Prompt], completions: Sequence[Completion], repeat: int = 0
+        self,
+        keys: Sequence[str],
+        prompts: Sequence[Prompt],
+        completions: Sequence[Completion],
+        repeat: int = 0,
     ) -> Path:
         """Keep one chunk of responses: one new file, there as a whole or not at all."""
         rows = [

@@ -49,9 +49,7 @@ def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
     return _as_samples(as_text, method, "none", "as_is", attempts=0)
 
 
-def _as_samples(
-    texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int
-) -> pl.DataFrame:
+def _as_samples(texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int) -> pl.DataFrame:
     ids = [
         hash_text("sample", method, variant_id, text)
         for variant_id, text in texts.select("variant_id", "text").iter_rows()

@@ -48,14 +48,10 @@ def run_stage(edition: Edition, name: str, *before: StageResult) -> StageResult:
     step = STEPS[name]
     inputs = {result.stage: result for result in before}
     keys = {
-        relation: step.key_file(
-            edition, relation, [inputs[s.name].files[relation] for s in step.inputs]
-        )
+        relation: step.key_file(edition, relation, [inputs[s.name].files[relation] for s in step.inputs])
         for relation in edition.base.relations
     }
-    cached = build_stage.with_options(
-        name=name, result_storage=edition.root.absolute() / "cache" / "results"
-    )
+    cached = build_stage.with_options(name=name, result_storage=edition.root.absolute() / "cache" / "results")
     return cached(hash_json([edition.edition_id, keys], digits=32), keys, edition, step, inputs)
 
 
@@ -69,9 +65,7 @@ def _use_key(_: object, parameters: dict[str, Any]) -> str:
 
 
 @task(persist_result=True, result_serializer="json", cache_key_fn=_use_key)
-def build_stage(
-    key: str, keys: dict[str, str], edition: Edition, step: Step, before: Before
-) -> StageResult:
+def build_stage(key: str, keys: dict[str, str], edition: Edition, step: Step, before: Before) -> StageResult:
     """Make the missing files of one stage, and validate the stage as a whole."""
     provided = {
         relation: _provide_file(edition, step, relation, file_key, before)
@@ -105,8 +99,8 @@ def _provide_file(
         ref = write_stage_file(root, path, step.build(edition, relation, inputs), step.stage)
     if promised is not None and ref.sha256 != promised.sha256:
         raise InputError(
-            f"{path} was lost or changed, and made again it differs from the edition's manifest, since the code has "
-            f"changed: restore the file, or delete {edition.folder} and let a new edition take its place"
+            f"{path} was lost or changed, and made again it differs from the edition's manifest, since "
+            f"the code has changed: restore the file, or delete {edition.folder} to make it anew"
         )
     write_json(record, ref.model_dump())
     return ref, is_made
@@ -117,4 +111,3 @@ def _read_record(record: Path) -> FileRef | None:
         return FileRef.model_validate_json(record.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValidationError, UnicodeDecodeError):
         return None
-

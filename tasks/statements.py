@@ -13,9 +13,7 @@ def fill_prototypes(
     """One row per variant: its prototype with both slots filled in one pass."""
     names = prototypes.cells.keys()
     templates = {name: prototypes.cells[name].prototype for name in names}
-    ids = {
-        name: hash_text("prototype", prototypes.relation, name, templates[name]) for name in names
-    }
+    ids = {name: hash_text("prototype", prototypes.relation, name, templates[name]) for name in names}
     entities = triplets.select("triplet_id", "head", "tail")
     return (
         variants.join(entities, on="triplet_id", how="left", maintain_order="left_right")
@@ -33,9 +31,7 @@ def fill_template(template: pl.Expr) -> pl.Expr:
 
     The template is cut at its slots before any name is put in, since names may hold `[X]` themselves.
     """
-    starts_with_head = template.str.find(r"[X]", literal=True) < template.str.find(
-        r"[Y]", literal=True
-    )
+    starts_with_head = template.str.find(r"[X]", literal=True) < template.str.find(r"[Y]", literal=True)
     cut = template.str.replace_many(["[X]", "[Y]"], ["\x00", "\x00"]).str.splitn("\x00", 3)
     first = pl.when(starts_with_head).then(pl.col("head")).otherwise(pl.col("tail"))
     second = pl.when(starts_with_head).then(pl.col("tail")).otherwise(pl.col("head"))

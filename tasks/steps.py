@@ -87,8 +87,8 @@ def _make_method(
     prototypes = edition.pool.relations[relation]
     if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
         raise InputError(
-            f"relation {relation!r} has no reviewed wordings for {', '.join(bare)} in pool {edition.pool.name!r}: "
-            "add some to its table, or set rephraser.kind = \"none\""
+            f"relation {relation!r} has no reviewed wordings for {', '.join(bare)} in pool "
+            f'{edition.pool.name!r}: add some to its table, or set kind = "none" in [rephraser]'
         )
     return samples.reword_statements(filled, drawn, prototypes, edition.config.edition.seed)
 

@@ -7,7 +7,6 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -84,7 +83,7 @@ def read_stage_table(root: Path, refs: list[FileRef]) -> pa.Table:
     return pa.concat_tables([pq.read_table(root / ref.path) for ref in refs])
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: object) -> None:
     """Write JSON for people and programs: indented, keys in the given order, in one rename."""
     with write_aside(path) as aside:
         aside.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

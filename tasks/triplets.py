@@ -48,19 +48,19 @@ def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: Sampling) -
     tested = _cap([h for h in possible if h.name not in demonstrating], relation, sampling)
     if not tested:
         raise InputError(
-            f"relation {relation!r} has {len(candidates.heads)} heads of which {len(possible)} have a possible "
-            f"negative; {N_DEMONSTRATIONS} are set aside for demonstrations and none is left to test: add heads"
+            f"relation {relation!r} has {len(candidates.heads)} heads of which {len(possible)} have a "
+            f"possible negative; {N_DEMONSTRATIONS} are set aside for demonstrations and none is left "
+            "to test: add heads"
         )
     demonstrations = {
-        h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT)
-        for h in possible
-        if h.name in demonstrating
+        h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT) for h in possible if h.name in demonstrating
     }
     pairs = _draw_pairs(Candidates(relation, tuple(tested), candidates.pool), sampling)
     if not pairs:
         raise InputError(
-            f"relation {relation!r} has {len(tested)} heads to test, and no tail of one can be the negative of "
-            'another as often as it is true: add heads and tails, or set negatives = "uniform" in [edition]'
+            f"relation {relation!r} has {len(tested)} heads to test, and no tail of one can be the "
+            "negative of another as often as it is true: add heads and tails, or set "
+            'negatives = "uniform" in [edition]'
         )
     kept = {h.name for h in tested}
     capped = {h.name for h in possible} - demonstrating - kept
@@ -109,19 +109,21 @@ def _write_frame(
         for head, tails in sorted(pairs.items()):
             ids = [
                 hash_text(
-                    relation, head, head_ids[head] or "", tail, tail_ids[tail] or "", str(is_positive)
+                    relation,
+                    head,
+                    head_ids[head] or "",
+                    tail,
+                    tail_ids[tail] or "",
+                    str(is_positive),
                 )
                 for tail, is_positive in zip(tails, (True, False), strict=True)
             ]
             pair_id = hash_text("pair", *ids)
             for tail, triplet_id, is_positive in zip(tails, ids, (True, False), strict=True):
-                rows.append(
-                    (triplet_id, pair_id, relation, head, tail, head_ids[head], tail_ids[tail])
-                    + (is_positive, split)
-                )
-    schema = {
-        name: pl.Boolean if name == "is_positive" else pl.String for name in TRIPLETS.names
-    }
+                ids_of_row = (triplet_id, pair_id)
+                names = (relation, head, tail, head_ids[head], tail_ids[tail])
+                rows.append((*ids_of_row, *names, is_positive, split))
+    schema = {name: pl.Boolean if name == "is_positive" else pl.String for name in TRIPLETS.names}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 

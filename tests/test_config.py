@@ -133,9 +133,7 @@ def test_an_unset_variable_is_a_problem_beside_others(
     monkeypatch.delenv("NOWHERE", raising=False)
     text = '[storage]\nroot = "${NOWHERE}/data"\n[edition]\nseed = -1'
     message = read_error(write_config(tmp_path, text))
-    assert (
-        "storage.root = '${NOWHERE}/data': the environment variable NOWHERE is not set" in message
-    )
+    assert "storage.root = '${NOWHERE}/data': the environment variable NOWHERE is not set" in message
     assert "edition.seed = -1" in message
 
 

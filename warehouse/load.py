@@ -147,9 +147,7 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for stage, paths in files.values():
         if not paths:
             raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
-    n_rows = insert_parquet(
-        connection, INSERT_PREDICTIONS, files, edition_id=edition_id, model_id=model_id
-    )
+    n_rows = insert_parquet(connection, INSERT_PREDICTIONS, files, edition_id=edition_id, model_id=model_id)
     check_rows(folder, run, PREDICTIONS, n_rows)
 
 

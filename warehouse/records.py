@@ -50,9 +50,7 @@ def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) 
         return
     n_listed = sum(int(record["files"][name]["rows"]) for name in _list_names(record, stage))
     if n_rows != n_listed:
-        raise InputError(
-            f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}"
-        )
+        raise InputError(f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}")
 
 
 def _list_names(record: dict[str, Any], stage: Stage) -> list[str]:
@@ -83,9 +81,7 @@ def insert_parquet(
     return int(row[0]) if row else 0
 
 
-def _find_broken(
-    connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path]
-) -> None:
+def _find_broken(connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path]) -> None:
     """Read every file alone, all of the stage's columns, and raise for the first that fails."""
     # A count would read the headers of the columns and not their values.
     values = ", ".join(stage.names)
@@ -97,6 +93,4 @@ def _find_broken(
             ).fetchall()
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
-            raise InputError(
-                f"{path}: cannot be read as {stage.name} ({reason}); {REBUILD}"
-            ) from error
+            raise InputError(f"{path}: cannot be read as {stage.name} ({reason}); {REBUILD}") from error

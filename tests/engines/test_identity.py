@@ -87,9 +87,7 @@ def test_incomplete_folder_is_refused(tmp_path: Path, missing: str, said: str) -
         identify_model(ModelConfig(name="m", model=str(folder)))
 
 
-def test_relative_path_without_a_dot_is_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relative_path_without_a_dot_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_folder(tmp_path / "models" / "small")
     config = ModelConfig(name="m", model="models/small")
     assert find_folder(config) is None

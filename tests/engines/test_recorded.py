@@ -54,9 +54,7 @@ def test_optional_columns_are_kept(tmp_path: Path) -> None:
 
 
 def test_style_counts_where_it_is_recorded(tmp_path: Path) -> None:
-    engine = load_rows(
-        tmp_path / "r.parquet", prompt=["a"], response=["True"], prompt_style=["chat"]
-    )
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"], prompt_style=["chat"])
     assert ask(engine, "a", style="chat")[0].response == "True"
     assert ask(engine, "a")[0].error == "not recorded"
 

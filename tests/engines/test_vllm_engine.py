@@ -19,9 +19,7 @@ from tests.engines.server import Server, start_server
 
 pytestmark = pytest.mark.slow
 
-DEMONSTRATION = (
-    'Statement: "Fever may cause cough.", is the statement above true or false?\nAnswer:'
-)
+DEMONSTRATION = 'Statement: "Fever may cause cough.", is the statement above true or false?\nAnswer:'
 GREEDY = Sampling(max_tokens=4, logprobs=True)
 SHORT = [
     Prompt(
@@ -208,9 +206,7 @@ def test_server_says_what_the_engine_in_process_says(endpoint: Engine, session: 
     assert all(c.logprob_true is not None for c in said)
 
 
-def test_server_answers_chat_as_the_engine_in_process_does(
-    endpoint: Engine, session: Session
-) -> None:
+def test_server_answers_chat_as_the_engine_in_process_does(endpoint: Engine, session: Session) -> None:
     answer = endpoint.generate([CHAT], GREEDY)[0]
     assert answer.n_prompt_tokens == session.mixed[2].n_prompt_tokens
     assert answer.response == session.mixed[2].response

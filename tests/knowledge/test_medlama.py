@@ -36,9 +36,7 @@ def test_the_published_folder_is_read(tmp_path: Path) -> None:
         ["C1", "Aspirin, 5 mg", "may_treat", "Pain || Laennec's [X] fever", "C8 || C9", "0.0"],
         ["C2", "Nitrate", "may_treat", "Angina || Angina", "C7 || C7", "0.0"],
     )
-    write_csv(
-        tmp_path / "may_treat_1_hard.csv", ["C2", "Nitrate", "may_treat", "Angina", "C7", "0.0"]
-    )
+    write_csv(tmp_path / "may_treat_1_hard.csv", ["C2", "Nitrate", "may_treat", "Angina", "C7", "0.0"])
     write_csv(
         tmp_path / "gene_product_encoded_by_gene_1000.csv",
         ["C3", "p53", "gene_product_encoded_by_gene", "TP53", "C4", "1.0"],

@@ -74,11 +74,7 @@ def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
 
 def test_the_starter_base_is_whole() -> None:
     base = read_knowledge_base(KnowledgeConfig())
-    heads = (
-        base.triplets.filter(~pl.col("also_true"))
-        .group_by("relation")
-        .agg(pl.col("head").n_unique())
-    )
+    heads = base.triplets.filter(~pl.col("also_true")).group_by("relation").agg(pl.col("head").n_unique())
     n_heads = dict(heads.iter_rows())
     disek = ("symptoms", "affected_sites", "therapeutic_drugs", "surgical_procedures")
     assert len(n_heads) == 21
@@ -108,9 +104,7 @@ def build(rows: list[tuple[str | None, ...]]) -> KnowledgeBase:
 
 @settings(deadline=None)
 @given(st.lists(TRIPLET, min_size=1, max_size=30), st.randoms())
-def test_the_order_of_rows_changes_nothing(
-    rows: list[tuple[str | None, ...]], source: random.Random
-) -> None:
+def test_the_order_of_rows_changes_nothing(rows: list[tuple[str | None, ...]], source: random.Random) -> None:
     shuffled = source.sample(rows, len(rows))
     base, other = build(list(rows)), build(shuffled)
     assert base.triplets.equals(other.triplets)
@@ -120,9 +114,7 @@ def test_the_order_of_rows_changes_nothing(
 
 
 @settings(deadline=None)
-@given(
-    st.lists(TRIPLET, min_size=1, max_size=12, unique=True), st.integers(0, 11), st.integers(1, 4)
-)
+@given(st.lists(TRIPLET, min_size=1, max_size=12, unique=True), st.integers(0, 11), st.integers(1, 4))
 def test_a_checksum_sees_every_cell_of_its_relation_and_no_other(
     rows: list[tuple[str | None, ...]], at: int, column: int
 ) -> None:

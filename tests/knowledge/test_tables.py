@@ -44,9 +44,9 @@ def write_rows(folder: Path, name: str) -> Path:
     frame = pl.DataFrame(ROWS, infer_schema_length=None)
     if path.suffix == ".parquet":
         is_also_true = (pl.col("also_true") == "true").fill_null(value=False)
-        frame.with_columns(
-            is_also_true.alias("also_true"), pl.col("tail_id").cast(pl.Int64)
-        ).write_parquet(path)
+        frame.with_columns(is_also_true.alias("also_true"), pl.col("tail_id").cast(pl.Int64)).write_parquet(
+            path
+        )
     elif path.suffix == ".jsonl":
         numbered = [{**row, "tail_id": 7} if "tail_id" in row else row for row in ROWS]
         path.write_text("\n".join(json.dumps(row) for row in numbered) + "\n\n", encoding="utf-8")
@@ -66,9 +66,7 @@ def test_every_format_gives_the_same_base(tmp_path: Path, name: str) -> None:
 
 def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path) -> None:
     write(tmp_path, "a.csv", "head,relation,tail\ngout,may_treat,colchicine\n")
-    write(
-        tmp_path, "b.TSV", "tail\tsource\tcolour\trelation\thead\nlung\tatlas\tred\tsites\tasthma\n"
-    )
+    write(tmp_path, "b.TSV", "tail\tsource\tcolour\trelation\thead\nlung\tatlas\tred\tsites\tasthma\n")
     write(tmp_path, "README.md", "about")
     base = read_base(tmp_path)
     assert base.relations == ["may_treat", "sites"]

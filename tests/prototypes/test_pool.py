@@ -75,9 +75,7 @@ def test_a_pool_may_extend_a_bundled_one(tmp_path: Path, revised: Pool) -> None:
     pool = load_pool(write_pool(tmp_path, 'extends = "revised"\n' + OWN))
     assert pool.relations.keys() == {*revised.relations, "may_cure"}
     assert pool.checksum_relation("may_treat") == revised.checksum_relation("may_treat")
-    assert "extends 'nothing'; bundled pools: revised" in read_error(
-        tmp_path, 'extends = "nothing"\n' + OWN
-    )
+    assert "extends 'nothing'; bundled pools: revised" in read_error(tmp_path, 'extends = "nothing"\n' + OWN)
 
 
 def test_a_relation_without_prototypes_is_named(tmp_path: Path) -> None:
@@ -143,9 +141,7 @@ def test_an_unknown_pool_is_an_error(name: str, expected: str) -> None:
         ('"TakesDrug"', '"SwallowsDrug"'),
     ],
 )
-def test_a_checksum_sees_prototypes_wordings_and_predicates(
-    tmp_path: Path, old: str, new: str
-) -> None:
+def test_a_checksum_sees_prototypes_wordings_and_predicates(tmp_path: Path, old: str, new: str) -> None:
     other = OWN.replace("may_cure", "other")
     before = load_pool(write_pool(tmp_path, OWN + other))
     after = load_pool(write_pool(tmp_path, OWN.replace(old, new) + other))

@@ -40,9 +40,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for rule in (rules.expert, rules.polarity, rules.silent, rules.erratic):
         if rule is rules.erratic:
             name_model(small, "erratic", ODD_NAME)
-        small.write_answers(
-            EDITION, rule.__name__, rule, methods=METHODS, policies=("strict", "excluded")
-        )
+        small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=("strict", "excluded"))
     build_warehouse(small.root)
     return small.root
 

@@ -24,9 +24,7 @@ def test_dots_have_their_places_names_and_tooltips() -> None:
     svg = draw_dots("Title", [DotRow("a <b> & c", "var(--model-2)", (HALF, NOTHING))], 340)
     parsed = parse(str(svg))
     assert parsed.elements[0][1]["viewbox"] == "0 0 340 66"
-    assert "a <b> & c: average accuracy 50.0\u00a0% (95 % interval 40.0–60.0; 8 samples)" in (
-        parsed.texts
-    )
+    assert "a <b> & c: average accuracy 50.0\u00a0% (95 % interval 40.0–60.0; 8 samples)" in (parsed.texts)
     assert "●\u200950\u2002◆\u2009\u2007–" in parsed.texts
     # The scale is 300 pixels wide: the dot is at its middle, its bar 60 long.
     dots = [a for a in parsed.find("path") if a.get("fill") == "var(--model-2)"]

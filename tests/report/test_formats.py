@@ -3,9 +3,7 @@ import pytest
 from report import formats
 
 
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.6484, "64.8\u00a0%"), (1.0, "100.0\u00a0%"), (None, "–")]
-)
+@pytest.mark.parametrize(("share", "text"), [(0.6484, "64.8\u00a0%"), (1.0, "100.0\u00a0%"), (None, "–")])
 def test_format_percent(share: float | None, text: str) -> None:
     assert formats.format_percent(share) == text
 

@@ -135,9 +135,7 @@ def test_every_figure_has_a_caption_and_every_accuracy_its_n_and_no_answer(page:
 def test_the_same_warehouse_gives_the_same_bytes(published: Path, text: str) -> None:
     again = "import sys; from pathlib import Path; from report.page import write_report; "
     again += "write_report(Path(sys.argv[1]), sys.argv[2])"
-    subprocess.run(
-        [sys.executable, "-c", again, str(published), EDITION], cwd=REPOSITORY, check=True
-    )
+    subprocess.run([sys.executable, "-c", again, str(published), EDITION], cwd=REPOSITORY, check=True)
     build_warehouse(published)
     path = published / "report" / EDITION / "index.html"
     assert path.read_text(encoding="utf-8") == text

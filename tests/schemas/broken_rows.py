@@ -97,9 +97,7 @@ BROKEN = (
     Broken("requests", {"prompt_key": "a" * 32}, "sample_id", "prompt_is_one_per_sample"),
     Broken("requests", {"sampling": '{"max'}, "sampling", "sampling_is_json"),
     Broken("requests", {"sampling": "[1]"}, "sampling", "sampling_is_json"),
-    Broken(
-        "requests", {"n_demonstrations_dropped": -1}, "n_demonstrations_dropped", "is_in_bounds"
-    ),
+    Broken("requests", {"n_demonstrations_dropped": -1}, "n_demonstrations_dropped", "is_in_bounds"),
     Broken("responses", {"response": None}, "status", "status_fits_response"),
     Broken("responses", {"status": "error"}, "status", "status_fits_response"),
     Broken("responses", {"error": "refused"}, "status", "status_fits_error"),

@@ -97,9 +97,7 @@ def list_samples() -> list[Row]:
         for statement in statements
     ]
     direct = [s for s in samples if (s["method"], s["transformation"]) == ("prototype", "none")]
-    samples += [
-        s | {"method": "direct", "sample_id": hash_text("direct", s["sample_id"])} for s in direct
-    ]
+    samples += [s | {"method": "direct", "sample_id": hash_text("direct", s["sample_id"])} for s in direct]
     written = {"method": "llmeval", "variant_id": None, "transformation": None}
     return samples + [
         direct[0]

@@ -60,9 +60,7 @@ def test_missing_column_stops_before_the_values() -> None:
 
 
 def test_order_of_columns_matters() -> None:
-    frame = make_frame("triplets").select(
-        "pair_id", "triplet_id", pl.exclude("pair_id", "triplet_id")
-    )
+    frame = make_frame("triplets").select("pair_id", "triplet_id", pl.exclude("pair_id", "triplet_id"))
     report = validate_stage(TRIPLETS, frame, EDITION)
     assert report.failures[0].examples == (
         "column='pair_id', declared_column='triplet_id'",
@@ -74,9 +72,7 @@ def test_width_of_integers_is_part_of_the_type() -> None:
     frame = make_frame("samples").with_columns(pl.col("attempts").cast(pl.Int32))
     report = validate_stage(SAMPLES, frame, EDITION)
     assert [check.expectation for check in report.failures] == ["types_match"]
-    assert report.failures[0].examples == (
-        "column='attempts', type='Int32', declared_type='Int16'",
-    )
+    assert report.failures[0].examples == ("column='attempts', type='Int32', declared_type='Int16'",)
 
 
 def test_empty_stage_fails() -> None:

@@ -45,8 +45,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> World:
         rules.erratic,
     ):
         small.write_model(rule.__name__)
-        small.write_answers(
-            EDITION, rule.__name__, rule, methods=methods, policies=("strict", "excluded")
-        )
+        small.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=("strict", "excluded"))
     build_warehouse(small.root)
     return small

@@ -23,9 +23,7 @@ HALF_OF_4 = (0.150039, 0.849961)
 ALL_OF_1 = (0.206549, 1.0)
 
 
-def ask_view(
-    world: World, view: str, rule: Rule, policy: str, method: str = "pretexeval"
-) -> list[Row]:
+def ask_view(world: World, view: str, rule: Rule, policy: str, method: str = "pretexeval") -> list[Row]:
     where = f"model_id = '{rule.__name__}' and scoring_policy = '{policy}'"
     return ask(world, f"select * from {view} where {where} and method = '{method}'")
 
@@ -52,9 +50,7 @@ def test_average_accuracy_by_hand(published: World) -> None:
     assert look(rules.expert) == pytest.approx([64, 1.0, *ALL_OF_4, 0.0], abs=1e-6)
     assert look(rules.always_true) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
     assert look(rules.polarity) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
-    assert look(rules.silent) == pytest.approx(
-        [64, 0.0, 1 - ALL_OF_4[1], 1 - ALL_OF_4[0], 1.0], abs=1e-6
-    )
+    assert look(rules.silent) == pytest.approx([64, 0.0, 1 - ALL_OF_4[1], 1 - ALL_OF_4[0], 1.0], abs=1e-6)
     assert look(rules.silent, "excluded") == [0, None, None, None, 1.0]
 
 
@@ -89,9 +85,7 @@ def test_a_relation_with_one_pair_counts_as_one_observation(published: World) ->
 @EVERY_POLICY
 def test_accuracy_by_transformation(published: World, rule: Rule, policy: str) -> None:
     rows = ask_view(published, "accuracy_by_transformation", rule, policy)
-    samples = group(
-        judge_samples(published, "pretexeval", rule, policy), lambda r: r["transformation"]
-    )
+    samples = group(judge_samples(published, "pretexeval", rule, policy), lambda r: r["transformation"])
     assert [row["transformation"] for row in rows] == list(NAMES)
     for row in rows:
         expected = expected_average(samples[row["transformation"]])
@@ -100,9 +94,7 @@ def test_accuracy_by_transformation(published: World, rule: Rule, policy: str) -
 
 
 def test_direct_has_the_one_transformation(published: World) -> None:
-    (row,) = ask_view(
-        published, "accuracy_by_transformation", rules.expert, "strict", method="direct"
-    )
+    (row,) = ask_view(published, "accuracy_by_transformation", rules.expert, "strict", method="direct")
     assert (row["transformation"], row["n_samples"], row["average_accuracy"]) == ("none", 8, 1.0)
     assert ask_view(published, "transformation_ablation", rules.expert, "strict", "direct") == []
 
@@ -191,6 +183,4 @@ def test_demonstrations_are_not_counted(world: World) -> None:
     everything.write_answers(EDITION, "expert", rules.always_true)
     build_warehouse(world.root)
     assert ask(world, "select count(*) as n from predictions") == [{"n": 80}]
-    assert ask(world, "select n_samples, n_pairs from average_accuracy") == [
-        {"n_samples": 64, "n_pairs": 4}
-    ]
+    assert ask(world, "select n_samples, n_pairs from average_accuracy") == [{"n_samples": 64, "n_pairs": 4}]

@@ -51,9 +51,7 @@ def test_clustered_interval(connection: duckdb.DuckDBPyConnection) -> None:
 def test_wilson(connection: duckdb.DuckDBPyConnection, k: int, n: int) -> None:
     expected = binomtest(k, n).proportion_ci(method="wilson")
     sql = f"select wilson_low({k} / {n}, {n}), wilson_high({k} / {n}, {n})"
-    assert connection.execute(sql).fetchone() == pytest.approx(
-        (expected.low, expected.high), abs=1e-12
-    )
+    assert connection.execute(sql).fetchone() == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 def test_clusters_that_do_not_vary_count_as_one_observation_each(

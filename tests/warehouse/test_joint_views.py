@@ -46,9 +46,7 @@ def test_joint_accuracy(published: World, rule: Rule, policy: str, method: str, 
         (rules.silent, 0.0, 0.0),
     ],
 )
-def test_joint_accuracy_by_hand(
-    published: World, rule: Rule, by_triplet: float, by_pair: float
-) -> None:
+def test_joint_accuracy_by_hand(published: World, rule: Rule, by_triplet: float, by_pair: float) -> None:
     rows = ask_view(published, "joint_accuracy", rule, "strict")
     assert [row["joint_accuracy"] for row in rows] == [by_triplet, by_pair]
 
@@ -138,10 +136,7 @@ def test_consistency(published: World, rule: Rule, consistency: float) -> None:
 
 def test_missed_points_by_hand(published: World) -> None:
     assert ask_view(published, "missed_points", rules.expert, "strict") == []
-    rows = {
-        row["head"]: row
-        for row in ask_view(published, "missed_points", rules.always_true, "strict")
-    }
+    rows = {row["head"]: row for row in ask_view(published, "missed_points", rules.always_true, "strict")}
     assert sorted(rows) == ["Angina pectoris", "Influenza", "Scabies", "Scurvy"]
     scurvy = rows["Scurvy"]
     assert (scurvy["relation"], scurvy["true_tail"], scurvy["false_tail"]) == (

@@ -41,6 +41,4 @@ def test_nothing_can_be_written(world: World) -> None:
 def test_the_views_with_their_grain(published: World) -> None:
     views = dict(list_views(published.root))
     assert tuple(views) == VIEWS
-    assert views["leaderboard"] == (
-        "one row per edition, model, method, scoring policy and repeat."
-    )
+    assert views["leaderboard"] == ("one row per edition, model, method, scoring policy and repeat.")

@@ -21,9 +21,7 @@ class World:
     pairs: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     usable_lines: dict[str, int] = field(default_factory=dict)
 
-    def add_pair(
-        self, relation: str, head: str, true: str, false: str, split: str = "test"
-    ) -> None:
+    def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
 
     def triplets(self) -> list[Row]:
@@ -140,16 +138,12 @@ class World:
             asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": 0}
             responses[prompt_key] = response_row(model_id, prompt_key, sample["text"], answer)
             requests.append(
-                asked
-                | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
+                asked | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
             )
             for policy in policies:
-                is_correct = (
-                    None if answer is None and policy == "excluded" else (answer == sample["label"])
-                )
+                is_correct = None if answer is None and policy == "excluded" else (answer == sample["label"])
                 predictions.append(
-                    asked
-                    | {"scoring_policy": policy, "prediction": answer, "is_correct": is_correct}
+                    asked | {"scoring_policy": policy, "prediction": answer, "is_correct": is_correct}
                 )
         self.write_run(edition_id, model_id, list(responses.values()), requests, predictions)
 

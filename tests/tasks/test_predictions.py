@@ -1,0 +1,72 @@
+import polars as pl
+import pytest
+
+from schemas.stages import PREDICTIONS, REQUESTS
+from tasks.predictions import judge_responses
+
+
+def make_requests(*keys: str) -> pl.DataFrame:
+    """One request per prompt key, of the samples s0, s1, …"""
+    rows = [(f"s{i}", "m", key, 0, "r", 0, "completion", "{}") for i, key in enumerate(keys)]
+    return pl.DataFrame(rows, schema=REQUESTS.names, orient="row").with_columns(
+        pl.col("repeat").cast(pl.Int16)
+    )
+
+
+def make_responses(**responses: str | None) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "prompt_key": list(responses),
+            "repeat": [0] * len(responses),
+            "response": list(responses.values()),
+        },
+        schema={"prompt_key": pl.String, "repeat": pl.Int16, "response": pl.String},
+    )
+
+
+def judge(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple[object, ...]]:
+    samples = [f"s{i}" for i in range(len(labels))]
+    truth = pl.DataFrame({"sample_id": samples, "label": labels})
+    frame = judge_responses(make_requests(*keys), responses, truth)
+    assert frame.columns == PREDICTIONS.names
+    assert set(frame["scoring_policy"]) == {"strict"}
+    return frame.select("sample_id", "prediction", "is_correct").rows()
+
+
+@pytest.mark.parametrize(
+    ("response", "label", "prediction", "is_correct"),
+    [
+        (" True", True, True, True),
+        (" True", False, True, False),
+        (" False", False, False, True),
+        (" False", True, False, False),
+        ("not true", False, False, True),
+        ("perhaps", True, None, False),
+        ("perhaps", False, None, False),
+        ("", True, None, False),
+        (None, False, None, False),
+    ],
+)
+def test_no_answer_is_wrong_and_never_null(
+    response: str | None, label: bool, prediction: bool | None, is_correct: bool
+) -> None:
+    rows = judge(make_responses(k=response), "k", labels=[label])
+    assert rows == [("s0", prediction, is_correct)]
+
+
+def test_requests_keep_their_order_and_share_an_answer_by_prompt() -> None:
+    responses = make_responses(b="False", unused="True", a="True")
+    assert judge(responses, "a", "b", "a", labels=[True, True, False]) == [
+        ("s0", True, True),
+        ("s1", False, False),
+        ("s2", True, False),
+    ]
+
+
+def test_a_prompt_that_was_never_answered_has_no_answer() -> None:
+    assert judge(make_responses(), "a", labels=[True]) == [("s0", None, False)]
+
+
+def test_another_repeat_is_another_response() -> None:
+    responses = make_responses(a="True").with_columns(pl.lit(1, pl.Int16).alias("repeat"))
+    assert judge(responses, "a", labels=[True]) == [("s0", None, False)]
