@@ -47,6 +47,8 @@ class ResponseStore:
                 "repeat": repeat,
                 "prompt": prompt.text,
                 **vars(completion),
+                "response": _as_unicode(completion.response),
+                "error": _as_unicode(completion.error),
             }
             for key, prompt, completion in zip(keys, prompts, completions, strict=True)
         ]
@@ -102,3 +104,8 @@ class ResponseStore:
         rows = self.read(["prompt_key", "status", "error"])
         is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
+
+
+def _as_unicode(text: str | None) -> str | None:
+    """The text with lone surrogates as U+FFFD: JSON can carry them to us, no file can hold them."""
+    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,5 +1,6 @@
 """The stage boundary: Great Expectations on the rows of a stage, and which rows it rejects."""
 
+import logging
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -60,6 +61,8 @@ def _run_expectations(
     """
     import great_expectations as gx
 
+    # It reports every temporary folder.
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
     suite = gx.ExpectationSuite(
         name="stage", expectations=[_write_expectation(n, e) for n, e in enumerate(expectations)]
     )
