@@ -103,13 +103,18 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
     }
 
 
+def _describe_instance(edition: Edition, relation: str) -> dict[str, Any]:
+    return {"instance": list(edition.pool.relations[relation].instance)}
+
+
 def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
-    return {"prototypes": edition.pool.checksum_relation(relation)}
+    cells = edition.pool.relations[relation].cells
+    return {"prototypes": {name: cell.prototype for name, cell in cells.items()}}
 
 
 def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
     return {
-        **_describe_prototypes(edition, relation),
+        "prototypes": edition.pool.checksum_relation(relation),
         "methods": list(edition.config.edition.methods),
         "rephraser": edition.config.rephraser.model_dump(mode="json"),
         "seed": edition.config.edition.seed,
@@ -130,7 +135,7 @@ STEPS: dict[str, Step] = {
             VARIANTS,
             (TRIPLETS,),
             _build_variants,
-            _describe_prototypes,
+            _describe_instance,
             (hashing, transformations, variants),
         ),
         Step(

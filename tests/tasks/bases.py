@@ -60,6 +60,10 @@ def make_base(**relations: Facts) -> KnowledgeBase:
     return KnowledgeBase("own", pl.concat(frames).unique().sort("relation", "head", "tail"))
 
 
+def shuffle(base: KnowledgeBase, seed: int) -> KnowledgeBase:
+    return KnowledgeBase(base.name, base.triplets.sample(fraction=1, shuffle=True, seed=seed))
+
+
 def make_prototypes(relation: str, word: str = "and") -> RelationPrototypes:
     """Eight cells of one prototype and two wordings each; inverted forms begin with the tail."""
     cells = {}

@@ -1,88 +1,20 @@
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from config import Config, EditionConfig, KnowledgeConfig, StorageConfig
+from config import Config, KnowledgeConfig, StorageConfig
 from knowledge.base import KnowledgeBase, LeftOut
 from prototypes.pool import Pool
 from schemas.errors import InputError
 from schemas.stages import EDITION_STAGES
 from tasks.edition import Edition, complete_edition, list_left_out, plan_edition
 from tasks.manifest import read_manifest
-from tests.tasks.bases import make_base, make_facts, make_pool, make_prototypes, plan, write_files
+from tests.tasks.bases import make_base, make_facts, make_pool, make_prototypes, plan, shuffle, write_files
 
-REPOSITORY = Path(__file__).parents[2]
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
-NAMES = ("may_treat", "occurs_after")
-
-
-def plan_starter(root: Path, seed: int = 1) -> Edition:
-    return plan_edition(
-        Config(
-            knowledge=KnowledgeConfig(relations=NAMES),
-            edition=EditionConfig(seed=seed),
-            storage=StorageConfig(root=root),
-        )
-    )
-
-
-def checksum_stages(edition: Edition) -> dict[str, str]:
-    """Path within the edition -> checksum."""
-    return {path.removeprefix(edition.folder): ref.sha256 for path, ref in write_files(edition).items()}
-
-
-def shuffle(base: KnowledgeBase, seed: int) -> KnowledgeBase:
-    return KnowledgeBase(base.name, base.triplets.sample(fraction=1, shuffle=True, seed=seed))
-
-
-def print_checksums(root: str) -> None:
-    """What another process says of the same edition, its rows shuffled."""
-    edition = plan_starter(Path(root))
-    shuffled = Edition(edition.config, shuffle(edition.base, 7), edition.pool)
-    print(json.dumps([pl.thread_pool_size(), shuffled.edition_id, checksum_stages(shuffled)]))
-
-
-def test_the_same_files_in_another_process_with_other_threads_and_rows_shuffled(
-    tmp_path: Path,
-) -> None:
-    edition = plan_starter(tmp_path / "one")
-    code = "import sys; from tests.tasks.test_edition import print_checksums as p; p(sys.argv[1])"
-    settings = {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "12345", "PYTHONPATH": str(REPOSITORY)}
-    result = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "two")],
-        env=os.environ | settings,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    n_threads, edition_id, checksums = json.loads(result.stdout)
-    assert n_threads == 1
-    assert edition_id == edition.edition_id
-    assert len(checksums) == len(NAMES) * len(EDITION_STAGES)
-    assert checksums == checksum_stages(edition)
-
-
-def test_another_seed_is_another_edition(tmp_path: Path) -> None:
-    one, two = plan_starter(tmp_path, 1), plan_starter(tmp_path, 2)
-    assert one.edition_id != two.edition_id
-    first, second = checksum_stages(one), checksum_stages(two)
-    assert first.keys() == second.keys()
-    assert all(first[path] != second[path] for path in first)
-
-
-def test_no_other_relation_changes_the_files_of_a_relation(tmp_path: Path) -> None:
-    alone = make_base(r=make_facts(20, 6))
-    pool = make_pool("r", "s")
-    both, one = (checksum_stages(plan(tmp_path / b.name, b, pool)) for b in (BASE, alone))
-    assert {path: both[path] for path in one} == one
-    assert len(both) == 2 * len(one) == 2 * len(EDITION_STAGES)
 
 
 def test_the_name_says_base_and_label(tmp_path: Path) -> None:
@@ -128,7 +60,7 @@ def test_a_plan_writes_nothing_and_needs_prototypes_for_every_relation(tmp_path:
     )
     with pytest.raises(InputError, match=r"has no prototypes for relation 'unheard_of'"):
         plan_edition(config)
-    plan_starter(root)
+    plan_edition(Config(storage=StorageConfig(root=root)))
     assert not root.exists()
 
 
