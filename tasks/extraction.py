@@ -29,3 +29,8 @@ def extract_answer(response: str | None) -> bool | None:
     if found is None:
         return None
     return (found["true"] is not None) != (found["negated"] is not None)
+
+
+def cut_completion(response: str | None) -> str | None:
+    """The first line with text in it: what a raw completion says before it goes on to something else."""
+    return response if response is None else next(iter(response.strip().splitlines()), "")

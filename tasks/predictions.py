@@ -3,7 +3,7 @@
 import polars as pl
 
 from schemas.stages import PREDICTIONS
-from tasks.extraction import extract_answer
+from tasks.extraction import cut_completion, extract_answer
 
 
 def judge_responses(
@@ -17,8 +17,11 @@ def judge_responses(
         responses: prompt_key, repeat, response; prompts that failed have a null response.
         labels: sample_id, label.
     """
-    distinct = responses["response"].unique()
-    answers = {text: extract_answer(text) for text in distinct}
+    is_chat = (requests["prompt_style"] == "chat").any()
+    answers = {
+        text: extract_answer(text if is_chat else cut_completion(text))
+        for text in responses["response"].unique()
+    }
     return (
         requests.join(responses, on=["prompt_key", "repeat"], how="left", maintain_order="left")
         .join(labels, on="sample_id", how="left", maintain_order="left")

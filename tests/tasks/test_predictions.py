@@ -70,3 +70,12 @@ def test_a_prompt_that_was_never_answered_has_no_answer() -> None:
 def test_another_repeat_is_another_response() -> None:
     responses = make_responses(a="True").with_columns(pl.lit(1, pl.Int16).alias("repeat"))
     assert judge(responses, "a", labels=[True]) == [("s0", None, False)]
+
+
+def test_a_completion_ends_at_its_first_line_and_a_chat_reply_does_not() -> None:
+    responses = make_responses(k="\n\nHard to say.\nTrue")
+    truth = pl.DataFrame({"sample_id": ["s0"], "label": [True]})
+    requests = make_requests("k")
+    chat = requests.with_columns(prompt_style=pl.lit("chat"))
+    assert judge_responses(requests, responses, truth)["prediction"].to_list() == [None]
+    assert judge_responses(chat, responses, truth)["prediction"].to_list() == [True]
