@@ -7,8 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from schemas.toml_files import check_table, parse_toml, replace_variables
 
-# The methods of schemas.stages, written out: that module imports pyarrow, which costs 0.2 s.
-Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
+# The methods of schemas.stages that need no language model, written out: that module imports pyarrow,
+# which costs 0.2 s.
+Method = Literal["pretexeval", "prototype", "direct"]
 # What holds a path or may be one: $NAME in it is replaced from the environment.
 PATH_KEYS = (
     ("knowledge", "path"),

@@ -147,5 +147,5 @@ def row_lists() -> st.SearchStrategy[list[dict[str, Any]]]:
 def names() -> st.SearchStrategy[str]:
     """Names of entities that would break careless filling, quoting or escaping."""
     odd = st.sampled_from(("[X]", "[Y]", '"', "'", "\\", "\\1", "$1", "{}", "{0}", "%s", "é", "β"))
-    anything = st.characters(exclude_characters="\x00", exclude_categories=("Cs",))
+    anything = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
     return st.lists(odd | anything, min_size=1, max_size=8).map("".join)

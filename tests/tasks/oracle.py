@@ -45,4 +45,4 @@ def count_keepable(candidates: Candidates) -> int:
         method="highs",
     )
     assert found.status == 0, found.message
-    return round(-found.fun)
+    return round(-float(found.fun))

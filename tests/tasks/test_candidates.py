@@ -63,7 +63,7 @@ def test_tails_with_the_same_id_are_the_same_tail() -> None:
 
 
 def test_what_is_also_true_is_neither_tested_nor_a_negative() -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"head": "a", "tail": "t"},
         {"head": "a", "tail": "u", "also_true": True},
         {"head": "a", "tail": "only also true", "also_true": True},

@@ -1,6 +1,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -37,7 +38,7 @@ def test_the_name_says_base_and_label(tmp_path: Path) -> None:
         {"pool": Pool("own", {"r": make_prototypes("r", "or"), "s": make_prototypes("s")})},
     ],
 )
-def test_whatever_changes_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, object]) -> None:
+def test_whatever_changes_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, Any]) -> None:
     other = plan(tmp_path, **{"base": BASE, **table})
     assert other.edition_id != plan(tmp_path, BASE).edition_id
 

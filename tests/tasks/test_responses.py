@@ -92,7 +92,7 @@ def test_a_response_wins_over_an_error(store: ResponseStore, is_error_first: boo
     for i in range(8):
         chunks = [Completion(None, "error", f"failed {i}"), Completion(f"True {i}")]
         for completion in chunks if is_error_first else chunks[::-1]:
-            append(store, **{f"k{i}": completion})
+            store.append([f"{i:032x}"], [Prompt("completion", "p")], [completion])
     found = store.read(["prompt_key", "response", "status", "error"]).sort("prompt_key")
     assert found["response"].to_list() == [f"True {i}" for i in range(8)]
     assert found.select("status", "error").unique().rows() == [("ok", None)]

@@ -11,7 +11,7 @@ from tasks.triplets import Sampling, sample_triplets
 from tasks.variants import derive_variants
 from tests.tasks.bases import as_facts, make_facts, make_prototypes, names
 
-PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=("Cs",)), max_size=9)
+PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=["Cs"]), max_size=9)
 
 
 def fill(template: str, head: str, tail: str) -> str:

@@ -2,6 +2,7 @@ import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -80,13 +81,13 @@ def test_another_instance_makes_variants_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", [{"seed": 2}, {"negatives": "uniform"}, {"heads_per_relation": 9}])
-def test_another_draw_makes_everything_again(tmp_path: Path, table: dict[str, object]) -> None:
+def test_another_draw_makes_everything_again(tmp_path: Path, table: dict[str, Any]) -> None:
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
     assert changes == every_relation(*STAGES)
 
 
 @pytest.mark.parametrize("table", [{"kind": "none"}, {"methods": ("pretexeval", "direct")}])
-def test_another_method_makes_only_samples_again(tmp_path: Path, table: dict[str, object]) -> None:
+def test_another_method_makes_only_samples_again(tmp_path: Path, table: dict[str, Any]) -> None:
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
     assert changes == every_relation("samples")
 
