@@ -7,6 +7,7 @@ from pathlib import Path
 
 from config import Config
 from engines.identity import identify_model
+from flows.watchdog import start_watchdog
 from schemas.errors import InputError
 
 
@@ -48,12 +49,21 @@ def prepare_prefect(root: Path) -> None:
         # Errors reach the user as one message; their tracebacks are for the server's log.
         defaults["PREFECT_LOGGING_LEVEL"] = "CRITICAL"
         defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
+        start_watchdog()
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
 
 
 def run_build(config: Config) -> str:
-    """Build the edition; its name."""
+    """Build the edition; its name.
+
+    Raises:
+        InputError: if the knowledge base or the pool cannot be used, before Prefect starts and
+            anything is written.
+    """
+    from tasks.edition import plan_edition
+
+    plan_edition(config)
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
 

@@ -19,9 +19,7 @@ def write_card(
     (folder / "README.md").write_text(_write_text(name, base, known, curve), encoding="utf-8")
 
 
-def _write_text(
-    name: str, base: KnowledgeBase, known: frozenset[Unit], curve: list[dict[str, Any]]
-) -> str:
+def _write_text(name: str, base: KnowledgeBase, known: frozenset[Unit], curve: list[dict[str, Any]]) -> str:
     n_known = Counter(relation for relation, _ in known)
     lines = []
     n_tested = 0

@@ -112,19 +112,18 @@ class _TokenCounter:
     """Counts the tokens of prompts for a model in a local folder; knows no limit of any other."""
 
     def __init__(self, model: ModelConfig) -> None:
-        self._folder = find_folder(model) if model.engine == "vllm" else None
-        self.limit = model.max_model_len
-        if self._folder is not None and self.limit is None:
-            config = json.loads((self._folder / "config.json").read_text(encoding="utf-8"))
-            self.limit = config.get("max_position_embeddings")
-        if self._folder is None or not (self._folder / "tokenizer.json").exists():
-            self.limit = None
+        folder = find_folder(model) if model.engine == "vllm" else None
+        self._file = None if folder is None else folder / "tokenizer.json"
+        self.limit: int | None = None
+        if folder is not None and self._file is not None and self._file.exists():
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            self.limit = model.max_model_len or config.get("max_position_embeddings")
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer":
         from tokenizers import Tokenizer
 
-        return Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        return Tokenizer.from_file(str(self._file))
 
     def count(self, text: str) -> int:
         return len(self._tokenizer.encode(text).ids)

@@ -61,8 +61,8 @@ def _run_expectations(
     """
     import great_expectations as gx
 
-    # It reports every temporary folder.
-    logging.getLogger("great_expectations").setLevel(logging.WARNING)
+    # It reports every temporary folder, by a logger that has a level of its own.
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     suite = gx.ExpectationSuite(
         name="stage", expectations=[_write_expectation(n, e) for n, e in enumerate(expectations)]
     )
