@@ -20,12 +20,17 @@ Pending = dict[str, Prompt]
 
 @dataclass
 class AskingReport:
-    """How many samples there were, how many prompts were asked or found answered, how many failed."""
+    """What became of the prompts of an evaluation."""
 
     n_samples: int = 0
     n_asked: int = 0
+    """Prompts put to the model by this run."""
     n_reused: int = 0
+    """Samples whose prompt had its answer already, or shares it with another sample."""
     n_errors: int = 0
+    """Prompts that have no answer in the end."""
+    n_open: int = 0
+    """Those of them that the next run asks again; a prompt too long for the model is not one."""
 
 
 def ask_missing(
@@ -50,12 +55,14 @@ def ask_missing(
             completions = engine.generate(list(chunk.values()), evaluation.asking.sampling, on_progress)
             evaluation.store.append(list(chunk), list(chunk.values()), completions)
             report.n_asked += len(chunk)
-            report.n_errors += sum(c.status == "error" for c in completions)
             chunks.resize(time.monotonic() - started)
     finally:
         if engine is not None:
             engine.close()
     write_model(evaluation)
+    failed = evaluation.store.read_failed_keys() & chunks.keys
+    report.n_errors = len(failed)
+    report.n_open = len(failed - evaluation.store.read_settled_keys())
     return report
 
 
@@ -69,6 +76,7 @@ class _Chunks:
         self.report = report
         self.on_progress = on_progress
         self.size = FIRST_CHUNK
+        self.keys: set[str] = set()
 
     def __iter__(self) -> Iterator[Pending]:
         settled = self.evaluation.store.read_settled_keys()
@@ -77,6 +85,7 @@ class _Chunks:
             keys = requests.frame["prompt_key"]
             fresh = {k: p for k, p in zip(keys, requests.prompts, strict=True) if k not in settled}
             settled.update(fresh)
+            self.keys.update(keys)
             waiting |= fresh
             self.report.n_samples += len(keys)
             self.report.n_reused += len(keys) - len(fresh)

@@ -2,8 +2,10 @@
 
 import re
 
-TRUE_WORDS = ("true", "entailed", "correct", "yes")
-FALSE_WORDS = ("false", "contradicted", "wrong", "no")
+# "The correct answer is False" says False.
+ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
+TRUE_WORDS = ("true", "entailed", rf"correct{ABOUT_ANSWER}", "yes")
+FALSE_WORDS = ("false", "contradicted", rf"wrong{ABOUT_ANSWER}", "no")
 NEGATORS = r"not|never|neither|cannot|hardly|[a-z]+n['’]t"
 # A negation governs the word after it, with at most adverbs, an article or a form of to be between.
 FILLERS = (
@@ -12,6 +14,7 @@ FILLERS = (
 )
 # Whole words; the marks that set a word off (not **true**, _True_) are no part of it.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
+ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
 GAP = r"[\s*_\"'`“”‘’]+"
 ANSWER = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?"

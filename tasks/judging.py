@@ -39,17 +39,21 @@ def key_run(evaluation: Evaluation) -> str:
 
 
 def is_complete(evaluation: Evaluation) -> bool:
-    """Whether the evaluation is there as it would be made now, no prompt failed, every file intact."""
+    """Whether the evaluation is there as it would be made now, no prompt failed, every file intact.
+
+    A file of responses that is damaged is set aside, so that what it held is asked again.
+    """
     try:
         record = json.loads((evaluation.root / evaluation.folder / RECORD).read_text("utf-8"))
         files = [
             FileRef(path=f"{evaluation.folder}/{path}", n_rows=entry["rows"], sha256=entry["sha256"])
             for path, entry in record["files"].items()
         ]
-        is_current = record["key"] == key_run(evaluation) and record["n_errors"] == 0
+        is_current = record["key"] == key_run(evaluation) and record["n_open"] == 0
+        lost = set(record["responses"]) - {path.name for path in evaluation.store.list_files()}
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return False
-    return is_current and all(ref.is_intact(evaluation.root) for ref in files)
+    return is_current and not lost and all(ref.is_intact(evaluation.root) for ref in files)
 
 
 def write_predictions(evaluation: Evaluation) -> list[FileRef]:
@@ -95,5 +99,6 @@ def complete_run(
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 1),
             "files": list_files(refs, evaluation.folder),
+            "responses": [path.name for path in evaluation.store.list_files()],
         },
     )

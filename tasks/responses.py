@@ -96,6 +96,11 @@ class ResponseStore:
             .select(names)
         )
 
+    def read_failed_keys(self) -> set[str]:
+        """Keys of the prompts that were asked and have no answer."""
+        rows = self.read(["prompt_key", "status"])
+        return set(rows.filter(pl.col("status") == "error")["prompt_key"])
+
     def read_settled_keys(self) -> set[str]:
         """Keys of the prompts that need not be asked: answered, or too long for the model for good.
 

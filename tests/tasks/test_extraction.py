@@ -1,6 +1,6 @@
 import pytest
 
-from tasks.extraction import extract_answer
+from tasks.extraction import cut_completion, extract_answer
 
 TRUE = (
     "True",
@@ -140,3 +140,21 @@ def test_a_reply_without_an_answer(response: str | None) -> None:
 def test_a_long_reply_without_an_answer_is_read_in_an_instant(part: str) -> None:
     """A model that repeats itself must not make the pattern search again from every place."""
     assert extract_answer(part * 5_000) is None
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (None, None),
+        ("", ""),
+        (" \n\n", ""),
+        (" True", "True"),
+        ("\n\n False\nStatement: another is True", "False"),
+        ("maybe\nTrue", "maybe"),
+        ("True\r\n\r\nAnswer: False", "True"),
+    ],
+)
+def test_a_raw_completion_is_read_up_to_the_end_of_its_first_line(
+    response: str | None, text: str | None
+) -> None:
+    assert cut_completion(response) == text
