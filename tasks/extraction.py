@@ -14,7 +14,6 @@ FILLERS = (
 )
 # Whole words; the marks that set a word off (not **true**, _True_) are no part of it.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
-ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
 GAP = r"[\s*_\"'`“”‘’]+"
 ANSWER = re.compile(
     rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?"
