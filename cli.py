@@ -10,6 +10,7 @@ from config import Config, load_config
 from schemas.errors import InputError
 
 Command = Callable[[argparse.Namespace], int]
+STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _fail(str(error), 2)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM):
+        if error.errno in STORAGE_ERRORS:
             where = f" ({error.filename})" if error.filename else ""
             return _fail(f"{error.strerror}{where}; nothing half-written was kept: mend it and run again", 1)
         raise

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import warnings
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -29,10 +30,26 @@ HUB_VARIABLE = "HF_HUB_OFFLINE"
 _hub_is_chosen_by_user = HUB_VARIABLE in os.environ
 
 
+@cache
+def import_vllm() -> None:
+    """Import vLLM; raises whatever that raises.
+
+    What it makes stays to the end, and the garbage collector would walk it again and again: kept
+    from it, importing and loading take 9 s instead of 11.5.
+    """
+    gc.disable()
+    try:
+        from vllm import LLM  # noqa: F401 (vLLM imports most of itself only now)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def load_llm(config: ModelConfig, model: str) -> LLM:
     """The loaded `vllm.LLM`; raises whatever vLLM raises."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
+        import_vllm()
         from vllm import LLM
         from vllm.platforms import current_platform
 

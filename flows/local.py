@@ -1,6 +1,7 @@
 """The flows in this process, one after the other, with no server to start."""
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,9 @@ from config import Config
 from engines.identity import identify_model
 from flows.watchdog import start_watchdog
 from schemas.errors import InputError
+
+# Without room for its history Prefect's server never comes up, and is waited for in vain.
+MIN_FREE_BYTES = 50_000_000
 
 
 @dataclass
@@ -21,23 +25,15 @@ class RunReport:
 
 
 def prepare_prefect(root: Path) -> None:
-    """Settings for Prefect's server in this process; what the user has set stays.
+    """Settings for Prefect's server in this process, and the server; what the user has set stays.
 
     Call it before Prefect is imported.
 
     Raises:
-        InputError: if the data folder cannot be written.
+        InputError: if the data folder cannot be written, or the server does not start.
     """
     home = root.absolute() / "prefect"
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        probe = home / f".probe-{os.getpid()}"
-        probe.write_text("")
-        probe.unlink()
-    except OSError as error:
-        raise InputError(
-            f"[storage] root {root} cannot be written ({error.strerror}); choose another folder"
-        ) from None
+    _require_room(root, home)
     defaults = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -45,13 +41,48 @@ def prepare_prefect(root: Path) -> None:
         # Starting takes 11 to 18 s on two cores, more on a busy machine.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     }
-    if "PREFECT_API_URL" not in os.environ:
+    has_server = "PREFECT_API_URL" in os.environ
+    if not has_server:
         # Errors reach the user as one message; their tracebacks are for the server's log.
         defaults["PREFECT_LOGGING_LEVEL"] = "CRITICAL"
         defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
-        start_watchdog()
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    if not has_server:
+        start_watchdog()
+        _start_server()
+
+
+def _require_room(root: Path, home: Path) -> None:
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / f".probe-{os.getpid()}"
+        probe.write_text("")
+        probe.unlink()
+        n_free = shutil.disk_usage(home).free
+    except OSError as error:
+        raise InputError(
+            f"[storage] root {root} cannot be written ({error.strerror}); choose another folder"
+        ) from None
+    if n_free < MIN_FREE_BYTES:
+        raise InputError(
+            f"[storage] root {root}: the disk is full ({n_free / 1e6:.1f} MB free, a run needs "
+            f"{MIN_FREE_BYTES / 1e6:.0f} MB at least); make room, or choose another folder"
+        )
+
+
+def _start_server() -> None:
+    """Start the server that Prefect would start by itself, so that a failure is known as one."""
+    import httpx
+    from prefect.server.api.server import SubprocessASGIServer
+
+    try:
+        SubprocessASGIServer().start()
+    except (RuntimeError, httpx.HTTPError) as error:
+        raise InputError(
+            f"Prefect's server did not start ({error}); run again when the machine is less busy, or "
+            "start one (`prefect server start`) and name it in PREFECT_API_URL"
+        ) from error
 
 
 def run_build(config: Config) -> str:

@@ -32,6 +32,11 @@ class ResponseStore:
         self.folder = root / "responses" / model_id
         self._intact: dict[str, tuple[int, int]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it never said anything."""
+        return not any(self.folder.glob("part-*.parquet"))
+
     def append(
         self,
         keys: Sequence[str],

@@ -4,6 +4,7 @@ A stage's result is a small reference. Prefect keeps it under the stage's key; r
 file's bytes, and a record whose files are gone or changed counts as missing, so they are made again.
 """
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -67,16 +68,25 @@ def _use_key(_: object, parameters: dict[str, Any]) -> str:
 @task(persist_result=True, result_serializer="json", cache_key_fn=_use_key)
 def build_stage(key: str, keys: dict[str, str], edition: Edition, step: Step, before: Before) -> StageResult:
     """Make the missing files of one stage, and validate the stage as a whole."""
+    started = time.monotonic()
     provided = {
         relation: _provide_file(edition, step, relation, file_key, before)
         for relation, file_key in keys.items()
     }
     files = {relation: ref for relation, (ref, _) in provided.items()}
     n_made = sum(is_made for _, is_made in provided.values())
-    get_run_logger().info("%s: %d of %d relations made", step.stage.name, n_made, len(files))
     result = StageResult(root=edition.root.absolute(), stage=step.stage.name, files=files)
+    made = time.monotonic()
     # Files that were there already are validated as well: a run that failed here left them behind.
     require_valid(validate_stage(step.stage, result.read(), edition.edition_id))
+    get_run_logger().info(
+        "%s: %d of %d relations made in %.1f s, validated in %.1f s",
+        step.stage.name,
+        n_made,
+        len(files),
+        made - started,
+        time.monotonic() - made,
+    )
     return result
 
 

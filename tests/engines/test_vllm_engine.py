@@ -14,8 +14,8 @@ from engines.prompts import PROMPT_TOO_LONG
 from engines.vllm_engine import VllmEngine
 from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 from schemas.errors import InputError
-from tests.engines.conftest import MAX_POSITIONS, WORDS
 from tests.engines.server import Server, start_server
+from tests.engines.tiny_llama import MAX_POSITIONS, WORDS
 
 pytestmark = pytest.mark.slow
 

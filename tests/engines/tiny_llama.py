@@ -1,0 +1,76 @@
+"""A Llama small enough to load in seconds: random weights, its own tokenizer and chat template."""
+
+from pathlib import Path
+
+CHAT_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}"
+    "<|{{ message.role }}|>{{ message.content }}\n"
+    "{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+WORDS = ("Fever", "cough", "asthma", "gene", "may", "cause", "never", "disease", "lesion", "drug")
+CORPUS = [
+    f'Statement: "{a} {b} {c}.", is the statement above true or false?\nAnswer: True\nAnswer: False'
+    for a in WORDS
+    for b in WORDS
+    for c in WORDS
+]
+MAX_POSITIONS = 256
+
+
+def save_tokenizer(folder: Path) -> tuple[int, list[int]]:
+    """Train a byte-level BPE that starts every text with `<s>`; its size, and True and False."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=512,
+        special_tokens=["<s>", "</s>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(CORPUS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 0)]
+    )
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>")
+    fast.chat_template = CHAT_TEMPLATE
+    fast.save_pretrained(folder)
+    true_false = [fast.encode(word, add_special_tokens=False) for word in (" True", " False")]
+    return len(fast), [ids[0] for ids in true_false]
+
+
+def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int, n_positions: int) -> None:
+    """Save a random Llama of two layers."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=n_tokens,
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=1,
+        num_key_value_heads=1,
+        max_position_embeddings=n_positions,
+        initializer_range=0.5,
+        bos_token_id=0,
+        eos_token_id=1,
+        tie_word_embeddings=True,
+    )
+    model = LlamaForCausalLM(config)
+    # Louder than the rest, so that the model often answers.
+    with torch.no_grad():
+        model.model.embed_tokens.weight[answer_ids] *= 3
+    model.save_pretrained(folder)
+
+
+def build_tiny_llama(folder: Path, seed: int, n_positions: int = MAX_POSITIONS) -> Path:
+    """A complete model folder, as a hub checkout would be."""
+    folder.mkdir(parents=True)
+    n_tokens, answer_ids = save_tokenizer(folder)
+    save_model(folder, n_tokens, answer_ids, seed, n_positions)
+    return folder

@@ -1,0 +1,130 @@
+"""The command as a user runs it: a process of its own, a configuration file, a folder of results."""
+
+import hashlib
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).parents[2]
+Environment = Mapping[str, str]
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one call of the command."""
+
+    status: int
+    out: str
+    err: str
+    cpu_s: float
+
+    def require(self, status: int = 0) -> "Outcome":
+        """Itself, if it ended so."""
+        assert self.status == status, f"exit status {self.status}\n{self.out}\n{self.err}"
+        return self
+
+
+def write_command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "cli", *map(str, arguments)]
+
+
+def write_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
+    """This process's environment without settings of Prefect; ``blocked``: see ``block_packages``."""
+    inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "VLLM_"))}
+    path = os.pathsep.join(str(p) for p in (blocked, REPOSITORY) if p)
+    return inherited | {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1"} | dict(more or {})
+
+
+def run_command(
+    *arguments: str | Path,
+    folder: Path,
+    environment: Environment | None = None,
+    blocked: Path | None = None,
+    prepare: Callable[[], None] | None = None,
+    timeout_s: float = 400,
+) -> Outcome:
+    """Run `pretexeval` in a folder, which is where a forgotten path would show."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        write_command(*arguments),
+        cwd=folder,
+        env=write_environment(environment, blocked=blocked),
+        preexec_fn=prepare,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Outcome(done.returncode, done.stdout, done.stderr, cpu_s)
+
+
+def block_packages(folder: Path, *names: str) -> Path:
+    """A folder for PYTHONPATH in which importing any of these packages fails."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").write_text(f"raise AssertionError('{name} was imported')\n")
+    return folder
+
+
+def write_config(path: Path, root: Path, *, models: Sequence[Table] = (), **tables: Table) -> Path:
+    """A configuration of these tables, results under ``root``. JSON values are TOML values here."""
+    parts = [("[storage]", {"root": str(root)})]
+    parts += [(f"[{name}]", dict(table)) for name, table in tables.items()]
+    parts += [("[[models]]", dict(table)) for table in models]
+    lines = []
+    for heading, table in parts:
+        lines += [heading, *(f"{key} = {json.dumps(value)}" for key, value in table.items()), ""]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def write_base(path: Path, rows: Iterable[Sequence[str]]) -> Path:
+    """A table of triplets: head, relation, tail."""
+    lines = ["head\trelation\ttail", *("\t".join(row) for row in rows)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def make_rows(*relations: str, n_heads: int = 14, n_tails: int = 6) -> list[tuple[str, str, str]]:
+    """Heads with one or two tails each."""
+    return [
+        (f"{relation} head {i}", relation, f"{relation} tail {tail % n_tails}")
+        for relation in relations
+        for i in range(n_heads)
+        for tail in ((i,) if i % 3 else (i, i + 1))
+    ]
+
+
+def read_bytes(folder: Path, pattern: str = "**/*") -> dict[str, str]:
+    """Path within the folder -> checksum, of every file."""
+    files = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
+    return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def read_stamps(folder: Path, pattern: str = "**/*") -> dict[str, tuple[int, int]]:
+    """Path within the folder -> inode and time of the last change, of every file."""
+    stats = {str(p.relative_to(folder)): p.stat() for p in sorted(folder.glob(pattern)) if p.is_file()}
+    return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
+
+
+def read_record(root: Path, name: str, record: str = "run.json") -> dict[str, Any]:
+    """The record of the one evaluation of the model of that name."""
+    (path,) = root.glob(f"predictions/*/{name}-*/{record}")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def list_half_written(root: Path) -> list[str]:
+    """What a write that was cut short would leave behind."""
+    names = (str(path.relative_to(root)) for path in root.rglob("*"))
+    return [name for name in names if ".next" in name or ".probe" in name]

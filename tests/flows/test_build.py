@@ -1,0 +1,206 @@
+"""`pretexeval build`: the same edition everywhere, no work twice, nothing half-written."""
+
+import json
+import random
+import resource
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.flows.command import (
+    REPOSITORY,
+    Outcome,
+    list_half_written,
+    make_rows,
+    read_bytes,
+    read_stamps,
+    run_command,
+    write_base,
+    write_config,
+)
+
+pytestmark = pytest.mark.slow
+
+RELATIONS = ("may_prevent", "may_treat", "occurs_after")
+STAGES = ("triplets", "variants", "statements", "samples")
+ROWS = make_rows(*RELATIONS)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A folder with a base in it, and where its editions go; a Prefect server for all."""
+
+    folder: Path
+    server: dict[str, str]
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "data"
+
+    def configure(self, name: str, rows: Iterable[tuple[str, str, str]] = ROWS, **edition: object) -> Path:
+        base = write_base(self.folder / f"{name}.tsv", rows)
+        knowledge = {"name": "own", "format": "table", "path": str(base)}
+        config = self.folder / f"{name}.toml"
+        return write_config(config, self.root, knowledge=knowledge, edition=edition)
+
+    def build(self, config: Path, **environment: str) -> Path:
+        """The folder of the edition."""
+        outcome = run_command(
+            "build", config, folder=self.folder, environment=self.server | environment
+        ).require()
+        return Path(outcome.out.strip())
+
+    def fail(self, config: Path, **settings: Any) -> Outcome:  # noqa: ANN401
+        outcome = run_command("build", config, folder=self.folder, environment=self.server, **settings)
+        assert outcome.status != 0
+        assert outcome.out == ""
+        assert "Traceback" not in outcome.err
+        assert list_half_written(self.root) == []
+        assert list(self.root.glob("editions/*/manifest.json")) == []
+        return outcome
+
+
+def read_manifest(edition: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((edition / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def copy_pool(path: Path, relation: str, find: str, replace: str) -> Path:
+    """A pool that extends ours by one relation of it, one cell of which is changed."""
+    with (REPOSITORY / "prototypes" / "medlama.revised.toml").open("rb") as file:
+        table = tomllib.load(file)[relation]
+    assert all(find in text for text in table["none"])
+    table["none"] = [text.replace(find, replace) for text in table["none"]]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    path.write_text("\n".join(['extends = "revised"', f"[{relation}]", *lines]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Bench:
+    return Bench(tmp_path_factory.mktemp("bench"), prefect_server)
+
+
+@pytest.fixture(scope="module")
+def first(bench: Bench) -> Path:
+    return bench.build(bench.configure("first"))
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Bench:
+    return Bench(tmp_path_factory.mktemp("elsewhere"), prefect_server)
+
+
+@pytest.fixture(scope="module")
+def shuffled(elsewhere: Bench) -> Path:
+    rows = random.Random(3).sample(ROWS, len(ROWS))
+    return elsewhere.build(elsewhere.configure("shuffled", rows), POLARS_MAX_THREADS="1")
+
+
+def test_an_edition_is_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:
+    assert first.parent == bench.root / "editions"
+    files = [f"{stage}/{relation}.parquet" for stage in STAGES for relation in RELATIONS]
+    assert sorted(read_bytes(first)) == sorted(["manifest.json", *files])
+    manifest = read_manifest(first)
+    assert manifest["edition_id"] == first.name
+    # 14 heads a relation, five of them for demonstrations.
+    samples = pl.concat([pl.read_parquet(path) for path in first.glob("samples/*.parquet")])
+    tested = samples.filter(pl.col("split") == "test").select("relation", "pair_id").unique()
+    counts = dict(tested.group_by("relation").len().iter_rows())
+    assert counts == dict.fromkeys(RELATIONS, 9)
+    assert manifest["n_pairs"] == 14 * len(RELATIONS)
+    assert list_half_written(bench.root) == []
+
+
+def test_rows_in_another_order_and_one_thread_give_the_same_bytes(first: Path, shuffled: Path) -> None:
+    assert shuffled.name == first.name
+    assert shuffled.parent != first.parent
+    assert read_bytes(shuffled) == read_bytes(first)
+
+
+def test_another_seed_is_another_edition(bench: Bench, first: Path) -> None:
+    before = read_stamps(first)
+    second = bench.build(bench.configure("second", seed=2))
+    assert second.name != first.name
+    assert read_manifest(second)["seed"] == 2
+    old, new = read_bytes(first), read_bytes(second)
+    assert old.keys() == new.keys()
+    assert all(old[name] != new[name] for name in old if name.startswith("samples/"))
+    assert read_stamps(first) == before
+
+
+def test_changing_one_prototype_makes_one_relation_anew(bench: Bench, first: Path) -> None:
+    before = read_stamps(first)
+    pool = copy_pool(bench.folder / "pool.toml", "may_treat", "[X]", "tablet [X]")
+    changed = bench.build(bench.configure("changed", pool=str(pool)))
+    assert changed.name != first.name
+    old, new = read_bytes(first, "*/*"), read_bytes(changed, "*/*")
+    differing = {name for name in old if old[name] != new[name]}
+    assert differing == {"statements/may_treat.parquet", "samples/may_treat.parquet"}
+    # The same file under two names: nothing was made again.
+    links = {name: inode for name, (inode, _) in read_stamps(changed, "*/*").items()}
+    shared = {name for name, inode in links.items() if inode == before[name][0]}
+    assert shared == old.keys() - differing
+    assert read_stamps(first) == before
+
+
+def test_what_is_truncated_changed_or_gone_is_made_again(elsewhere: Bench, shuffled: Path) -> None:
+    before, stamps = read_bytes(shuffled), read_stamps(shuffled)
+    cut, changed, gone = (
+        shuffled / stage / f"{relation}.parquet"
+        for stage, relation in (("samples", "may_treat"), ("triplets", "may_treat"), ("variants", RELATIONS[0]))
+    )
+    cut.write_bytes(cut.read_bytes()[:-100])
+    content = bytearray(changed.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    changed.write_bytes(content)
+    gone.unlink()
+    assert elsewhere.build(elsewhere.folder / "shuffled.toml") == shuffled
+    assert read_bytes(shuffled) == before
+    after = read_stamps(shuffled)
+    made = {name for name in after if after[name] != stamps[name]}
+    assert made == {str(path.relative_to(shuffled)) for path in (cut, changed, gone)}
+
+
+def test_a_failed_expectation_stops_before_the_edition_is_complete(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    """A control character, which no check of pools looks for."""
+    bench = Bench(tmp_path, prefect_server)
+    pool = copy_pool(tmp_path / "pool.toml", "may_treat", " ", "\x01 ")
+    said = bench.fail(bench.configure("own", pool=str(pool)))
+    assert said.status == 2
+    assert "stage statements of own-seed1-" in said.err
+    assert "statement: is_one_line (no line breaks or control characters)" in said.err
+    assert "variant_id=" in said.err
+    assert not list(bench.root.glob("editions/*/samples"))
+
+
+def test_a_full_disk_leaves_nothing_half_written_and_the_next_run_goes_on(
+    tmp_path: Path, prefect_server: dict[str, str], first: Path
+) -> None:
+    """A limit on the size of files stands in for the disk: the system refuses the write alike."""
+    bench = Bench(tmp_path, prefect_server)
+    config = bench.configure("first")
+    triplets, variants = (
+        max(path.stat().st_size for path in first.glob(f"{stage}/*")) for stage in ("triplets", "variants")
+    )
+    assert triplets < variants
+    limit = (triplets + variants) // 2
+
+    def limit_files() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    said = bench.fail(config, prepare=limit_files)
+    assert said.status == 1
+    assert "File too large" in said.err
+    assert "run again" in said.err
+    kept = read_bytes(bench.root / "editions" / first.name)
+    assert kept.items() < read_bytes(first).items()
+    assert {f"triplets/{relation}.parquet" for relation in RELATIONS} <= kept.keys()
+    assert read_bytes(bench.build(config)) == read_bytes(first)

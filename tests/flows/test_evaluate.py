@@ -1,0 +1,166 @@
+"""`pretexeval evaluate` against real endpoints: what fails, what is asked again and what never is."""
+
+import hashlib
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.engines.endpoint import Body, Endpoint, Reply, say, serve
+from tests.flows.command import (
+    Outcome,
+    list_half_written,
+    make_rows,
+    read_bytes,
+    read_record,
+    read_stamps,
+    run_command,
+    write_base,
+    write_config,
+)
+
+pytestmark = pytest.mark.slow
+
+RELATIONS = ("may_prevent", "may_treat", "occurs_after")
+SAMPLES_OF_A_PAIR = 16
+
+
+@dataclass
+class Bench:
+    """A folder with a base in it, an endpoint that answers, and one that talks nonsense."""
+
+    folder: Path
+    server: dict[str, str]
+    good: Endpoint
+    garbage: Endpoint
+    outcomes: list[Outcome] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "data"
+
+    def evaluate(self, pairs: int, **others: str) -> Outcome:
+        """Ask the good endpoint about so many pairs of each relation, after the others, by name."""
+        addresses = others | {"good": self.good.base_url}
+        models = [
+            {
+                "name": name,
+                "engine": "openai",
+                "model": "x",
+                "base_url": url,
+                "timeout_s": 5,
+                "max_attempts": 2,
+                "pairs_per_relation": pairs,
+            }
+            for name, url in addresses.items()
+        ]
+        knowledge = {"name": "own", "format": "table", "path": str(self.folder / "own.tsv")}
+        config = write_config(self.folder / "c.toml", self.root, knowledge=knowledge, models=models)
+        return run_command("evaluate", config, folder=self.folder, environment=self.server)
+
+    def list_parts(self) -> list[Path]:
+        return sorted(self.root.glob("responses/good-*/part-*.parquet"))
+
+    def take_asked(self) -> list[str]:
+        """The prompts that the good endpoint got since this was last called."""
+        asked = [str(body["prompt"]) for _, _, body in self.good.requests]
+        self.good.requests.clear()
+        return asked
+
+
+def answer(body: Body, _: int) -> Reply:
+    """True or False, by the prompt alone."""
+    digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
+    return say(" True" if digest[0] % 2 else " False")
+
+
+def find_closed_port() -> str:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Bench]:
+    """Asked about two pairs of each relation, and two endpoints that cannot answer before it."""
+    folder = tmp_path_factory.mktemp("bench")
+    write_base(folder / "own.tsv", make_rows(*RELATIONS))
+    nonsense = Reply(body="<html>welcome to nginx</html>", content_type="text/html")
+    with serve(answer) as good, serve(lambda body, number: nonsense) as garbage:
+        bench = Bench(folder, prefect_server, good, garbage)
+        bench.outcomes.append(bench.evaluate(2, down=find_closed_port(), garbage=garbage.base_url))
+        yield bench
+
+
+@pytest.fixture(scope="module")
+def two_parts(bench: Bench) -> Bench:
+    """Asked about two further pairs of each relation."""
+    bench.take_asked()
+    bench.outcomes.append(bench.evaluate(4).require())
+    return bench
+
+
+def test_an_endpoint_that_cannot_answer_fails_alone_and_says_why(bench: Bench) -> None:
+    first = bench.outcomes[0]
+    assert first.status == 1
+    assert "Traceback" not in first.err
+    lines = {name: [s for s in first.err.splitlines() if f"'{name}'" in s] for name in ("down", "garbage")}
+    for name, said in lines.items():
+        assert len(said) == 1
+        assert said[0].startswith(f"pretexeval: {name}: ")
+        assert "gives no answer" in said[0]
+        assert "check that it is up, and base_url" in said[0]
+        assert not list(bench.root.glob(f"responses/{name}-*/part-*"))
+        assert not list(bench.root.glob(f"predictions/*/{name}-*"))
+    assert bench.garbage.requests
+    assert list_half_written(bench.root) == []
+
+
+def test_the_endpoint_that_answers_is_evaluated_all_the_same(two_parts: Bench) -> None:
+    n_first = len(RELATIONS) * 2 * SAMPLES_OF_A_PAIR
+    record = read_record(two_parts.root, "good")
+    assert record["n_errors"] == 0
+    assert record["n_samples"] == 2 * n_first
+    answers = [pl.read_parquet(path) for path in two_parts.list_parts()]
+    assert sorted(frame.height for frame in answers) == [n_first, n_first]
+    for frame in answers:
+        for prompt, response in frame.select("prompt", "response").iter_rows():
+            assert answer({"prompt": prompt}, 0) == say(response)
+
+
+def test_more_pairs_ask_only_the_new_prompts(two_parts: Bench) -> None:
+    record = read_record(two_parts.root, "good")
+    assert record["n_asked"] == record["n_reused"] == record["n_samples"] // 2
+
+
+def test_lost_responses_are_asked_again_and_no_others(two_parts: Bench) -> None:
+    """One file of responses cut short, one of predictions gone, after the run was complete."""
+    kept, cut = two_parts.list_parts()
+    lost = pl.read_parquet(cut)
+    (record,) = two_parts.root.glob("predictions/*/good-*/run.json")
+    before, stamp = read_bytes(record.parent, "*/*"), read_stamps(kept.parent)[kept.name]
+    cut.write_bytes(cut.read_bytes()[:-50])
+    (record.parent / "predictions" / "may_treat.parquet").unlink()
+    two_parts.take_asked()
+    two_parts.evaluate(4).require()
+    assert sorted(two_parts.take_asked()) == sorted(lost["prompt"])
+    assert cut.with_suffix(".damaged").exists()
+    assert read_stamps(kept.parent)[kept.name] == stamp
+    assert read_bytes(record.parent, "*/*") == before
+    counts = read_record(two_parts.root, "good")
+    assert (counts["n_asked"], counts["n_reused"]) == (lost.height, counts["n_samples"] - lost.height)
+
+
+def test_a_lost_file_of_predictions_is_made_again_and_nobody_asked(two_parts: Bench) -> None:
+    (record,) = two_parts.root.glob("predictions/*/good-*/run.json")
+    before = read_bytes(record.parent, "*/*")
+    lost = record.parent / "predictions" / "occurs_after.parquet"
+    lost.write_bytes(lost.read_bytes()[:-50])
+    two_parts.take_asked()
+    two_parts.evaluate(4).require()
+    assert two_parts.take_asked() == []
+    assert read_bytes(record.parent, "*/*") == before
+    assert read_record(two_parts.root, "good")["n_asked"] == 0
