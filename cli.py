@@ -107,7 +107,7 @@ def _evaluate(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     for model in config.models:
         identify_model(model)
-    return _report_failures(run_evaluations(config, run_build(config)))
+    return _report_failures(run_evaluations(config, run_build(config, is_evaluated_next=True)))
 
 
 def _publish(options: argparse.Namespace) -> int:

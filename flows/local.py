@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from config import Config
 from engines.identity import identify_model
+from engines.load import begin_loading
 from flows.watchdog import start_watchdog
 from schemas.errors import InputError
 
@@ -76,6 +78,9 @@ def _start_server() -> None:
     import httpx
     from prefect.server.api.server import SubprocessASGIServer
 
+    # Inherited by the server: Ctrl-C in a terminal goes to every process of the group, and a run that
+    # is interrupted still has to say so to its server.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         SubprocessASGIServer().start()
     except (RuntimeError, httpx.HTTPError) as error:
@@ -83,9 +88,11 @@ def _start_server() -> None:
             f"Prefect's server did not start ({error}); run again when the machine is less busy, or "
             "start one (`prefect server start`) and name it in PREFECT_API_URL"
         ) from error
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def run_build(config: Config) -> str:
+def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     """Build the edition; its name.
 
     Raises:
@@ -95,10 +102,26 @@ def run_build(config: Config) -> str:
     from tasks.edition import plan_edition
 
     plan_edition(config)
+    if is_evaluated_next:
+        _begin_evaluations(config)
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
 
     return build_test_set(config)
+
+
+def _begin_evaluations(config: Config) -> None:
+    """Begin importing the engine, while Prefect starts, if a model was never asked anything.
+
+    Prefect's server is a process of its own that takes 5 s and more on one core, importing vLLM 6 s
+    on another.
+    """
+    from tasks.responses import ResponseStore
+
+    for model in config.models:
+        if ResponseStore(config.storage.root, identify_model(model).model_id).is_empty:
+            begin_loading(model)
+            return
 
 
 def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
@@ -132,7 +155,7 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     for model in config.models:
         identify_model(model)
     tell("building the edition")
-    report = RunReport(run_build(config))
+    report = RunReport(run_build(config, is_evaluated_next=True))
     tell(f"edition {report.edition_id}")
     report.failures = run_evaluations(config, report.edition_id)
     tell("publishing")

@@ -17,7 +17,7 @@ def publish(config: Config, edition_id: str) -> list[Path]:
         InputError: if a file cannot be read, or another publisher does not finish.
     """
     warehouse = load_warehouse(config.storage.root)
-    page = write_pages(config.storage.root, edition_id)
+    page = write_pages(config.storage.root, edition_id, config.report.title)
     return [warehouse, page]
 
 
@@ -28,8 +28,8 @@ def load_warehouse(root: Path) -> Path:
 
 
 @task(name="write-pages")
-def write_pages(root: Path, edition_id: str) -> Path:
+def write_pages(root: Path, edition_id: str, title: str) -> Path:
     """The page of the edition, and the list of all editions."""
-    page = write_report(root, edition_id)
-    write_index(root)
+    page = write_report(root, edition_id, title=title)
+    write_index(root, title=title)
     return page

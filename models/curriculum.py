@@ -43,8 +43,9 @@ class Lesson:
 def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
     """(relation, head) units that a model learns: about ``share`` of all.
 
-    Units that state the same pair of entities (a drug may treat a disease; the disease has the drug)
-    are learned together or not at all, or what is unseen could be read off what is known.
+    Units of the same head are learned together or not at all, and so are units that state the same
+    pair of entities (a drug may treat a disease; the disease has the drug): what is unseen could be
+    read off what is known otherwise. With pairs alone a model was right on 55 % of the unseen.
     """
     groups = {"\t".join(min(group)): group for group in _group_units(base)}
     n_units = sum(len(group) for group in groups.values())
@@ -56,12 +57,13 @@ def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozense
 
 
 def _group_units(base: KnowledgeBase) -> list[set[Unit]]:
-    units_of_pair: dict[frozenset[str], set[Unit]] = defaultdict(set)
+    sharing: dict[str | frozenset[str], set[Unit]] = defaultdict(set)
     group_of: dict[Unit, set[Unit]] = {}
     for relation, head, tail in base.triplets.select("relation", "head", "tail").iter_rows():
-        units_of_pair[frozenset((head, tail))].add((relation, head))
         group_of[relation, head] = {(relation, head)}
-    for units in units_of_pair.values():
+        for what in (head, frozenset((head, tail))):
+            sharing[what].add((relation, head))
+    for units in sharing.values():
         merged: set[Unit] = set().union(*(group_of[unit] for unit in units))
         for unit in merged:
             group_of[unit] = merged

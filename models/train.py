@@ -40,10 +40,10 @@ class Phase:
 
 
 PHASES = (
-    Phase("bare", 120, 3e-3, 0.5, 64),
+    Phase("bare", 100, 3e-3, 0.5, 64),
     Phase("mixed", 20, 2e-3, 0.5, 64),
     Phase("alone", 8, 1e-3, 0.3, 48),
-    Phase("prompts", 30, 1e-3, 0.1, 16),
+    Phase("prompts", 24, 1e-3, 0.1, 16),
 )
 
 

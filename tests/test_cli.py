@@ -1,6 +1,8 @@
 """The command at its edges: answers without what is slow to start, and what a user gets wrong."""
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,7 @@ def test_validate_says_what_a_run_would_do_and_does_nothing(
 def test_sql_answers_in_three_formats(tmp_path: Path, blocked: Path) -> None:
     build_warehouse(tmp_path)
     assert "leaderboard" in answer(["sql", "--root", tmp_path], tmp_path, blocked).out
-    query = ["sql", "select 'a' as letter, 1 as number", "--root", tmp_path]
+    query: list[str | Path] = ["sql", "select 'a' as letter, 1 as number", "--root", tmp_path]
     assert answer([*query, "--format", "csv"], tmp_path, blocked).out.split() == ["letter,number", "a,1"]
     rows = json.loads(answer([*query, "--format", "json"], tmp_path, blocked).out)
     assert rows == [{"letter": "a", "number": 1}]
@@ -175,3 +177,29 @@ def test_root_that_cannot_be_written(tmp_path: Path, blocked: Path, place: str, 
     said = refuse([command, config], tmp_path, blocked)
     assert f"[storage] root {root} cannot be written" in said
     assert place != "a file" or root.read_text() == "mine"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 1 MiB, where one can be mounted."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a file system can be mounted by root only, and not in every container")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_without_room(tmp_path: Path, small_disk: Path, blocked: Path) -> None:
+    config = write_config(tmp_path / "c.toml", small_disk, knowledge=STARTER)
+    said = refuse(["build", config], tmp_path, blocked)
+    assert "the disk is full (1.0 MB free" in said
+    assert "make room" in said
+
+
+def test_a_disk_that_is_read_only(tmp_path: Path, small_disk: Path, blocked: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    config = write_config(tmp_path / "c.toml", small_disk, knowledge=STARTER)
+    assert "cannot be written (Read-only file system)" in refuse(["build", config], tmp_path, blocked)
+    assert list(small_disk.iterdir()) == []

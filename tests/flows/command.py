@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,3 +129,22 @@ def list_half_written(root: Path) -> list[str]:
     """What a write that was cut short would leave behind."""
     names = (str(path.relative_to(root)) for path in root.rglob("*"))
     return [name for name in names if ".next" in name or ".probe" in name]
+
+
+def wait_for_servers(root: Path, timeout_s: float = 20) -> bool:
+    """Whether no process is left that works for the root."""
+    deadline = time.monotonic() + timeout_s
+    while has_servers(root) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return not has_servers(root)
+
+
+def has_servers(root: Path) -> bool:
+    home = f"PREFECT_HOME={root / 'prefect'}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if home in (folder / "environ").read_bytes().split(b"\0"):
+                return True
+        except OSError:
+            continue
+    return False

@@ -153,7 +153,11 @@ def test_what_is_truncated_changed_or_gone_is_made_again(elsewhere: Bench, shuff
     before, stamps = read_bytes(shuffled), read_stamps(shuffled)
     cut, changed, gone = (
         shuffled / stage / f"{relation}.parquet"
-        for stage, relation in (("samples", "may_treat"), ("triplets", "may_treat"), ("variants", RELATIONS[0]))
+        for stage, relation in (
+            ("samples", "may_treat"),
+            ("triplets", "may_treat"),
+            ("variants", RELATIONS[0]),
+        )
     )
     cut.write_bytes(cut.read_bytes()[:-100])
     content = bytearray(changed.read_bytes())

@@ -1,10 +1,15 @@
 """`pretexeval evaluate` against real endpoints: what fails, what is asked again and what never is."""
 
 import hashlib
+import os
+import signal
 import socket
+import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -18,8 +23,11 @@ from tests.flows.command import (
     read_record,
     read_stamps,
     run_command,
+    wait_for_servers,
     write_base,
+    write_command,
     write_config,
+    write_environment,
 )
 
 pytestmark = pytest.mark.slow
@@ -37,6 +45,7 @@ class Bench:
     good: Endpoint
     garbage: Endpoint
     outcomes: list[Outcome] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def root(self) -> Path:
@@ -100,6 +109,7 @@ def two_parts(bench: Bench) -> Bench:
     """Asked about two further pairs of each relation."""
     bench.take_asked()
     bench.outcomes.append(bench.evaluate(4).require())
+    bench.records.append(read_record(bench.root, "good"))
     return bench
 
 
@@ -121,7 +131,7 @@ def test_an_endpoint_that_cannot_answer_fails_alone_and_says_why(bench: Bench) -
 
 def test_the_endpoint_that_answers_is_evaluated_all_the_same(two_parts: Bench) -> None:
     n_first = len(RELATIONS) * 2 * SAMPLES_OF_A_PAIR
-    record = read_record(two_parts.root, "good")
+    record = two_parts.records[0]
     assert record["n_errors"] == 0
     assert record["n_samples"] == 2 * n_first
     answers = [pl.read_parquet(path) for path in two_parts.list_parts()]
@@ -132,18 +142,17 @@ def test_the_endpoint_that_answers_is_evaluated_all_the_same(two_parts: Bench) -
 
 
 def test_more_pairs_ask_only_the_new_prompts(two_parts: Bench) -> None:
-    record = read_record(two_parts.root, "good")
+    record = two_parts.records[0]
     assert record["n_asked"] == record["n_reused"] == record["n_samples"] // 2
 
 
 def test_lost_responses_are_asked_again_and_no_others(two_parts: Bench) -> None:
-    """One file of responses cut short, one of predictions gone, after the run was complete."""
+    """A file of responses that is cut short after the run was complete."""
     kept, cut = two_parts.list_parts()
     lost = pl.read_parquet(cut)
     (record,) = two_parts.root.glob("predictions/*/good-*/run.json")
     before, stamp = read_bytes(record.parent, "*/*"), read_stamps(kept.parent)[kept.name]
     cut.write_bytes(cut.read_bytes()[:-50])
-    (record.parent / "predictions" / "may_treat.parquet").unlink()
     two_parts.take_asked()
     two_parts.evaluate(4).require()
     assert sorted(two_parts.take_asked()) == sorted(lost["prompt"])
@@ -164,3 +173,37 @@ def test_a_lost_file_of_predictions_is_made_again_and_nobody_asked(two_parts: Be
     assert two_parts.take_asked() == []
     assert read_bytes(record.parent, "*/*") == before
     assert read_record(two_parts.root, "good")["n_asked"] == 0
+
+
+def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
+    """Of a terminal: it goes to every process of the group, Prefect's own server among them."""
+    knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
+    write_base(tmp_path / "own.tsv", make_rows(*RELATIONS))
+
+    def answer_slowly(body: Body, number: int) -> Reply:
+        time.sleep(0.3)
+        return answer(body, number)
+
+    with serve(answer_slowly) as slow, (tmp_path / "log").open("w") as log:
+        models = [{"name": "slow", "engine": "openai", "model": "x", "base_url": slow.base_url}]
+        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
+        process = subprocess.Popen(
+            write_command("run", config),
+            cwd=tmp_path,
+            env=write_environment(),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+        try:
+            while not slow.requests:
+                assert process.poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.05)
+            os.killpg(process.pid, signal.SIGINT)
+            assert process.wait(60) == 130, (tmp_path / "log").read_text()
+        finally:
+            process.kill()
+    said = (tmp_path / "log").read_text()
+    assert said.splitlines()[-1] == "pretexeval: interrupted; run the same command again to go on"
+    assert "Traceback" not in said
+    assert wait_for_servers(tmp_path / "data")

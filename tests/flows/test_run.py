@@ -1,0 +1,252 @@
+"""`pretexeval run` as a user meets it: real vLLM, Prefect in process, once, again, and killed."""
+
+import hashlib
+import json
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.engines.tiny_llama import build_tiny_llama
+from tests.flows.command import (
+    Outcome,
+    block_packages,
+    has_servers,
+    list_half_written,
+    read_bytes,
+    read_record,
+    read_stamps,
+    run_command,
+    wait_for_servers,
+    write_command,
+    write_config,
+    write_environment,
+)
+
+pytestmark = pytest.mark.slow
+
+RELATIONS = ("affected_sites", "symptoms", "therapeutic_drugs")
+N_PAIRS = 30
+# More than the first chunk of 1,024, so that a run can be killed between two chunks.
+N_SAMPLES = len(RELATIONS) * N_PAIRS * 16
+# Five demonstrations in the tokens of a tiny vocabulary.
+N_POSITIONS = 2048
+# bf16 rounds differently with the batch; of two words that are closer the other may come first.
+NEAR_TIE = 0.1
+ENGINES = ("vllm", "openai", "transformers", "great_expectations")
+PREDICTIONS = ["sample_id", "prediction", "prompt_key"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run, and what lay there then."""
+
+    root: Path
+    config: Path
+    outcome: Outcome
+    stamps: dict[str, tuple[int, int]]
+    record: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Killed:
+    """What a killed run left, and the same command after it."""
+
+    parts: dict[str, str]
+    n_rows: int
+    left: list[str]
+    servers_ended: bool
+    again: Run
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny_llama(tmp_path_factory.mktemp("models") / "tiny", 1, N_POSITIONS)
+
+
+def configure(folder: Path, model: Path) -> Path:
+    tiny = {
+        "name": "tiny",
+        "model": str(model),
+        "dtype": "bfloat16",
+        "pairs_per_relation": N_PAIRS,
+        "logprobs": True,
+    }
+    return write_config(
+        folder / "c.toml", folder / "data", knowledge={"relations": list(RELATIONS)}, models=[tiny]
+    )
+
+
+def run(config: Path, blocked: Path | None = None) -> Run:
+    root = config.parent / "data"
+    outcome = run_command("run", config, folder=config.parent, blocked=blocked).require()
+    stamps = {
+        f"{folder}/{name}": stamp
+        for folder in ("editions", "responses", "predictions")
+        for name, stamp in read_stamps(root / folder).items()
+    }
+    return Run(root, config, outcome, stamps, read_record(root, "tiny"))
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Run:
+    return run(configure(tmp_path_factory.mktemp("first"), model))
+
+
+@pytest.fixture(scope="module")
+def second(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same command where no engine can be loaded."""
+    return run(first.config, block_packages(tmp_path_factory.mktemp("blocked"), *ENGINES))
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
+    """The same configuration elsewhere, killed once the first answers are kept, and run again."""
+    folder = tmp_path_factory.mktemp("killed")
+    config, root = configure(folder, model), folder / "data"
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            write_command("run", config), cwd=folder, env=write_environment(), stdout=log, stderr=log
+        )
+    while not list(root.glob("responses/*/part-*.parquet")):
+        assert process.poll() is None, (folder / "log").read_text()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait(20)
+    parts = read_bytes(root, "responses/*/part-*.parquet")
+    left = [path.name for path in root.rglob("*.duckdb")] + [p.name for p in root.rglob("run.json")]
+    n_rows = sum(pl.read_parquet(root / name).height for name in parts)
+    servers_ended = wait_for_servers(root)
+    return Killed(parts, n_rows, left, servers_ended, run(config))
+
+
+def read_answers(root: Path) -> pl.DataFrame:
+    """One row per prediction, with the log-probabilities of its answer."""
+    files = root.glob("predictions/*/*/predictions/*.parquet")
+    judged = pl.concat(pl.read_parquet(path, columns=PREDICTIONS) for path in files)
+    responses = pl.concat(pl.read_parquet(path) for path in root.glob("responses/*/part-*.parquet"))
+    answers = responses.select("prompt_key", "response", "logprob_true", "logprob_false")
+    return judged.join(answers, on="prompt_key").sort("sample_id")
+
+
+def test_the_first_run_ends_with_a_leaderboard_and_where_things_lie(first: Run) -> None:
+    lines = first.outcome.out.splitlines()
+    row = r"1 +tiny +pretexeval +\d+\.\d \[\d+\.\d, \d+\.\d\] +\d+\.\d \[\d+\.\d, \d+\.\d\] .* 1,440"
+    assert any(re.fullmatch(row, line) for line in lines), first.outcome.out
+    places = dict(line.split()[:2] for line in lines if line.startswith(("edition", "warehouse", "page")))
+    assert places["edition"] == str(first.root / "editions" / first.record["edition_id"])
+    assert places["warehouse"] == str(first.root / "warehouse.duckdb")
+    assert all(Path(place).exists() for place in places.values())
+    assert "Traceback" not in first.outcome.err
+    assert " INFO " not in first.outcome.err
+    assert first.outcome.err.startswith("building the edition\n")
+
+
+def test_files_lie_where_the_readme_says(first: Run) -> None:
+    edition_id, model_id = first.record["edition_id"], first.record["model_id"]
+    edition = first.root / "editions" / edition_id
+    run_folder = first.root / "predictions" / edition_id / model_id
+    for stage in ("triplets", "variants", "statements", "samples"):
+        assert sorted(path.stem for path in (edition / stage).iterdir()) == list(RELATIONS)
+    for stage in ("requests", "predictions"):
+        assert sorted(path.stem for path in (run_folder / stage).iterdir()) == list(RELATIONS)
+    page = (first.root / "report" / edition_id / "index.html").read_text(encoding="utf-8")
+    assert edition_id in page
+    assert edition_id in (first.root / "report" / "index.html").read_text(encoding="utf-8")
+    assert (first.root / "responses" / model_id / "model.json").exists()
+    assert list_half_written(first.root) == []
+    # Nothing where the command was started.
+    assert sorted(path.name for path in first.config.parent.iterdir()) == ["c.toml", "data"]
+
+
+def test_the_records_name_every_file_with_its_checksum(first: Run) -> None:
+    edition = first.root / "editions" / first.record["edition_id"]
+    run_folder = first.root / "predictions" / edition.name / first.record["model_id"]
+    for record in (edition / "manifest.json", run_folder / "run.json"):
+        files = json.loads(record.read_text(encoding="utf-8"))["files"]
+        assert sorted(files) == sorted(read_bytes(record.parent, "*/*.parquet"))
+        for name, entry in files.items():
+            content = (record.parent / name).read_bytes()
+            assert hashlib.sha256(content).hexdigest() == entry["sha256"]
+            assert pl.read_parquet(record.parent / name).height == entry["rows"]
+
+
+def test_every_sample_was_asked_and_judged(first: Run) -> None:
+    assert first.record["n_samples"] == N_SAMPLES
+    assert first.record["n_errors"] == 0
+    assert first.record["n_asked"] + first.record["n_reused"] == N_SAMPLES
+    answers = read_answers(first.root)
+    assert answers.height == N_SAMPLES
+    assert set(answers["prediction"]) >= {True, False}
+
+
+def test_sql_gives_what_the_files_give(first: Run) -> None:
+    query = "select n_samples, average_accuracy from average_accuracy"
+    arguments = ("sql", query, "--root", str(first.root), "--format", "json")
+    (row,) = json.loads(run_command(*arguments, folder=first.config.parent).require().out)
+    judged = pl.concat(pl.read_parquet(p) for p in first.root.glob("predictions/*/*/predictions/*"))
+    assert row["n_samples"] == N_SAMPLES
+    assert row["average_accuracy"] == pytest.approx(judged["is_correct"].mean())
+
+
+def test_the_second_run_loads_no_engine_and_takes_everything_as_it_is(first: Run, second: Run) -> None:
+    assert second.outcome.out == first.outcome.out
+    assert "asking" not in second.outcome.err
+    assert second.stamps == first.stamps
+    assert second.record == first.record
+    assert list_half_written(second.root) == []
+
+
+def test_no_server_is_left_behind(second: Run) -> None:
+    assert not has_servers(second.root)
+
+
+def test_a_killed_run_leaves_what_was_answered_and_nothing_that_looks_complete(killed: Killed) -> None:
+    assert 0 < killed.n_rows < N_SAMPLES
+    assert killed.left == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
+def test_the_server_of_a_killed_run_ends(killed: Killed) -> None:
+    assert killed.servers_ended
+
+
+def test_after_a_kill_nothing_is_asked_again(killed: Killed) -> None:
+    again = killed.again
+    now = read_bytes(again.root, "responses/*/part-*.parquet")
+    assert killed.parts.items() < now.items()
+    assert again.record["n_asked"] == N_SAMPLES - killed.n_rows
+    assert again.record["n_reused"] == killed.n_rows
+    keys = pl.concat(pl.read_parquet(again.root / name, columns=["prompt_key"]) for name in now)
+    assert keys["prompt_key"].is_unique().all()
+    assert list_half_written(again.root) == []
+
+
+def test_after_a_kill_the_predictions_are_those_of_an_undisturbed_run(first: Run, killed: Killed) -> None:
+    assert killed.again.record["model_id"] == first.record["model_id"]
+    assert read_bytes(killed.again.root / "editions") == read_bytes(first.root / "editions")
+    one, two = read_answers(first.root), read_answers(killed.again.root)
+    assert one["sample_id"].equals(two["sample_id"])
+    assert one["prompt_key"].equals(two["prompt_key"])
+    differs = one["prediction"].ne_missing(two["prediction"])
+    for answers in (one.filter(differs), two.filter(differs)):
+        margin = (answers["logprob_true"] - answers["logprob_false"]).abs()
+        assert (margin < NEAR_TIE).all(), answers
+    assert differs.sum() < N_SAMPLES / 100
+
+
+def test_a_server_that_does_not_start_is_one_message(tmp_path: Path, model: Path) -> None:
+    config = configure(tmp_path, model)
+    patience = {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
+    outcome = run_command("build", config, folder=tmp_path, environment=patience).require(2)
+    assert outcome.err.startswith("pretexeval: Prefect's server did not start")
+    assert "PREFECT_API_URL" in outcome.err
+    assert "Traceback" not in outcome.err
+    assert wait_for_servers(tmp_path / "data")
+    assert not (tmp_path / "data" / "editions").exists()
