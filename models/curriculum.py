@@ -131,10 +131,25 @@ def draw_samples(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
 
 
 def draw_statements(
-    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, *, is_alone: bool
+    base: KnowledgeBase,
+    pool: Pool,
+    known: frozenset[Unit],
+    epoch: int,
+    *,
+    is_alone: bool,
+    n_more_negatives: int = 0,
 ) -> list[Lesson]:
-    """Every known head's sixteen samples of one epoch, alone or six to a prompt, in drawn order."""
-    samples = draw_samples(base, pool, FIRST_SEED + epoch)
+    """Every known head's sixteen samples of one epoch, alone or six to a prompt, in drawn order.
+
+    Args:
+        n_more_negatives: further negative triplets of each head. Without any, a model takes one in
+            seven of the pairs that it never saw for true.
+    """
+    seed = FIRST_SEED + epoch
+    samples = draw_samples(base, pool, seed)
+    further = (draw_samples(base, pool, seed + more * FIRST_SEED) for more in range(1, n_more_negatives + 1))
+    negatives = [frame.filter(~pl.col("is_positive"), pl.col("split") == "test") for frame in further]
+    samples = pl.concat([samples, *negatives])
     evaluated = draw_demonstrations(samples)
     random = Random(hash_text("statements", str(epoch)))
     shots_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)

@@ -44,6 +44,7 @@ PHASES = (
     Phase("mixed", 20, 2e-3, 0.5, 64),
     Phase("alone", 8, 1e-3, 0.3, 48),
     Phase("prompts", 24, 1e-3, 0.1, 16),
+    Phase("denials", 4, 5e-4, 0.1, 16),
 )
 
 
@@ -70,8 +71,14 @@ class Course:
             is_framed = phase.name == "framed"
             lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=is_framed)
         else:
-            is_alone = phase.name == "alone"
-            lessons = draw_statements(self.base, self.pool, self.known, epoch, is_alone=is_alone)
+            lessons = draw_statements(
+                self.base,
+                self.pool,
+                self.known,
+                epoch,
+                is_alone=phase.name == "alone",
+                n_more_negatives=2 if phase.name == "denials" else 0,
+            )
         size = phase.batch_size
         return [lessons[start : start + size] for start in range(0, len(lessons), size)]
 
