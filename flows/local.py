@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from config import Config
 from engines.identity import identify_model
 from engines.load import begin_loading
+from flows.server import start_server, wait_for_server
 from flows.watchdog import start_watchdog
 from schemas.errors import InputError
 
@@ -27,12 +27,12 @@ class RunReport:
 
 
 def prepare_prefect(root: Path) -> None:
-    """Settings for Prefect's server in this process, and the server; what the user has set stays.
+    """Settings for Prefect in this process, and its server on the way; what the user has set stays.
 
     Call it before Prefect is imported.
 
     Raises:
-        InputError: if the data folder cannot be written, or the server does not start.
+        InputError: if the data folder cannot be written.
     """
     home = root.absolute() / "prefect"
     _require_room(root, home)
@@ -52,7 +52,7 @@ def prepare_prefect(root: Path) -> None:
         os.environ.setdefault(name, value)
     if not has_server:
         start_watchdog()
-        _start_server()
+        start_server()
 
 
 def _require_room(root: Path, home: Path) -> None:
@@ -73,25 +73,6 @@ def _require_room(root: Path, home: Path) -> None:
         )
 
 
-def _start_server() -> None:
-    """Start the server that Prefect would start by itself, so that a failure is known as one."""
-    import httpx
-    from prefect.server.api.server import SubprocessASGIServer
-
-    # Inherited by the server: Ctrl-C in a terminal goes to every process of the group, and a run that
-    # is interrupted still has to say so to its server.
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        SubprocessASGIServer().start()
-    except (RuntimeError, httpx.HTTPError) as error:
-        raise InputError(
-            f"Prefect's server did not start ({error}); run again when the machine is less busy, or "
-            "start one (`prefect server start`) and name it in PREFECT_API_URL"
-        ) from error
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-
-
 def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     """Build the edition; its name.
 
@@ -107,6 +88,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
 
+    wait_for_server()
     return build_test_set(config)
 
 
@@ -129,6 +111,7 @@ def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     prepare_prefect(config.storage.root)
     from flows.evaluate_model import evaluate_model
 
+    wait_for_server()
     failures = {}
     for model in config.models:
         try:
@@ -143,6 +126,7 @@ def run_publish(config: Config, edition_id: str) -> list[Path]:
     prepare_prefect(config.storage.root)
     from flows.publish import publish
 
+    wait_for_server()
     return publish(config, edition_id)
 
 
