@@ -10,7 +10,7 @@ from config import ModelConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_folder
 from engines.prompts import PROMPT_TOO_LONG, find_answer_token, render_prompt, tokenise_texts
-from engines.vllm_process import free_memory, load_llm, name_cause, prepare_environment
+from engines.vllm_process import free_memory, load_llm, name_cause, prepare_environment, retire_llm
 from engines.vllm_progress import watch_progress
 from schemas.errors import InputError
 
@@ -78,13 +78,12 @@ class VllmEngine:
         return [len(ids) for ids in self._tokenise(prompts, texts)]
 
     def close(self) -> None:
-        """Free the memory, so that another model can be loaded in this process."""
+        """Let go of the model: its memory is free when another is loaded, or when the process ends."""
         if not self._is_open:
             return
         self._is_open = False
-        self._llm.llm_engine.engine_core.shutdown()
+        retire_llm(self._llm)
         del self._llm, self._tokenizer
-        free_memory()
 
     def _render(self, prompt: Prompt) -> str:
         if prompt.style == "chat" and not self._tokenizer.chat_template:

@@ -4,6 +4,7 @@ Runs the command with a clock around the functions that take long, and writes on
 stderr. The seconds of a function are its own, less those of the functions below it in the table.
 """
 
+import atexit
 import functools
 import importlib
 import json
@@ -75,8 +76,8 @@ def read_timeline(finished: Finished) -> str:
     return align(["part", "seconds", "share"], rows)
 
 
-def main() -> int:
-    """Run the command; its exit status."""
+def main() -> None:
+    """Run the command."""
     clock = Clock()
     for module, path, label in FUNCTIONS:
         owner: Any = importlib.import_module(module)
@@ -84,10 +85,11 @@ def main() -> int:
         for part in classes:
             owner = getattr(owner, part)
         setattr(owner, name, clock.wrap(getattr(owner, name), label))
-    status: int = clock.wrap(cli.main, COMMAND)()
-    print(MARK + json.dumps(clock.seconds), file=sys.stderr)
-    return status
+    # What runs as the process is cli.run, which calls cli.main.
+    setattr(cli, "main", clock.wrap(cli.main, COMMAND))
+    atexit.register(lambda: print(MARK + json.dumps(clock.seconds), file=sys.stderr))
+    cli.run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
