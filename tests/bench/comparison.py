@@ -96,7 +96,15 @@ def compare(comparison: Comparison, n_rounds: int) -> str:
     """A line per round, the median ratio, and where the time of one more run of the pipeline went."""
     rounds = [comparison.run_round(is_pipeline_first=n % 2 == 0) for n in range(n_rounds)]
     n_different = comparison.count_different_answers()
-    columns = ["round", "pipeline (s)", "bare (s)", "ratio", "pipeline CPU (s)", "bare CPU (s)", "peak (GB)"]
+    columns = [
+        "round",
+        "pipeline (s)",
+        "bare (s)",
+        "ratio",
+        "pipeline CPU (s)",
+        "bare CPU (s)",
+        "pipeline peak (GB)",
+    ]
     rows = [
         [
             str(n + 1),

@@ -4,7 +4,6 @@ Runs the command with a clock around the functions that take long, and writes on
 stderr. The seconds of a function are its own, less those of the functions below it in the table.
 """
 
-import atexit
 import functools
 import importlib
 import json
@@ -85,9 +84,15 @@ def main() -> None:
         for part in classes:
             owner = getattr(owner, part)
         setattr(owner, name, clock.wrap(getattr(owner, name), label))
-    # What runs as the process is cli.run, which calls cli.main.
-    setattr(cli, "main", clock.wrap(cli.main, COMMAND))
-    atexit.register(lambda: print(MARK + json.dumps(clock.seconds), file=sys.stderr))
+    command = clock.wrap(cli.main, COMMAND)
+
+    def tell() -> int:
+        status: int = command()
+        print(MARK + json.dumps(clock.seconds), file=sys.stderr)
+        return status
+
+    # cli.run is the process, and calls main.
+    cli.main = tell  # type: ignore[assignment]
     cli.run()
 
 
