@@ -36,6 +36,8 @@ def start_watchdog() -> None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            # A copy: a thread that sets a variable while this starts would take it away from below.
+            env=dict(os.environ),
             cwd="/",
             start_new_session=True,
         )
