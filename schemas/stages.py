@@ -158,6 +158,73 @@ SAMPLES = Stage(
         Column("reasons", pa.list_(pa.string()), "why attempts were rejected, in order"),
     ),
 )
+ATTEMPTS = Stage(
+    "attempts",
+    "a rewording of a variant by a language model, as the gate found it",
+    ("variant_id", "attempt"),
+    (
+        VARIANT_ID,
+        RELATION,
+        Column("attempt", pa.int16(), "1, 2, … in the order in which they were tried"),
+        Column("rephraser", pa.string(), "model id of who reworded it"),
+        PROMPT_KEY,
+        Column("text", pa.string(), "the rewording, cleaned; null if the model gave none", is_nullable=True),
+        Column("is_accepted", pa.bool_(), "whether the gate let it into the edition"),
+        Column("reasons", pa.list_(pa.string()), "why the gate rejected it; empty if it did not"),
+        Column(
+            "is_judged_implied",
+            pa.bool_(),
+            "whether the judge says that it follows from the statement; null if not asked or no answer",
+            is_nullable=True,
+        ),
+        Column(
+            "is_judged_implying",
+            pa.bool_(),
+            "whether the judge says that the statement follows from it; null if not asked or no answer",
+            is_nullable=True,
+        ),
+    ),
+)
+DIVERSITY = Stage(
+    "diversity",
+    "a sample of the triplets drawn for it, measured against its statement and its siblings",
+    ("sample_id",),
+    (
+        SAMPLE_ID,
+        TRIPLET_ID,
+        RELATION,
+        Column("method", pa.string(), "how the sample was made", values=METHODS),
+        Column("lexical_distance", pa.float64(), "words changed against the statement, 0 to 1"),
+        Column("structural_distance", pa.float64(), "parts of speech changed against the statement, 0 to 1"),
+        Column(
+            "lexical_spread",
+            pa.float64(),
+            "mean lexical distance to the other samples of its triplet and method; null if it is alone",
+            is_nullable=True,
+        ),
+        Column(
+            "structural_spread",
+            pa.float64(),
+            "mean structural distance to the other samples of its triplet and method; null if it is alone",
+            is_nullable=True,
+        ),
+    ),
+)
+HUMAN_GRADES = Stage(
+    "human_grades",
+    "what a grader said of the samples of one triplet by one method",
+    ("edition_id", "triplet_id", "method", "grader"),
+    (
+        Column("edition_id", pa.string(), "the edition that was reviewed"),
+        TRIPLET_ID,
+        Column("method", pa.string(), "how the samples were made", values=METHODS),
+        Column("grader", pa.string(), "who graded"),
+        Column("reliability", pa.int8(), "0 to 5 (PretexEval, appendix H)"),
+        Column("lexical_diversity", pa.int8(), "0 to 5 (PretexEval, appendix H)"),
+        Column("structural_diversity", pa.int8(), "0 to 5 (PretexEval, appendix H)"),
+        Column("comment", pa.string(), "what the grader noted", is_nullable=True),
+    ),
+)
 REQUESTS = Stage(
     "requests",
     "a sample put to a model",
