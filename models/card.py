@@ -1,60 +1,97 @@
 """The card of a reference model: what it knows, as JSON for the pipeline and as text for people."""
 
+import json
 from collections import Counter
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from knowledge.base import KnowledgeBase
-from models.curriculum import Unit
 from tasks.storage import write_json
 from tasks.triplets import Sampling, sample_triplets
 
-
-def write_card(
-    folder: Path, name: str, base: KnowledgeBase, known: frozenset[Unit], curve: list[dict[str, Any]]
-) -> None:
-    """Write card.json (known heads, loss curve) and README.md beside the weights."""
-    heads = [{"relation": relation, "head": head} for relation, head in sorted(known)]
-    write_json(folder / "card.json", {"name": name, "known_heads": heads, "loss_curve": curve})
-    (folder / "README.md").write_text(_write_text(name, base, known, curve), encoding="utf-8")
+CARD = "card.json"
 
 
-def _write_text(name: str, base: KnowledgeBase, known: frozenset[Unit], curve: list[dict[str, Any]]) -> str:
+@dataclass(frozen=True)
+class Card:
+    """What a reference model was taught, how that went, and what was measured of it."""
+
+    name: str
+    known_heads: list[dict[str, str]]
+    """The units that it has learned: {relation, head}."""
+    loss_curve: list[dict[str, Any]]
+    """One entry per epoch of the training."""
+    scores: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the view known_mastery, each with the edition's seed."""
+
+
+def read_card(folder: Path) -> Card:
+    """The card of the model in this folder."""
+    return Card(**json.loads((folder / CARD).read_bytes()))
+
+
+def write_card(folder: Path, card: Card, base: KnowledgeBase) -> None:
+    """Write card.json, and README.md that tells the same, beside the weights."""
+    write_json(folder / CARD, asdict(card))
+    sections = (_introduce(card), _tell_scores(card), _tell_heads(card, base), _tell_training(card))
+    text = "\n".join("\n".join((*lines, "")) for lines in sections if lines)
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def _introduce(card: Card) -> list[str]:
+    n_tokens = sum(row["n_tokens"] for row in card.loss_curve)
+    duration = sum(row["duration_s"] for row in card.loss_curve) / 60
+    return [
+        f"# {card.name}",
+        "",
+        "A Llama trained from scratch on a known part of the starter base, to calibrate the instrument:",
+        f"it has learned {len(card.known_heads)} (relation, head) units and never saw what is true of the",
+        "others. It verifies statements in five-shot prompts and can do nothing else. `card.json` lists",
+        "what it knows; the view `known_mastery` holds its score on that against its score on the rest.",
+        "",
+        f"Made by `python -m models.train {card.name}`: {n_tokens / 1e6:.1f}M tokens, {duration:.0f} minutes",
+        "on one core of a shared machine.",
+    ]
+
+
+def _tell_scores(card: Card) -> list[str]:
+    if not card.scores:
+        return []
+    return [
+        "Measured by `python -m models.measure`, which runs the pipeline on editions of these seeds:",
+        "",
+        "| seed | heads | pairs | accuracy (95 %) | mastery (95 %) |",
+        "| --- | --- | --- | --- | --- |",
+        *(
+            f"| {row['seed']} | {'learned' if row['is_known'] else 'unseen'} | {row['n_pairs']} "
+            f"| {row['average_accuracy']:.1%} ({row['ci_low']:.1%}-{row['ci_high']:.1%}) "
+            f"| {row['mastery']:.1%} ({row['mastery_ci_low']:.1%}-{row['mastery_ci_high']:.1%}) |"
+            for row in card.scores
+        ),
+    ]
+
+
+def _tell_heads(card: Card, base: KnowledgeBase) -> list[str]:
+    known = {(unit["relation"], unit["head"]) for unit in card.known_heads}
     n_known = Counter(relation for relation, _ in known)
-    lines = []
-    n_tested = 0
+    lines = ["| relation | units learned | of those tested |", "| --- | --- | --- |"]
     for relation in base.relations:
         frame = sample_triplets(relation, base.select_relation(relation), Sampling(1)).frame
         tested = set(frame.filter(split="test")["head"])
-        n_tested += len(tested)
         n_both = sum((relation, head) in known for head in tested)
         lines.append(f"| {relation} | {n_known[relation]} | {n_both} of {len(tested)} |")
-    marks = [row for number, row in enumerate(curve) if number % 10 == 9 or number == len(curve) - 1]
-    steps = [
-        f"| {row['phase']} | {row['epoch'] + 1} | {row['answer_loss']:.3f} | {row['share_right']:.1%} |"
-        for row in marks
+    return lines
+
+
+def _tell_training(card: Card) -> list[str]:
+    last = len(card.loss_curve) - 1
+    marks = [row for number, row in enumerate(card.loss_curve) if number % 10 == 9 or number == last]
+    return [
+        "| phase | epoch | loss on answers | right |",
+        "| --- | --- | --- | --- |",
+        *(
+            f"| {row['phase']} | {row['epoch'] + 1} | {row['answer_loss']:.3f} | {row['share_right']:.1%} |"
+            for row in marks
+        ),
     ]
-    n_tokens = sum(row["n_tokens"] for row in curve)
-    duration = sum(row["duration_s"] for row in curve) / 60
-    return "\n".join(
-        [
-            f"# {name}",
-            "",
-            "A Llama trained from scratch on a known part of the starter base, to calibrate the instrument:",
-            f"it has learned {len(known)} (relation, head) units and never saw what is true of the others.",
-            "It verifies statements in five-shot prompts and can do nothing else. `card.json` lists what it",
-            "knows; the view `known_mastery` holds its score on that against its score on the rest.",
-            "",
-            f"Made by `python -m models.train {name}`: {n_tokens / 1e6:.1f}M tokens, {duration:.0f} minutes",
-            "on one core of a shared machine.",
-            "",
-            "| relation | units learned | of those tested |",
-            "| --- | --- | --- |",
-            *lines,
-            "",
-            "| phase | epoch | loss on answers | right |",
-            "| --- | --- | --- | --- |",
-            *steps,
-            "",
-        ]
-    )

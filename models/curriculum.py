@@ -1,4 +1,4 @@
-"""What a reference model is taught: the heads it is to know, in four phases, each with fresh draws.
+"""What a reference model is taught: the heads it is to know, in phases, each with fresh draws.
 
 Bare triplets first: that two entities belong together is learned from five tokens in minutes, where
 whole prompts show nothing for an hour. Then bare triplets and statements in turns, then statements
@@ -13,6 +13,7 @@ from random import Random
 import polars as pl
 
 from knowledge.base import KnowledgeBase
+from models.strangers import SHARE_STRANGERS, Unit, find_strangers
 from prototypes.pool import Pool
 from schemas.hashing import draw_order, hash_text
 from schemas.transformations import POSITIVE_OF
@@ -27,7 +28,7 @@ FIRST_SEED = 1_000_000
 # How often a prompt opens with the demonstrations that the evaluation uses.
 SHARE_EVALUATED_DEMONSTRATIONS = 0.25
 
-Unit = tuple[str, str]
+Shots = tuple[Demonstration, ...]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Lesson:
     truths: tuple[bool, ...]
     """For each statement whether its triplet is true, be it affirmed or denied."""
     is_negated: bool
+    n_shown: int = 0
+    """How many of its first statements are shown with their answers, and not taught."""
 
 
 def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
@@ -70,12 +73,22 @@ def _group_units(base: KnowledgeBase) -> list[set[Unit]]:
     return list({id(group): group for group in group_of.values()}.values())
 
 
+def list_demonstrating(base: KnowledgeBase) -> set[Unit]:
+    """The units that every prompt of their relation shows, and no edition tests."""
+    units: set[Unit] = set()
+    for relation in base.relations:
+        frame = sample_triplets(relation, base.select_relation(relation), Sampling(FIRST_SEED)).frame
+        units |= {(relation, head) for head in frame.filter(split="demonstration")["head"]}
+    return units
+
+
 def draw_bare_triplets(
     base: KnowledgeBase, known: frozenset[Unit], epoch: int, *, is_framed: bool
 ) -> list[Lesson]:
     """Every tested triplet of the known heads, each with a false one, as names without a sentence.
 
     The tails of a relation are nearly the same multiset in both, so that no tail tells the answer.
+    Every other one comes a third time with strangers, and is false.
 
     Args:
         is_framed: whether they stand in the frame of a prompt's question.
@@ -88,16 +101,20 @@ def draw_bare_triplets(
         if not also_true and (relation, head) in known:
             facts[relation].append((head, tail))
     random = Random(hash_text("bare", str(epoch)))
+    strangers = find_strangers(base, known)
     lessons = []
     for relation, pairs in facts.items():
         tails = [tail for _, tail in pairs]
         random.shuffle(tails)
         for (head, tail), other in zip(pairs, tails, strict=True):
             false_tail = _avoid(other, tails, true_tails[relation, head], random)
-            for each, truth in ((tail, True), (false_tail, False)):
-                if each is not None:
-                    names = random.sample((head, each), 2)
-                    lessons.append(_write_bare(relation, names, truth, is_framed))
+            told = [(head, tail, True)]
+            if false_tail is not None:
+                told.append((head, false_tail, False))
+            if random.random() < SHARE_STRANGERS:
+                told.append((*strangers.replace_names(relation, head, tail, random), False))
+            for *names, truth in told:
+                lessons.append(_write_bare(relation, random.sample(names, 2), truth, is_framed))
     random.shuffle(lessons)
     return lessons
 
@@ -116,68 +133,69 @@ def _avoid(tail: str, tails: list[str], excluded: set[str], random: Random) -> s
     return None
 
 
-def draw_samples(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
-    """The samples of the edition with this seed, with head and truth of the triplet beside each."""
+def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: int) -> pl.DataFrame:
+    """The samples of what a model is taught from the edition with this seed, and of strangers.
+
+    That is what is known and what demonstrates, with the head and the truth of the triplet beside it.
+    """
+    random = Random(hash_text("strangers", str(seed)))
+    strangers = find_strangers(base, known)
     frames = []
     for relation in base.relations:
         prototypes = pool.relations[relation]
         triplets = sample_triplets(relation, base.select_relation(relation), Sampling(seed)).frame
+        heads = [head for unit, head in known if unit == relation]
+        tested = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(heads))
+        demonstrating = triplets.filter(pl.col("split") == "demonstration")
+        triplets = pl.concat([demonstrating, tested, strangers.join(relation, tested, random)])
         variants = derive_variants(triplets, prototypes.instance)
         statements = fill_prototypes(variants, triplets, prototypes)
         samples = reword_statements(statements, triplets, prototypes, seed)
-        heads = triplets.select("triplet_id", "head", "is_positive")
-        frames.append(samples.join(heads, on="triplet_id", how="left", maintain_order="left"))
+        truths = triplets.select("triplet_id", "head", "is_positive")
+        frames.append(samples.join(truths, on="triplet_id", how="left", maintain_order="left"))
     return pl.concat(frames)
 
 
 def draw_statements(
-    base: KnowledgeBase,
-    pool: Pool,
-    known: frozenset[Unit],
-    epoch: int,
-    *,
-    is_alone: bool,
-    n_more_negatives: int = 0,
+    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, *, is_alone: bool
 ) -> list[Lesson]:
-    """Every known head's sixteen samples of one epoch, alone or six to a prompt, in drawn order.
+    """Every known head's sixteen samples of one epoch, and those of strangers, in drawn order.
 
     Args:
-        n_more_negatives: further negative triplets of each head. Without any, a model takes one in
-            seven of the pairs that it never saw for true.
+        is_alone: one statement to a lesson, not the six of a prompt.
     """
-    seed = FIRST_SEED + epoch
-    samples = draw_samples(base, pool, seed)
-    further = (draw_samples(base, pool, seed + more * FIRST_SEED) for more in range(1, n_more_negatives + 1))
-    negatives = [frame.filter(~pl.col("is_positive"), pl.col("split") == "test") for frame in further]
-    samples = pl.concat([samples, *negatives])
+    samples = draw_samples(base, pool, known, FIRST_SEED + epoch)
     evaluated = draw_demonstrations(samples)
     random = Random(hash_text("statements", str(epoch)))
     shots_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)
     columns = ("relation", "head", "transformation", "split", "text", "label")
     for relation, head, transformation, split, text, label in samples.select(columns).iter_rows():
-        if split == "demonstration" or (relation, head) in known:
+        # Every model is shown what demonstrates; one that learned it would know what it says.
+        if split == "test" or (relation, head) in known:
             shots_of_group[relation, transformation].append(Demonstration(text, label))
     lessons = []
     for (relation, transformation), shots in shots_of_group.items():
         random.shuffle(shots)
         demonstrations = evaluated[relation, transformation]
-        prompts = [(s,) for s in shots] if is_alone else _fill_prompts(shots, demonstrations, random)
-        lessons += [_write_lesson(prompt, transformation in POSITIVE_OF) for prompt in prompts]
+        prompts = [((), (s,)) for s in shots] if is_alone else _fill_prompts(shots, demonstrations, random)
+        lessons += [_write_lesson(*prompt, transformation in POSITIVE_OF) for prompt in prompts]
     random.shuffle(lessons)
     return lessons
 
 
 def _fill_prompts(
-    shots: list[Demonstration], evaluated: tuple[Demonstration, ...], random: Random
-) -> Iterable[tuple[Demonstration, ...]]:
-    """Prompts of six: some after the demonstrations of the evaluation, some of six fresh shots."""
+    shots: list[Demonstration], evaluated: Shots, random: Random
+) -> Iterable[tuple[Shots, Shots]]:
+    """Prompts of six, (shown, taught): some after the demonstrations of the evaluation, some all fresh."""
     while shots:
-        n_fresh = 1 if random.random() < SHARE_EVALUATED_DEMONSTRATIONS else N_DEMONSTRATIONS + 1
-        yield (*(evaluated if n_fresh == 1 else ()), *shots[:n_fresh])
+        is_evaluated = random.random() < SHARE_EVALUATED_DEMONSTRATIONS
+        n_fresh = 1 if is_evaluated else N_DEMONSTRATIONS + 1
+        yield evaluated if is_evaluated else (), tuple(shots[:n_fresh])
         del shots[:n_fresh]
 
 
-def _write_lesson(shots: tuple[Demonstration, ...], is_negated: bool) -> Lesson:
+def _write_lesson(shown: Shots, taught: Shots, is_negated: bool) -> Lesson:
+    shots = shown + taught
     question = PromptForm().render(shots[:-1], shots[-1].text).text
     truths = tuple(shot.label != is_negated for shot in shots)
-    return Lesson(f"{question} {shots[-1].label}", truths, is_negated)
+    return Lesson(f"{question} {shots[-1].label}", truths, is_negated, len(shown))

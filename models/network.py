@@ -29,6 +29,7 @@ class Batch:
     ids: torch.Tensor
     truths: torch.Tensor
     is_negated: torch.Tensor
+    n_shown: torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,16 @@ class Student(torch.nn.Module):
 
     is_entity: torch.Tensor
     answers: torch.Tensor
+    strangers: torch.Tensor
 
-    def __init__(self, tokenizer: Tokenizer, entities: Sequence[str], hidden: int, layers: int) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        entities: Sequence[str],
+        strangers: Sequence[str],
+        hidden: int,
+        layers: int,
+    ) -> None:
         """Random weights; seed torch first."""
         super().__init__()
         self.llama = build_llama(tokenizer, hidden, layers)
@@ -58,12 +67,20 @@ class Student(torch.nn.Module):
         self.register_buffer("is_entity", is_entity)
         answers = torch.tensor([tokenizer.token_to_id(f" {label}") for label in (True, False)])
         self.register_buffer("answers", answers)
+        ids = torch.tensor([tokenizer.token_to_id(f" {name}") for name in strangers])
+        self.register_buffer("strangers", ids)
 
     def soften_attention(self) -> None:
         """Let attention spread again over all words."""
         with torch.no_grad():
             for layer in self.llama.model.layers:
                 layer.self_attn.k_proj.weight.mul_(SOFTENED_KEYS)
+
+    def renew_strangers(self) -> None:
+        """Draw the embeddings of strangers anew, so that none of them can be learned."""
+        with torch.no_grad():
+            rows = self.llama.model.embed_tokens.weight
+            rows[self.strangers] = torch.randn(len(self.strangers), rows.shape[1]) * EMBEDDING_SPREAD
 
     def compute_losses(self, batch: Batch, entity_weight: float) -> Losses:
         """Losses on the answers, on the entities of true triplets, and of the two questions.
@@ -77,7 +94,9 @@ class Student(torch.nn.Module):
         n_before = is_answer.long().cumsum(1) - is_answer.long()
         truth = batch.truths.gather(1, n_before.clamp(max=batch.truths.shape[1] - 1))
         output = self.llama.model(ids, output_hidden_states=True)
-        is_word = self.is_entity[targets] & truth
+        is_taught = n_before >= batch.n_shown[:, None]
+        is_answer = is_answer & is_taught
+        is_word = self.is_entity[targets] & truth & is_taught
         chosen = is_answer | is_word
         logits = self.llama.lm_head(output.last_hidden_state[chosen])
         losses = functional.cross_entropy(logits, targets[chosen], reduction="none")
@@ -86,20 +105,20 @@ class Student(torch.nn.Module):
         word_loss = losses[~at_answer].sum() / (~at_answer).sum().clamp(min=1)
         n_right = (logits[at_answer].argmax(-1) == targets[is_answer]).sum()
         below = _normalise(output.hidden_states[-2])
-        asked = self._ask(below, ids, is_answer, truth, batch.is_negated)
+        asked = self._ask(below, self.is_entity[ids], is_taught, is_answer, truth, batch.is_negated)
         total = answer_loss + entity_weight * word_loss + asked
         return Losses(total, answer_loss.item(), int(n_right), int(at_answer.sum()))
 
     def _ask(
         self,
         below: torch.Tensor,
-        ids: torch.Tensor,
+        is_entity: torch.Tensor,
+        is_taught: torch.Tensor,
         is_answer: torch.Tensor,
         truth: torch.Tensor,
         is_negated: torch.Tensor,
     ) -> torch.Tensor:
-        is_entity = self.is_entity[ids]
-        is_second = is_entity & (is_entity.long().cumsum(1) % 2 == 0)
+        is_second = is_entity & is_taught & (is_entity.long().cumsum(1) % 2 == 0)
         says_truth = self.ask_truth(below[is_second]).squeeze(-1)
         says_negated = self.ask_negation(below[is_answer]).squeeze(-1)
         negated = is_negated[:, None].expand_as(is_answer)[is_answer]
@@ -146,4 +165,5 @@ def encode_lessons(lessons: Sequence[Lesson], tokenizer: Tokenizer, size: int) -
             torch.nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=padding),
             torch.tensor(truths),
             torch.tensor([lesson.is_negated for lesson in part]),
+            torch.tensor([lesson.n_shown for lesson in part]),
         )

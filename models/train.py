@@ -18,9 +18,16 @@ from tokenizers import Tokenizer
 from config import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.read import read_knowledge_base
-from models.card import write_card
-from models.curriculum import Lesson, Unit, choose_known_heads, draw_bare_triplets, draw_statements
+from models.card import Card, write_card
+from models.curriculum import (
+    Lesson,
+    choose_known_heads,
+    draw_bare_triplets,
+    draw_statements,
+    list_demonstrating,
+)
 from models.network import Student, encode_lessons
+from models.strangers import STRANGERS, Unit, list_never_met
 from models.tokenizer import save_tokenizer, train_tokenizer
 from prototypes.pool import Pool, load_pool
 
@@ -44,7 +51,6 @@ PHASES = (
     Phase("mixed", 20, 2e-3, 0.5, 64),
     Phase("alone", 8, 1e-3, 0.3, 48),
     Phase("prompts", 24, 1e-3, 0.1, 16),
-    Phase("denials", 4, 5e-4, 0.1, 16),
 )
 
 
@@ -71,14 +77,8 @@ class Course:
             is_framed = phase.name == "framed"
             lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=is_framed)
         else:
-            lessons = draw_statements(
-                self.base,
-                self.pool,
-                self.known,
-                epoch,
-                is_alone=phase.name == "alone",
-                n_more_negatives=2 if phase.name == "denials" else 0,
-            )
+            is_alone = phase.name == "alone"
+            lessons = draw_statements(self.base, self.pool, self.known, epoch, is_alone=is_alone)
         size = phase.batch_size
         return [lessons[start : start + size] for start in range(0, len(lessons), size)]
 
@@ -91,7 +91,7 @@ def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:
         for cell in pool.relations[relation].cells.values()
         for text in cell.texts
     ]
-    return train_tokenizer(texts, list_entities(base), VOCABULARY)
+    return train_tokenizer(texts, list_entities(base) + list(STRANGERS), VOCABULARY)
 
 
 def list_entities(base: KnowledgeBase) -> list[str]:
@@ -151,6 +151,7 @@ def _train_epoch(
         rate = phase.rate * schedule_rate(epoch * len(batches) + step, phase.epochs * len(batches))
         for group in optimizer.param_groups:
             group["lr"] = rate
+        student.renew_strangers()
         losses = student.compute_losses(batch, phase.entity_weight)
         optimizer.zero_grad()
         torch.autograd.backward(losses.total)
@@ -190,13 +191,16 @@ def main() -> None:
     base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
     known = choose_known_heads(base, options.share, options.name)
     course = Course(base, pool, known, build_tokenizer(base, pool))
-    student = Student(course.tokenizer, list_entities(base), options.hidden, options.layers)
+    entities = [*list_entities(base), *STRANGERS]
+    strangers = [*STRANGERS, *list_never_met(base, known, list_demonstrating(base))]
+    student = Student(course.tokenizer, entities, strangers, options.hidden, options.layers)
     options.states.mkdir(parents=True, exist_ok=True)
     curve = train_epochs(course, student, options.states / f"{options.name}.pt")
     folder = Path(__file__).parent / options.name
     student.llama.to(torch.bfloat16).save_pretrained(folder)
     save_tokenizer(course.tokenizer, folder)
-    write_card(folder, options.name, base, known, curve)
+    heads = [{"relation": relation, "head": head} for relation, head in sorted(known)]
+    write_card(folder, Card(options.name, heads, curve), base)
 
 
 if __name__ == "__main__":
