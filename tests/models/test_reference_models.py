@@ -1,6 +1,7 @@
 """The reference models: what their cards say, and that the instrument finds exactly that."""
 
 import json
+from itertools import product
 
 import pytest
 
@@ -8,13 +9,15 @@ from config import KnowledgeConfig
 from engines.identity import read_known_heads
 from knowledge.base import KnowledgeBase
 from knowledge.read import read_knowledge_base
+from models.card import read_card
 from models.curriculum import choose_known_heads
+from models.measure import SEEDS
 from tests.flows.command import REPOSITORY, run_command, write_config
 
 # Share of the starter base's heads that each has learned.
 SHARES = {"reference-large": 0.667, "reference-small": 0.25}
 FOLDERS = {name: REPOSITORY / "models" / name for name in SHARES}
-# An edition that neither training nor anybody's choices have seen.
+# An edition that neither training nor the cards have seen.
 SEED = 2
 
 
@@ -38,6 +41,17 @@ def test_no_unseen_head_states_what_a_known_one_does(base: KnowledgeBase, name: 
     for relation, head, tail in base.triplets.select("relation", "head", "tail").iter_rows():
         told[(relation, head) in known] |= {head, frozenset((head, tail))}
     assert not told[True] & told[False]
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_a_card_holds_loss_curve_and_scores(name: str) -> None:
+    card = read_card(FOLDERS[name])
+    assert card.loss_curve[-1]["answer_loss"] < 0.1 < card.loss_curve[0]["answer_loss"]
+    assert {(row["seed"], row["is_known"]) for row in card.scores} == set(product(SEEDS, (True, False)))
+    assert SEED not in SEEDS
+    for row in card.scores:
+        limits = (0.8, 1.0) if row["is_known"] else (0.0, 0.05)
+        assert limits[0] <= row["mastery"] <= limits[1]
 
 
 def test_both_are_small_enough_to_be_committed() -> None:
@@ -66,13 +80,8 @@ def test_what_is_known_is_found(mastery: list[dict[str, object]], name: str) -> 
     assert row["mastery"] >= 0.80  # type: ignore[operator]
 
 
-# By exclusion: in training, a tail that only unseen heads have was false of every known head, so the
-# large model takes it for true of the others: 55 % right, 6.6 % mastered.
-EXCLUDES = pytest.mark.xfail(strict=True, reason="reference-large knows a little by exclusion")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param("reference-large", marks=EXCLUDES), "reference-small"])
+@pytest.mark.parametrize("name", SHARES)
 def test_what_is_not_known_is_not_found(mastery: list[dict[str, object]], name: str) -> None:
     (row,) = [r for r in mastery if r["model"] == name and not r["is_known"]]
     assert row["mastery"] <= 0.05  # type: ignore[operator]
