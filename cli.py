@@ -70,11 +70,41 @@ def _build_parser() -> argparse.ArgumentParser:
         ),
     ):
         add(name, command, summary).add_argument("config", type=Path, help="a TOML file")
+    score = add("score", _score, "Judge what the models answered under another policy; asks nothing.")
+    score.add_argument("config", type=Path, help="a TOML file")
+    score.add_argument(
+        "--policy",
+        action="append",
+        choices=("strict", "coin-flip", "excluded"),
+        help="what no answer counts for (several: once for each; default: those of the configuration)",
+    )
+    _add_review(add("review", _export_review, "Sheets for doctors to grade samples on, out and in."))
+    gate = add("gate", _gate, "Measure the gate on rewordings that were read and labelled.")
+    gate.add_argument("file", type=Path, help="Parquet, as docs/gate.md describes it")
+    disek = add("export-disek", _export_disek, "Write the DiseK relations of a knowledge base as one table.")
+    disek.add_argument("config", type=Path, help="a TOML file")
+    disek.add_argument("file", type=Path, help="to write: .csv, .tsv, .jsonl or .parquet")
     sql = add("sql", _sql, "Ask the warehouse; without a query: list its views.")
     sql.add_argument("query", nargs="?", help='for example "from leaderboard"')
     sql.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
     sql.add_argument("--format", choices=("table", "csv", "json"), default="table")
     return parser
+
+
+def _add_review(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    export = actions.add_parser("export", help="Write a blinded sheet for every grader.")
+    export.add_argument("edition", help="its name, as in the table editions")
+    export.add_argument("--pairs", type=int, default=50, help="how many pairs to draw (default: 50)")
+    export.add_argument("--seed", type=int, default=0, help="draws the pairs (default: 0)")
+    export.add_argument("--grader", action="append", required=True, help="a name; several: once for each")
+    export.set_defaults(command=_export_review)
+    back = actions.add_parser("import", help="Check a filled sheet and load its grades.")
+    back.add_argument("sheet", type=Path, help="the CSV file, as a spreadsheet saved it")
+    back.add_argument("--grader", required=True, help="whose sheet it is")
+    back.set_defaults(command=_import_review)
+    for action in (export, back):
+        action.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
 
 
 def _tell(message: str) -> None:
@@ -122,11 +152,56 @@ def _publish(options: argparse.Namespace) -> int:
     return 0
 
 
+def _score(options: argparse.Namespace) -> int:
+    from report.console import render_rows
+    from tasks.scoring import score_models
+    from warehouse.query import run_query
+
+    config = load_config(options.config)
+    edition_id = score_models(config, options.policy)
+    query = (
+        "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate "
+        f"from average_accuracy where edition_id = '{edition_id}' order by model, method, scoring_policy"
+    )
+    print(render_rows(*run_query(config.storage.root, query), "table"))
+    return 0
+
+
 def _validate(options: argparse.Namespace) -> int:
     from tasks.inspection import describe_plan
 
     config = load_config(options.config)
     print(describe_plan(config))
+    return 0
+
+
+def _export_review(options: argparse.Namespace) -> int:
+    from tasks.review import export_review
+
+    for path in export_review(options.root, options.edition, options.grader, options.pairs, options.seed):
+        print(path)
+    return 0
+
+
+def _import_review(options: argparse.Namespace) -> int:
+    from tasks.review_import import import_review
+
+    print(import_review(options.root, options.sheet, options.grader))
+    return 0
+
+
+def _gate(options: argparse.Namespace) -> int:
+    from tasks.gate.measure import measure_gate, render
+
+    print(render(measure_gate(options.file)))
+    return 0
+
+
+def _export_disek(options: argparse.Namespace) -> int:
+    from knowledge.read import read_knowledge_base
+    from tasks.disek import write_disek
+
+    print(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
     return 0
 
 

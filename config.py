@@ -1,20 +1,21 @@
 """The configuration: one TOML file, read once, checked as a whole before anything is written."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from schemas.toml_files import check_table, parse_toml, replace_variables
 
-# The methods of schemas.stages that need no language model, written out: that module imports pyarrow,
+# The methods of schemas.stages, written out: that module imports pyarrow,
 # which costs 0.2 s.
-Method = Literal["pretexeval", "prototype", "direct"]
+Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
 # What holds a path or may be one: $NAME in it is replaced from the environment.
 PATH_KEYS = (
     ("knowledge", "path"),
     ("edition", "pool"),
     ("models", "model"),
+    ("writers", "model"),
     ("storage", "root"),
 )
 
@@ -28,9 +29,9 @@ class KnowledgeConfig(_Table):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "starter"
     """Short name of the base; the first part of the edition's name."""
-    format: Literal["starter", "medlama", "table"] = "starter"
+    format: Literal["starter", "medlama", "table", "disek"] = "starter"
     """starter: bundled; medlama: `medlama.parquet` or the published folder of CSV files; table:
-    head, relation, tail."""
+    head, relation, tail; disek: disease, aspect, attributes."""
     path: Path | None = None
     """File or folder; `$NAME` is replaced from the environment. Not for the starter base."""
     relations: tuple[str, ...] = ()
@@ -58,16 +59,8 @@ class EditionConfig(_Table):
     methods: tuple[Method, ...] = ("pretexeval",)
 
 
-class RephraserConfig(_Table):
-    """Who words the samples."""
-
-    kind: Literal["none", "reviewed"] = "reviewed"
-    """none: the statement as it is; reviewed: a wording reviewed by hand, drawn by the
-    edition's seed."""
-
-
-class ModelConfig(_Table):
-    """A model to evaluate, and how to reach it."""
+class EngineConfig(_Table):
+    """A language model, and how to reach it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     engine: Literal["vllm", "openai", "recorded"] = "vllm"
@@ -81,14 +74,6 @@ class ModelConfig(_Table):
     max_model_len: Annotated[int, Field(ge=64)] | None = None
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
-    prompt_style: Literal["completion", "chat"] = "completion"
-    system_prompt: str | None = None
-    """Chat style only."""
-    max_tokens: Annotated[int, Field(ge=1)] = 8
-    pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
-    """Ask only about so many pairs of each relation, drawn once; all if not given."""
-    logprobs: bool = False
-    """Also read the log-probabilities of ` True` and ` False` from the same pass."""
     base_url: str | None = None
     """openai: address of the endpoint, for example `http://127.0.0.1:8000/v1`."""
     api_key_env: str | None = None
@@ -98,17 +83,118 @@ class ModelConfig(_Table):
     max_attempts: Annotated[int, Field(ge=1)] = 5
 
     @model_validator(mode="after")
-    def _needs_base_url(self) -> "ModelConfig":
+    def _needs_base_url(self) -> Self:
         if (self.base_url is not None) != (self.engine == "openai"):
             rule = "needed" if self.base_url is None else "not allowed"
             raise ValueError(f"base_url is {rule} with engine {self.engine!r}")
         return self
 
 
+class ModelConfig(EngineConfig):
+    """A model to evaluate, and how it is asked."""
+
+    prompt_style: Literal["completion", "chat"] = "completion"
+    system_prompt: str | None = None
+    """Chat style only."""
+    max_tokens: Annotated[int, Field(ge=1)] = 8
+    pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
+    """Ask only about so many pairs of each relation, drawn once; all if not given."""
+    logprobs: bool = False
+    """Also read the log-probabilities of ` True` and ` False` from the same pass."""
+
+
+class WriterConfig(EngineConfig):
+    """A model that writes: rewordings, statements of llmeval, or verdicts on rewordings."""
+
+    prompt_style: Literal["completion", "chat"] = "chat"
+    system_prompt: str | None = "You are an experienced clinician."
+    """Chat style only."""
+
+
+class RephraserConfig(_Table):
+    """Who words the samples."""
+
+    kind: Literal["none", "reviewed", "model"] = "reviewed"
+    """none: the statement as it is; reviewed: a wording reviewed by hand, drawn by the
+    edition's seed; model: reworded by the writer, and gated."""
+    writer: str | None = None
+    """model: the name of one of the writers."""
+    instruction: str = (
+        "Paraphrase the following statement: say the same thing in other words. Keep its meaning and "
+        "its basic sentence structure, and name both medical terms. Output the paraphrased statement "
+        "only.\nStatement: {statement}"
+    )
+    temperature: Annotated[float, Field(ge=0)] = 0.7
+    """0: the first attempt is greedy."""
+    max_tokens: Annotated[int, Field(ge=1)] = 128
+    max_attempts: Annotated[int, Field(ge=1, le=100)] = 3
+
+    @model_validator(mode="after")
+    def _needs_writer(self) -> Self:
+        _require_slot("instruction", self.instruction, "{statement}")
+        if (self.writer is not None) != (self.kind == "model"):
+            rule = "needed" if self.writer is None else "not allowed"
+            raise ValueError(f"writer is {rule} with kind {self.kind!r}")
+        return self
+
+
+class LlmevalConfig(_Table):
+    """Who writes the statements of method llmeval, straight from the triplet."""
+
+    writer: str | None = None
+    """The name of one of the writers; needed with the method llmeval."""
+    instruction: str = (
+        "Based on the following piece of knowledge, write 8 statements that express it in different "
+        "ways. Output one statement per line, and no other text.\nKnowledge triplet: {triplet}"
+    )
+    max_tokens: Annotated[int, Field(ge=1)] = 512
+
+    @model_validator(mode="after")
+    def _needs_slot(self) -> Self:
+        _require_slot("instruction", self.instruction, "{triplet}")
+        return self
+
+
+class JudgeConfig(_Table):
+    """Who is asked whether a rewording says what its statement says, beside the gate."""
+
+    writer: str | None = None
+    """The name of one of the writers; no judge if not given."""
+    instruction: str = (
+        'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
+        "Answer Yes or No.\nAnswer:"
+    )
+    is_binding: bool = False
+    """Whether a rewording that the judge does not take for the same is turned away."""
+
+    @model_validator(mode="after")
+    def _needs_slots(self) -> Self:
+        for slot in ("{premise}", "{conclusion}"):
+            _require_slot("instruction", self.instruction, slot)
+        return self
+
+
+def _require_slot(key: str, text: str, slot: str) -> None:
+    if slot not in text:
+        raise ValueError(f"{key} has to hold {slot}")
+
+
 class ScoringConfig(_Table):
     """How predictions become scores."""
 
-    policies: tuple[Literal["strict"], ...] = ("strict",)
+    policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
+    true_words: tuple[str, ...] = ("true", "entailed", "correct", "yes")
+    false_words: tuple[str, ...] = ("false", "contradicted", "wrong", "no")
+
+    @model_validator(mode="after")
+    def _words_are_told_apart(self) -> Self:
+        for key in ("policies", "true_words", "false_words"):
+            if not getattr(self, key):
+                raise ValueError(f"{key} is empty; give one at least")
+        words = [word.strip().casefold() for word in (*self.true_words, *self.false_words)]
+        if unfit := sorted({word for word in words if not word or words.count(word) > 1}):
+            raise ValueError(f"the word {unfit[0]!r} is empty or stands there twice")
+        return self
 
 
 class StorageConfig(_Table):
@@ -129,18 +215,39 @@ class Config(_Table):
     knowledge: KnowledgeConfig = KnowledgeConfig()
     edition: EditionConfig = EditionConfig()
     rephraser: RephraserConfig = RephraserConfig()
+    llmeval: LlmevalConfig = LlmevalConfig()
+    judge: JudgeConfig = JudgeConfig()
+    writers: tuple[WriterConfig, ...] = ()
     models: tuple[ModelConfig, ...] = ()
     scoring: ScoringConfig = ScoringConfig()
     storage: StorageConfig = StorageConfig()
     report: ReportConfig = ReportConfig()
 
-    @field_validator("models")
+    @field_validator("models", "writers")
     @classmethod
-    def _distinct_names(cls, models: tuple[ModelConfig, ...]) -> tuple[ModelConfig, ...]:
+    def _distinct_names(cls, models: tuple[EngineConfig, ...]) -> tuple[EngineConfig, ...]:
         names = [m.name for m in models]
         if repeated := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"two models are named {repeated[0]!r}; give each a name of its own")
         return models
+
+    @model_validator(mode="after")
+    def _writers_are_there(self) -> Self:
+        names = [writer.name for writer in self.writers]
+        for table in ("rephraser", "llmeval", "judge"):
+            name = getattr(self, table).writer
+            if name is not None and name not in names:
+                there = ", ".join(names) or "none"
+                raise ValueError(f"{table}.writer = {name!r}: no [[writers]] of that name; there is: {there}")
+        if "llmeval" in self.edition.methods and self.llmeval.writer is None:
+            raise ValueError("llmeval.writer is needed with the method 'llmeval'")
+        if self.judge.writer is not None and self.rephraser.kind != "model":
+            raise ValueError("judge.writer is not allowed without rephraser.kind = 'model'")
+        return self
+
+    def find_writer(self, name: str) -> WriterConfig:
+        """The writer of that name; the configuration holds it, or it would not be valid."""
+        return next(writer for writer in self.writers if writer.name == name)
 
 
 def load_config(path: Path) -> Config:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from config import ModelConfig
+from config import EngineConfig
 from schemas.errors import InputError
 from schemas.hashing import checksum_file, hash_json
 
@@ -41,7 +41,7 @@ class ModelIdentity:
     """The heads that the model has learned ({relation, head}); null if no card says."""
 
 
-def identify_model(config: ModelConfig) -> ModelIdentity:
+def identify_model(config: EngineConfig) -> ModelIdentity:
     """The identity of what ``config`` loads; nothing is loaded and nothing fetched.
 
     Raises:
@@ -61,7 +61,7 @@ def identify_model(config: ModelConfig) -> ModelIdentity:
     return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, known_heads)
 
 
-def find_folder(config: ModelConfig) -> Path | None:
+def find_folder(config: EngineConfig) -> Path | None:
     """The local folder that ``config.model`` means, checked; null where it is a hub name.
 
     Raises:
@@ -84,7 +84,7 @@ def find_folder(config: ModelConfig) -> Path | None:
     return folder
 
 
-def find_recording(config: ModelConfig) -> Path:
+def find_recording(config: EngineConfig) -> Path:
     """The Parquet file that ``config.model`` names.
 
     Raises:
@@ -115,7 +115,7 @@ def read_known_heads(folder: Path) -> list[dict[str, str]] | None:
         ) from error
 
 
-def _identify_folder(config: ModelConfig, folder: Path) -> dict[str, object]:
+def _identify_folder(config: EngineConfig, folder: Path) -> dict[str, object]:
     paths = sorted(folder.glob(WEIGHT_PATTERN))
     paths += [path for name in OTHER_FILES if (path := folder / name).is_file()]
     return {
@@ -126,7 +126,7 @@ def _identify_folder(config: ModelConfig, folder: Path) -> dict[str, object]:
     }
 
 
-def _identify_hub(config: ModelConfig) -> dict[str, object]:
+def _identify_hub(config: EngineConfig) -> dict[str, object]:
     return {
         "kind": "hub",
         "model": config.model,
@@ -136,7 +136,7 @@ def _identify_hub(config: ModelConfig) -> dict[str, object]:
     }
 
 
-def _identify_endpoint(config: ModelConfig) -> dict[str, object]:
+def _identify_endpoint(config: EngineConfig) -> dict[str, object]:
     """The declared name and revision: the address changes from run to run and may hold secrets."""
     return {"kind": "endpoint", "model": config.model, "revision": config.revision}
 

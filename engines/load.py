@@ -3,11 +3,11 @@
 import contextlib
 from threading import Thread
 
-from config import ModelConfig
+from config import EngineConfig
 from engines.base import Engine
 
 
-def load_engine(config: ModelConfig) -> Engine:
+def load_engine(config: EngineConfig) -> Engine:
     """The engine that ``config`` names, loaded and ready; close it after use.
 
     Imported when asked for: importing vLLM alone takes 6 to 17 s.
@@ -28,7 +28,7 @@ def load_engine(config: ModelConfig) -> Engine:
     return RecordedEngine(config)
 
 
-def begin_loading(config: ModelConfig) -> None:
+def begin_loading(config: EngineConfig) -> None:
     """Import in the background what loading the model will need, and return at once.
 
     An import that fails is not told of here: loading the model fails alike, and says so.
@@ -37,7 +37,7 @@ def begin_loading(config: ModelConfig) -> None:
         Thread(target=_import_vllm, args=(config,), name="import-vllm").start()
 
 
-def _import_vllm(config: ModelConfig) -> None:
+def _import_vllm(config: EngineConfig) -> None:
     from engines.identity import find_folder
     from engines.vllm_process import import_vllm, prepare_environment
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from config import ModelConfig
+from config import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.prompts import PROMPT_TOO_LONG, read_messages
 from schemas.errors import InputError
@@ -33,7 +33,7 @@ class Answer:
 
 
 def ask_endpoint(
-    client: OpenAI, config: ModelConfig, prompt: Prompt, sampling: Sampling, key: str | None
+    client: OpenAI, config: EngineConfig, prompt: Prompt, sampling: Sampling, key: str | None
 ) -> Answer:
     """The answer to one prompt, after the client's retries; no error text holds the key.
 
@@ -77,7 +77,7 @@ def _send(client: OpenAI, model: str, prompt: Prompt, sampling: Sampling) -> obj
     return client.completions.create(prompt=prompt.text, **options)
 
 
-def _explain_status(error: APIStatusError, config: ModelConfig, key: str | None) -> Answer:
+def _explain_status(error: APIStatusError, config: EngineConfig, key: str | None) -> Answer:
     status, message = error.status_code, _hide(error, key)
     if status in REFUSED:
         raise InputError(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from urllib.parse import urlsplit
 
-from config import ModelConfig
+from config import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.openai_answers import Answer, ask_endpoint
 from schemas.errors import InputError
@@ -16,7 +16,7 @@ from schemas.errors import InputError
 class OpenaiEngine:
     """Concurrent requests to one endpoint; the client retries and waits as the endpoint asks."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: EngineConfig) -> None:
         """Prepare the client; nothing is sent yet.
 
         Raises:
@@ -106,7 +106,7 @@ class OpenaiEngine:
         )
 
 
-def read_key(config: ModelConfig) -> str | None:
+def read_key(config: EngineConfig) -> str | None:
     """The key from the environment; null where the configuration names no variable.
 
     Raises:
@@ -122,7 +122,7 @@ def read_key(config: ModelConfig) -> str | None:
     )
 
 
-def show_address(config: ModelConfig) -> str:
+def show_address(config: EngineConfig) -> str:
     """The address without user, password and query, which may be secrets.
 
     Raises:

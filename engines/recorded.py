@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from config import ModelConfig
+from config import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_recording
 from schemas.errors import InputError
@@ -28,7 +28,7 @@ NOT_RECORDED = Completion(None, status="error", error="not recorded")
 class RecordedEngine:
     """Looks prompts up by their text, and by their style where the file has `prompt_style`."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: EngineConfig) -> None:
         """Read the whole file.
 
         Raises:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from config import ModelConfig
+from config import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_folder
 from engines.prompts import PROMPT_TOO_LONG, find_answer_token, render_prompt, tokenise_texts
@@ -24,7 +24,7 @@ AnswerTokens = tuple[int | None, int | None]
 class VllmEngine:
     """A model in vLLM, prefix caching on."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: EngineConfig) -> None:
         """Load the model.
 
         Raises:

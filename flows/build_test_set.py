@@ -3,7 +3,8 @@
 from prefect import flow
 
 from config import Config
-from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from flows.rephrase_samples import rephrase_samples
+from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition import complete_edition, list_left_out, plan_edition
 from tasks.stage import list_files_of, run_stage
 
@@ -20,6 +21,10 @@ def build_test_set(config: Config) -> str:
     triplets = run_stage(edition, TRIPLETS.name)
     variants = run_stage(edition, VARIANTS.name, triplets)
     statements = run_stage(edition, STATEMENTS.name, triplets, variants)
-    samples = run_stage(edition, SAMPLES.name, triplets, statements)
+    if edition.has_writers and not edition.is_worded:
+        rephrase_samples(config)
+    attempts = [run_stage(edition, ATTEMPTS.name, triplets, statements)] if edition.rephraser else []
+    samples = run_stage(edition, SAMPLES.name, triplets, statements, *attempts)
     left_out = list_left_out(edition, triplets.read())
-    return complete_edition(edition, list_files_of(triplets, variants, statements, samples), left_out)
+    files = list_files_of(triplets, variants, statements, *attempts, samples)
+    return complete_edition(edition, files, left_out)

@@ -6,10 +6,9 @@ from prefect import flow, task
 
 from config import Config
 from tasks.asking import AskingReport, ask_missing
-from tasks.evaluation import Evaluation, find_model
-from tasks.judging import complete_run, is_complete, write_predictions
+from tasks.evaluation import Evaluation, plan_evaluation
+from tasks.judging import Judged, complete_run, is_complete, write_predictions
 from tasks.progress import show_progress
-from tasks.storage import FileRef
 
 
 @flow(name="evaluate-model", flow_run_name="evaluate-{model_name}-{edition_id}")
@@ -20,12 +19,12 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
         InputError: if the model or the edition cannot be used, or the engine cannot be reached.
     """
     started = time.monotonic()
-    evaluation = Evaluation(config.storage.root, edition_id, find_model(config, model_name))
+    evaluation = plan_evaluation(config, edition_id, model_name)
     if is_complete(evaluation):
         return evaluation.model_id
     report = ask_model(evaluation)
-    files = judge_answers(evaluation)
-    complete_run(evaluation, files, report, time.monotonic() - started)
+    judged = judge_answers(evaluation)
+    complete_run(evaluation, judged, report, time.monotonic() - started)
     return evaluation.model_id
 
 
@@ -38,6 +37,6 @@ def ask_model(evaluation: Evaluation) -> AskingReport:
 
 
 @task(name="judge-answers")
-def judge_answers(evaluation: Evaluation) -> list[FileRef]:
+def judge_answers(evaluation: Evaluation) -> Judged:
     """Requests and predictions of the evaluation, as files."""
     return write_predictions(evaluation)

@@ -6,6 +6,7 @@ from prefect import flow, task
 
 from config import Config
 from report.page import write_index, write_report
+from tasks.diversity import write_diversity
 from warehouse.publish import build_warehouse
 
 
@@ -16,9 +17,16 @@ def publish(config: Config, edition_id: str) -> list[Path]:
     Raises:
         InputError: if a file cannot be read, or another publisher does not finish.
     """
+    measure_samples(config.storage.root, edition_id)
     warehouse = load_warehouse(config.storage.root)
     page = write_pages(config.storage.root, edition_id, config.report.title)
     return [warehouse, page]
+
+
+@task(name="measure-samples")
+def measure_samples(root: Path, edition_id: str) -> Path:
+    """How diverse the edition's samples are; measured once."""
+    return write_diversity(root, edition_id)
 
 
 @task(name="load-warehouse")

@@ -6,11 +6,14 @@ import polars as pl
 
 from config import KnowledgeConfig
 from knowledge.base import KnowledgeBase
+from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from knowledge.rows import Source, build_base, clean_rows
 from knowledge.starter import read_starter
 from knowledge.tables import read_tables
 from schemas.errors import InputError
+
+READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
 
 
 def read_knowledge_base(config: KnowledgeConfig) -> KnowledgeBase:
@@ -36,7 +39,7 @@ def _read_source(config: KnowledgeConfig) -> Source:
             f"knowledge base {config.path} does not exist: set path of [knowledge] to its file or "
             f"folder (relative paths start at {Path.cwd()})"
         )
-    return read_medlama(config.path) if config.format == "medlama" else read_tables(config.path)
+    return READERS[config.format](config.path)
 
 
 def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:

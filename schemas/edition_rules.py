@@ -186,9 +186,35 @@ _SAMPLE_RULES = (
     ),
 )
 
+_VARIANT = ("variant_id",)
+_IS_LAST = pl.col("attempt") == pl.col("attempt").max().over(_VARIANT)
+_ATTEMPT_RULES = (
+    Rule(
+        "attempts_are_counted",
+        "the attempts at a variant are numbered from 1, without a gap",
+        (*_VARIANT, "attempt"),
+        (pl.col("attempt").max().over(_VARIANT) == pl.len().over(_VARIANT))
+        & (pl.col("attempt").min().over(_VARIANT) == 1),
+    ),
+    Rule(
+        "reasons_fit_verdict",
+        "what is rejected has a reason, and what is accepted has a text and none",
+        ("is_accepted", "reasons", "text"),
+        (pl.col("is_accepted") == (pl.col("reasons").list.len() == 0))
+        & ~(pl.col("is_accepted") & pl.col("text").is_null()),
+    ),
+    Rule(
+        "acceptance_ends_attempts",
+        "nothing is tried after a rewording was accepted",
+        (*_VARIANT, "attempt", "is_accepted"),
+        _IS_LAST | ~pl.col("is_accepted"),
+    ),
+)
+
 EDITION_RULES: dict[str, tuple[Rule, ...]] = {
     "triplets": _TRIPLET_RULES,
     "variants": _judge_variants((), pl.lit(True)),
     "statements": _STATEMENT_RULES,
+    "attempts": _ATTEMPT_RULES,
     "samples": _SAMPLE_RULES,
 }

@@ -28,6 +28,14 @@ UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
 BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "sample_index": (0, None),
     "attempts": (0, None),
+    "attempt": (1, None),
+    "lexical_distance": (0, 1),
+    "structural_distance": (0, 1),
+    "lexical_spread": (0, 1),
+    "structural_spread": (0, 1),
+    "reliability": (0, 5),
+    "lexical_diversity": (0, 5),
+    "structural_diversity": (0, 5),
     "repeat": (0, None),
     "n_demonstrations_dropped": (0, None),
     "n_prompt_tokens": (0, None),
@@ -131,7 +139,7 @@ def _list_rules(stage: Stage) -> list[Rule]:
     return [
         *(_expect_filled(column) for column in shut if not column.is_nullable),
         *(_bound(name, *BOUNDS[name]) for name in stage.names if name in BOUNDS),
-        *RULES[stage.name],
+        *RULES.get(stage.name, ()),
     ]
 
 
@@ -146,10 +154,13 @@ def _expect_filled(column: Column) -> Rule:
 
 def _bound(column: str, low: float | None, high: float | None) -> Rule:
     value = pl.col(column)
+    holds = value.cast(pl.Float64).is_not_nan()
+    words = ["a number"]
     if low is not None:
-        return Rule("is_in_bounds", f"at least {low}", (column,), value >= low)
-    holds = (value <= high) & value.is_not_nan()
-    return Rule("is_in_bounds", f"a number, at most {high}", (column,), holds)
+        holds, words = holds & (value >= low), [*words, f"at least {low}"]
+    if high is not None:
+        holds, words = holds & (value <= high), [*words, f"at most {high}"]
+    return Rule("is_in_bounds", ", ".join(words), (column,), holds)
 
 
 def _expect_column(column: Column) -> Iterator[Expectation]:

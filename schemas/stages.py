@@ -279,6 +279,6 @@ PREDICTIONS = Stage(
         ),
     ),
 )
-# What an edition consists of, in the order in which it is made.
-EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, SAMPLES)
-STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS)}
+# What an edition consists of, in the order in which it is made; attempts only by a language model.
+EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES)
+STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS, DIVERSITY, HUMAN_GRADES)}

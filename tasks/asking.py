@@ -3,11 +3,14 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from config import ModelConfig
-from engines.base import Engine, Prompt
+from config import EngineConfig
+from engines.base import Engine, Prompt, Sampling
+from engines.identity import identify_model
 from engines.load import load_engine
 from tasks.evaluation import Evaluation
+from tasks.responses import ResponseStore
 from tasks.storage import write_json
 
 # A chunk is what a killed run can lose. It grows until it takes about this long.
@@ -33,10 +36,80 @@ class AskingReport:
     """Those of them that the next run asks again; a prompt too long for the model is not one."""
 
 
+class Asker:
+    """A model and its answers: loaded when it is first asked, let go when the block ends."""
+
+    def __init__(
+        self, config: EngineConfig, root: Path, load: Callable[[EngineConfig], Engine] = load_engine
+    ) -> None:
+        """Nothing is loaded yet.
+
+        Raises:
+            InputError: if there is no such model.
+        """
+        self.config = config
+        self.identity = identify_model(config)
+        self.store = ResponseStore(root, self.identity.model_id)
+        self.size = FIRST_CHUNK
+        """Prompts of the next chunk, so many that it takes about as long as one should."""
+        self._load = load
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> "Asker":
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the engine, if one was loaded."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def ask_chunk(self, chunk: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
+        """Ask, and keep every answer.
+
+        Raises:
+            InputError: if the model cannot be loaded or reached. What was answered before is kept.
+        """
+        if self._engine is None:
+            self.write_model()
+            self._engine = self._load(self.config)
+        started = time.monotonic()
+        completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
+        self.store.append(list(chunk), list(chunk.values()), completions)
+        self._resize(time.monotonic() - started)
+
+    def ask(self, pending: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
+        """Ask any number of prompts, chunk by chunk; raises as `ask_chunk`."""
+        waiting = dict(pending)
+        while waiting:
+            self.ask_chunk(take_chunk(waiting, self.size), sampling, on_progress)
+
+    def write_model(self) -> None:
+        """Write down who the model is beside its responses."""
+        description = {
+            "model_id": self.identity.model_id,
+            "name": self.config.name,
+            "engine": self.config.engine,
+            "identity": self.identity.identity,
+            "known_heads": self.identity.known_heads,
+        }
+        write_json(self.store.folder / "model.json", description)
+
+    def _resize(self, seconds: float) -> None:
+        factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
+        self.size = int(min(max(self.size * factor, FIRST_CHUNK // 4), MAX_CHUNK))
+
+
+def take_chunk(waiting: Pending, size: int) -> Pending:
+    """The first so many, taken out of those that wait."""
+    return {key: waiting.pop(key) for key in list(waiting)[:size]}
+
+
 def ask_missing(
     evaluation: Evaluation,
     on_progress: Callable[[int], None],
-    load: Callable[[ModelConfig], Engine] = load_engine,
+    load: Callable[[EngineConfig], Engine] = load_engine,
 ) -> AskingReport:
     """Ask every prompt of the edition that has no answer yet; the engine is loaded only if there is one.
 
@@ -44,74 +117,38 @@ def ask_missing(
         InputError: if the model cannot be loaded or reached. What was answered before is kept.
     """
     report = AskingReport()
-    chunks = _Chunks(evaluation, report, on_progress)
-    engine: Engine | None = None
-    try:
-        for chunk in chunks:
-            if engine is None:
-                write_model(evaluation)
-                engine = load(evaluation.model)
-            started = time.monotonic()
-            completions = engine.generate(list(chunk.values()), evaluation.asking.sampling, on_progress)
-            evaluation.store.append(list(chunk), list(chunk.values()), completions)
-            report.n_asked += len(chunk)
-            chunks.resize(time.monotonic() - started)
-    finally:
-        if engine is not None:
-            engine.close()
-    write_model(evaluation)
-    failed = evaluation.store.read_failed_keys() & chunks.keys
+    keys: set[str] = set()
+    sampling = evaluation.asking.sampling
+    with Asker(evaluation.model, evaluation.root, load) as asker:
+        waiting: Pending = {}
+        for fresh in _list_unanswered(evaluation, report, keys, on_progress):
+            waiting |= fresh
+            report.n_asked += len(fresh)
+            while len(waiting) >= asker.size:
+                asker.ask_chunk(take_chunk(waiting, asker.size), sampling, on_progress)
+        asker.ask(waiting, sampling, on_progress)
+        asker.write_model()
+    failed = evaluation.store.read_failed_keys() & keys
     report.n_errors = len(failed)
     report.n_open = len(failed - evaluation.store.read_settled_keys())
     return report
 
 
-class _Chunks:
-    """The unanswered prompts of an edition, in chunks; relation after relation, so memory is bounded."""
+def _list_unanswered(
+    evaluation: Evaluation, report: AskingReport, keys: set[str], on_progress: Callable[[int], None]
+) -> Iterator[Pending]:
+    """The unanswered prompts of one relation after the other, so that memory is bounded.
 
-    def __init__(
-        self, evaluation: Evaluation, report: AskingReport, on_progress: Callable[[int], None]
-    ) -> None:
-        self.evaluation = evaluation
-        self.report = report
-        self.on_progress = on_progress
-        self.size = FIRST_CHUNK
-        self.keys: set[str] = set()
-
-    def __iter__(self) -> Iterator[Pending]:
-        settled = self.evaluation.store.read_settled_keys()
-        waiting: Pending = {}
-        for _, _, requests in self.evaluation.read_relations():
-            keys = requests.frame["prompt_key"]
-            fresh = {k: p for k, p in zip(keys, requests.prompts, strict=True) if k not in settled}
-            settled.update(fresh)
-            self.keys.update(keys)
-            waiting |= fresh
-            self.report.n_samples += len(keys)
-            self.report.n_reused += len(keys) - len(fresh)
-            self.on_progress(len(keys) - len(fresh))
-            while len(waiting) >= self.size:
-                yield self._take(waiting)
-        while waiting:
-            yield self._take(waiting)
-
-    def _take(self, waiting: Pending) -> Pending:
-        return {key: waiting.pop(key) for key in list(waiting)[: self.size]}
-
-    def resize(self, seconds: float) -> None:
-        """Grow or shrink so that the next chunk takes about as long as one should."""
-        factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
-        self.size = int(min(max(self.size * factor, FIRST_CHUNK // 4), MAX_CHUNK))
-
-
-def write_model(evaluation: Evaluation) -> None:
-    """Write down who the model is beside its responses."""
-    identity = evaluation.identity
-    description = {
-        "model_id": identity.model_id,
-        "name": evaluation.model.name,
-        "engine": evaluation.model.engine,
-        "identity": identity.identity,
-        "known_heads": identity.known_heads,
-    }
-    write_json(evaluation.store.folder / "model.json", description)
+    Args:
+        keys: gets the key of every prompt of the edition.
+    """
+    settled = evaluation.store.read_settled_keys()
+    for _, _, requests in evaluation.read_relations():
+        asked = requests.frame["prompt_key"]
+        fresh = {k: p for k, p in zip(asked, requests.prompts, strict=True) if k not in settled}
+        settled.update(fresh)
+        keys.update(asked)
+        report.n_samples += len(asked)
+        report.n_reused += len(asked) - len(fresh)
+        on_progress(len(asked) - len(fresh))
+        yield fresh

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 
@@ -14,13 +15,17 @@ from knowledge.read import read_knowledge_base
 from prototypes.pool import Pool, check_pool, load_pool
 from schemas.errors import InputError
 from schemas.hashing import hash_json
-from schemas.stages import TRIPLETS
+from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES, TRIPLETS, Stage
+from tasks.llmeval import Llmeval
 from tasks.manifest import list_files, manifest_path, read_manifest_files
+from tasks.rephrasing import Judge, Rephraser
 from tasks.storage import FileRef, write_json
 from tasks.triplets import Sampling, sample_triplets
+from tasks.writers import identify_writer
 
 # Raised when the same configuration gives another test set, so that no edition ever changes.
 EDITION_FORMAT = 1
+WORDED = {ATTEMPTS.name, SAMPLES.name}
 NO_NEGATIVE = "no negative could be drawn for it"
 
 
@@ -49,10 +54,55 @@ class Edition:
         return self.config.edition.label or f"seed{self.config.edition.seed}"
 
     @cached_property
+    def rephraser(self) -> Rephraser | None:
+        """The language model that rewords its statements, if one does."""
+        table, judge = self.config.rephraser, self.config.judge
+        if table.writer is None:
+            return None
+        return Rephraser(
+            identify_writer(self.config.find_writer(table.writer)),
+            table.instruction,
+            table.temperature,
+            table.max_tokens,
+            table.max_attempts,
+            self.config.edition.seed,
+            None
+            if judge.writer is None
+            else Judge(
+                identify_writer(self.config.find_writer(judge.writer)), judge.instruction, judge.is_binding
+            ),
+        )
+
+    @cached_property
+    def llmeval(self) -> Llmeval | None:
+        """The language model that writes the statements of method llmeval, if it is asked for."""
+        table = self.config.llmeval
+        if table.writer is None or "llmeval" not in self.config.edition.methods:
+            return None
+        writer = identify_writer(self.config.find_writer(table.writer))
+        return Llmeval(writer, table.instruction, table.max_tokens)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What it consists of, in the order in which it is made; attempts only by a language model."""
+        return tuple(s for s in EDITION_STAGES if s is not ATTEMPTS or self.rephraser is not None)
+
+    @property
+    def has_writers(self) -> bool:
+        """Whether a language model has a part in it."""
+        return self.rephraser is not None or self.llmeval is not None
+
+    @property
+    def rephraser_name(self) -> str:
+        """Who words its samples, as every table has it: none, reviewed, or a model id."""
+        return self.config.rephraser.kind if self.rephraser is None else self.rephraser.writer.model_id
+
+    @cached_property
     def configuration(self) -> dict[str, Any]:
         """What makes it this edition and no other, as JSON: the same on every machine."""
         table = self.config.edition
         relations = self.base.relations
+        llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.describe()}
         return {
             "format": EDITION_FORMAT,
             "kb": self.base.name,
@@ -61,10 +111,15 @@ class Edition:
             "heads_per_relation": table.heads_per_relation,
             "methods": list(table.methods),
             "pool": self.pool.name,
-            "rephraser": self.config.rephraser.model_dump(mode="json"),
+            "rephraser": self.describe_rephraser(),
+            **llmeval,
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},
             "prototypes": {r: self.pool.checksum_relation(r) for r in relations},
         }
+
+    def describe_rephraser(self) -> dict[str, Any]:
+        """Who words its samples, and how it is asked, as JSON."""
+        return {"kind": self.rephraser_name} if self.rephraser is None else self.rephraser.describe()
 
     @cached_property
     def edition_id(self) -> str:
@@ -75,6 +130,20 @@ class Edition:
     def folder(self) -> str:
         """Its folder, relative to the root."""
         return f"editions/{self.edition_id}"
+
+    def path_of(self, stage: str, relation: str) -> str:
+        """A stage's file of a relation, relative to the root."""
+        return f"{self.folder}/{stage}/{quote(relation, safe='')}.parquet"
+
+    def read_relation(self, stage: str, relation: str) -> pl.DataFrame:
+        """The rows of a stage's file of a relation, which is there."""
+        return pl.read_parquet(self.root / self.path_of(stage, relation))
+
+    @property
+    def is_worded(self) -> bool:
+        """Whether it is complete and every file that a language model had a part in is intact."""
+        files = [ref for path, ref in self.promised.items() if WORDED & set(path.split("/"))]
+        return bool(files) and all(ref.is_intact(self.root) for ref in files)
 
     @cached_property
     def promised(self) -> dict[str, FileRef]:
@@ -107,7 +176,7 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         "seed": table.seed,
         "negatives": table.negatives,
         "pool": edition.pool.name,
-        "rephraser": edition.config.rephraser.kind,
+        "rephraser": edition.rephraser_name,
         "methods": list(table.methods),
         "n_pairs": n_triplets // 2,
         "configuration": edition.configuration,

@@ -14,7 +14,9 @@ from engines.base import Sampling
 from engines.identity import ModelIdentity, find_folder, identify_model
 from schemas.errors import InputError
 from schemas.stages import SAMPLES
+from tasks.extraction import AnswerWords
 from tasks.manifest import read_manifest, read_manifest_files
+from tasks.predictions import STRICT, Scoring
 from tasks.prompts import STOP_TEXTS, PromptForm, draw_demonstrations_of_methods
 from tasks.requests import Asking, Requests, select_samples, write_requests
 from tasks.responses import ResponseStore
@@ -31,6 +33,7 @@ class Evaluation:
     root: Path
     edition_id: str
     model: ModelConfig
+    scoring: Scoring = STRICT
 
     @cached_property
     def identity(self) -> ModelIdentity:
@@ -93,6 +96,17 @@ class Evaluation:
             asked = select_samples(samples, self.model.pairs_per_relation)
             demonstrations = draw_demonstrations_of_methods(samples)
             yield Path(path).name, asked, write_requests(asked, demonstrations, self.asking)
+
+
+def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluation:
+    """The evaluation that a configuration describes.
+
+    Raises:
+        InputError: if it has no such model.
+    """
+    table = config.scoring
+    scoring = Scoring(table.policies, AnswerWords(table.true_words, table.false_words))
+    return Evaluation(config.storage.root, edition_id, find_model(config, model_name), scoring)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

@@ -24,6 +24,8 @@ def describe_plan(config: Config) -> str:
         raise InputError("; ".join(problems))
     if edition.base.left_out:
         parts.append(_describe_left_out(edition))
+    writers = [identify_model(writer) for writer in config.writers]
+    parts += ["\n".join(f"writer {writer.model_id}" for writer in writers)] if writers else []
     models = [identify_model(model) for model in config.models]
     parts.append("\n".join(f"model {model.model_id}" for model in models) or "no models")
     return "\n\n".join(parts)

@@ -40,7 +40,10 @@ class PromptForm:
     def render(self, demonstrations: tuple[Demonstration, ...], text: str) -> Prompt:
         """The prompt: raw text, or the model's chat messages with all of it in one user turn."""
         parts = [d.render() for d in demonstrations] + [QUESTION.format(text)]
-        content = SEPARATOR.join(parts)
+        return self.write(SEPARATOR.join(parts))
+
+    def write(self, content: str) -> Prompt:
+        """The prompt that says this."""
         if self.style == "completion":
             return Prompt(self.style, content)
         messages = [{"role": "user", "content": content}]
@@ -83,7 +86,9 @@ def _draw_group(group: pl.DataFrame, relation: str, transformation: str) -> tupl
     pairs = draw_order({pair_id for pair_id, _ in texts}, *key)[:N_DEMONSTRATIONS]
     n_true = len(pairs) // 2 + int(hash_text(*key, "n_true"), 16) % 2
     true_ones = set(draw_order(pairs, *key, "true")[:n_true])
-    return tuple(Demonstration(texts[p, p in true_ones], p in true_ones) for p in pairs)
+    # Of llmeval a triplet may have no usable text: then its pair shows the other.
+    labels = {p: (p in true_ones) == ((p, p in true_ones) in texts) for p in pairs}
+    return tuple(Demonstration(texts[p, labels[p]], labels[p]) for p in pairs)
 
 
 def fit_prompt(

@@ -55,7 +55,8 @@ def write_requests(
     for method, relation, transformation, text in ordered.select(
         "method", "relation", "transformation", "text"
     ).iter_rows():
-        shots = demonstrations[method][relation, transformation]
+        # None at all where llmeval has no usable text of any held-out pair.
+        shots = demonstrations[method].get((relation, transformation), ())
         prompt, dropped = fit_prompt(asking.form, shots, text, n_tokens_left, asking.count_tokens)
         prompts.append(prompt)
         n_dropped.append(dropped)

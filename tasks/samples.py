@@ -1,7 +1,4 @@
-"""Stage samples: the texts to verify, by method (method, 2.5 and 2.7).
-
-Rephrasing by a language model takes its place here, beside the wordings reviewed by hand.
-"""
+"""Stage samples: the texts to verify, by method (method, 2.5 and 2.7)."""
 
 import polars as pl
 
@@ -39,6 +36,31 @@ def reword_statements(
     return _as_samples(
         statements.with_columns(texts["text"]), "pretexeval", "reviewed", "accepted", attempts=1
     )
+
+
+def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:
+    """Samples of method pretexeval: the rewording that the gate accepted, else the statement itself.
+
+    Args:
+        attempts: of the same relation, by the rephraser of this model id.
+    """
+    by_variant = attempts.sort("variant_id", "attempt").group_by("variant_id", maintain_order=True)
+    outcomes = by_variant.agg(
+        pl.col("text").filter("is_accepted").first().alias("reworded"),
+        pl.col("attempt").max().alias("n_attempts"),
+        pl.col("reasons").explode(empty_as_null=False).alias("rejections"),
+    )
+    chosen = statements.join(outcomes, on="variant_id", how="left", maintain_order="left")
+    is_accepted = pl.col("reworded").is_not_null()
+    texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
+    samples = _as_samples(texts, "pretexeval", rephraser, "accepted", attempts=0)
+    return samples.with_columns(
+        chosen.select(
+            pl.when(is_accepted).then(pl.lit("accepted")).otherwise(pl.lit("fallback")).alias("status"),
+            pl.col("n_attempts").cast(pl.Int16).alias("attempts"),
+            pl.col("rejections").alias("reasons"),
+        )
+    ).select(SAMPLES.names)
 
 
 def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:

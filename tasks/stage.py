@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import polars as pl
 from prefect import get_run_logger, task
@@ -47,9 +46,10 @@ Before = Mapping[str, StageResult]
 def run_stage(edition: Edition, name: str, *before: StageResult) -> StageResult:
     """The stage's files, made where they are not there yet; ``before``: the stages it is made from."""
     step = STEPS[name]
-    inputs = {result.stage: result for result in before}
+    given = {result.stage: result for result in before}
+    inputs = {stage.name: given[stage.name] for stage in step.inputs if stage.name in given}
     keys = {
-        relation: step.key_file(edition, relation, [inputs[s.name].files[relation] for s in step.inputs])
+        relation: step.key_file(edition, relation, [each.files[relation] for each in inputs.values()])
         for relation in edition.base.relations
     }
     cached = build_stage.with_options(name=name, result_storage=edition.root.absolute() / "cache" / "results")
@@ -95,7 +95,7 @@ def _provide_file(
 ) -> tuple[FileRef, bool]:
     """The relation's file, and whether it had to be made: the edition's own, another edition's, or new."""
     root = edition.root
-    path = f"{edition.folder}/{step.stage.name}/{quote(relation, safe='')}.parquet"
+    path = edition.path_of(step.stage.name, relation)
     promised = edition.promised.get(path)
     if promised is not None and promised.is_intact(root):
         return promised, False
@@ -105,7 +105,7 @@ def _provide_file(
         ref, is_made = place_file(root, kept, path), False
     else:
         is_made = True
-        inputs = {s.name: read_stage_files(root, [before[s.name].files[relation]]) for s in step.inputs}
+        inputs = {stage: read_stage_files(root, [result.files[relation]]) for stage, result in before.items()}
         ref = write_stage_file(root, path, step.build(edition, relation, inputs), step.stage)
     if promised is not None and ref.sha256 != promised.sha256:
         raise InputError(

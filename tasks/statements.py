@@ -42,3 +42,9 @@ def fill_template(template: pl.Expr) -> pl.Expr:
         second,
         cut.struct.field("field_2"),
     )
+
+
+def join_entities(statements: pl.DataFrame, triplets: pl.DataFrame) -> pl.DataFrame:
+    """The statements with head and tail of their triplet beside them."""
+    entities = triplets.select("triplet_id", "head", "tail")
+    return statements.join(entities, on="triplet_id", how="left", maintain_order="left")

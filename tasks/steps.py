@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
@@ -18,12 +20,26 @@ from knowledge import base as knowledge_base
 from schemas import hashing, transformations
 from schemas.errors import InputError
 from schemas.hashing import hash_json, hash_text
-from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS, Stage
-from tasks import candidates, circulation, samples, statements, triplets, variants
+from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS, Stage
+from tasks import (
+    candidates,
+    circulation,
+    extraction,
+    gate,
+    llmeval,
+    rephrasing,
+    samples,
+    statements,
+    triplets,
+    variants,
+    writers,
+)
 from tasks.edition import Edition
+from tasks.replies import recall_replies, recall_rounds, require_replies
 from tasks.storage import FileRef
 
 Inputs = dict[str, pl.DataFrame]
+GATE = tuple(import_module(f"tasks.gate.{module.name}") for module in iter_modules(gate.__path__))
 
 
 @dataclass(frozen=True)
@@ -32,6 +48,7 @@ class Step:
 
     stage: Stage
     inputs: tuple[Stage, ...]
+    """What it is made from; attempts only where the edition has them."""
     build: Callable[[Edition, str, Inputs], pl.DataFrame]
     describe: Callable[[Edition, str], dict[str, Any]]
     """Parameters of a relation's file beside its inputs, as JSON."""
@@ -71,19 +88,29 @@ def _build_statements(edition: Edition, relation: str, inputs: Inputs) -> pl.Dat
     return statements.fill_prototypes(inputs[VARIANTS.name], inputs[TRIPLETS.name], prototypes)
 
 
+def _build_attempts(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+    assert edition.rephraser is not None
+    rows = statements.join_entities(inputs[STATEMENTS.name], inputs[TRIPLETS.name])
+    return recall_rounds(edition.root, rows, edition.rephraser)
+
+
 def _build_samples(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-    filled = inputs[STATEMENTS.name]
     return pl.concat(
-        _make_method(edition, method, relation, filled, inputs[TRIPLETS.name])
-        for method in edition.config.edition.methods
+        _make_method(edition, method, relation, inputs) for method in edition.config.edition.methods
     )
 
 
-def _make_method(
-    edition: Edition, method: str, relation: str, filled: pl.DataFrame, drawn: pl.DataFrame
-) -> pl.DataFrame:
+def _make_method(edition: Edition, method: str, relation: str, inputs: Inputs) -> pl.DataFrame:
+    filled, drawn = inputs[STATEMENTS.name], inputs[TRIPLETS.name]
+    if method == "llmeval":
+        assert edition.llmeval is not None
+        replies = recall_replies(edition.root, edition.llmeval.writer)
+        require_replies(edition.llmeval.ask_all(drawn), replies, edition.llmeval.writer)
+        return llmeval.write_from_triplets(drawn, edition.llmeval, replies)
     if method != "pretexeval" or edition.config.rephraser.kind == "none":
         return samples.keep_statements(filled, method)
+    if ATTEMPTS.name in inputs:
+        return samples.choose_rewordings(filled, inputs[ATTEMPTS.name], edition.rephraser_name)
     prototypes = edition.pool.relations[relation]
     if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
         raise InputError(
@@ -112,11 +139,16 @@ def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
     return {"prototypes": {name: cell.prototype for name, cell in cells.items()}}
 
 
+def _describe_rephraser(edition: Edition, relation: str) -> dict[str, Any]:
+    return {"rephraser": edition.describe_rephraser(), "seed": edition.config.edition.seed}
+
+
 def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
     return {
         "prototypes": edition.pool.checksum_relation(relation),
         "methods": list(edition.config.edition.methods),
-        "rephraser": edition.config.rephraser.model_dump(mode="json"),
+        "rephraser": edition.describe_rephraser(),
+        "llmeval": None if edition.llmeval is None else edition.llmeval.describe(),
         "seed": edition.config.edition.seed,
     }
 
@@ -146,11 +178,18 @@ STEPS: dict[str, Step] = {
             (hashing, statements),
         ),
         Step(
-            SAMPLES,
+            ATTEMPTS,
             (TRIPLETS, STATEMENTS),
+            _build_attempts,
+            _describe_rephraser,
+            (hashing, writers, rephrasing, extraction, *GATE),
+        ),
+        Step(
+            SAMPLES,
+            (TRIPLETS, STATEMENTS, ATTEMPTS),
             _build_samples,
             _describe_wording,
-            (hashing, statements, samples),
+            (hashing, statements, samples, llmeval),
         ),
     )
 }

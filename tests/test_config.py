@@ -145,7 +145,7 @@ def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
 
 
 def test_methods_are_those_of_the_stages() -> None:
-    assert set(get_args(Method)) == set(METHODS) - {"llmeval"}
+    assert set(get_args(Method)) == set(METHODS)
 
 
 def test_reading_a_configuration_imports_nothing_heavy() -> None:

@@ -102,9 +102,13 @@ def test_what_is_slow_is_imported_within_functions(module: str) -> None:
 def test_the_packages_are_the_projects() -> None:
     """A folder that pyproject.toml does not list would be missing from the installed package."""
     tables = tomllib.loads(read("pyproject.toml"))["tool"]["setuptools"]
-    assert sorted([*tables["packages"], *tables["py-modules"]]) == PACKAGES
-    folders = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")} - {"tests"}
+    packages = {name for name in tables["packages"] if "." not in name}
+    assert sorted([*packages, *tables["py-modules"]]) == PACKAGES
+    inits = [path.relative_to(REPOSITORY).parent for path in REPOSITORY.glob("*/**/__init__.py")]
+    folders = {".".join(folder.parts) for folder in inits if folder.parts[0] in packages}
     assert folders == set(tables["packages"])
+    tops = {path.parent.name for path in REPOSITORY.glob("*/__init__.py")} - {"tests"}
+    assert tops == packages
 
 
 def test_the_rule_is_broken_by_an_import_upwards_or_sideways() -> None:

@@ -77,11 +77,19 @@ def block_packages(folder: Path, *names: str) -> Path:
     return folder
 
 
-def write_config(path: Path, root: Path, *, models: Sequence[Table] = (), **tables: Table) -> Path:
+def write_config(
+    path: Path,
+    root: Path,
+    *,
+    models: Sequence[Table] = (),
+    writers: Sequence[Table] = (),
+    **tables: Table,
+) -> Path:
     """A configuration of these tables, results under ``root``. JSON values are TOML values here."""
     parts = [("[storage]", {"root": str(root)})]
     parts += [(f"[{name}]", dict(table)) for name, table in tables.items()]
     parts += [("[[models]]", dict(table)) for table in models]
+    parts += [("[[writers]]", dict(table)) for table in writers]
     lines = []
     for heading, table in parts:
         lines += [heading, *(f"{key} = {json.dumps(value)}" for key, value in table.items()), ""]

@@ -21,10 +21,13 @@ def make_frame(name: str) -> pl.DataFrame:
         "triplets": list_triplets,
         "variants": list_variants,
         "statements": list_statements,
+        "attempts": list_attempts,
         "samples": list_samples,
         "requests": list_requests,
         "responses": list_responses,
         "predictions": list_predictions,
+        "diversity": list_diversity,
+        "human_grades": list_grades,
     }[name]()
     stage = STAGES[name]
     schema = pl.DataFrame(stage.schema.empty_table()).schema
@@ -71,6 +74,53 @@ def list_statements() -> list[Row]:
             "statement": f"As {variant['predicate']} says.",
         }
         for variant in list_variants()
+    ]
+
+
+def list_attempts() -> list[Row]:
+    """Two variants: one reworded at the second attempt, one at the first."""
+    variants = [variant["variant_id"] for variant in list_variants()[:2]]
+    tries = ((variants[0], 1, ["polarity"]), (variants[0], 2, []), (variants[1], 1, []))
+    return [
+        {
+            "variant_id": variant_id,
+            "relation": "symptoms",
+            "attempt": attempt,
+            "rephraser": "writer-0123abcd",
+            "prompt_key": hash_text(variant_id, str(attempt), digits=32),
+            "text": "Fever is a sign of influenza.",
+            "is_accepted": not reasons,
+            "reasons": reasons,
+            "is_judged_implied": None if reasons else True,
+            "is_judged_implying": None,
+        }
+        for variant_id, attempt, reasons in tries
+    ]
+
+
+def list_diversity() -> list[Row]:
+    columns = ("sample_id", "triplet_id", "relation", "method")
+    measures = ("lexical_distance", "structural_distance", "lexical_spread", "structural_spread")
+    return [
+        {name: sample[name] for name in columns} | dict.fromkeys(measures, 0.25)
+        for sample in list_samples()[:4]
+    ]
+
+
+def list_grades() -> list[Row]:
+    return [
+        {
+            "edition_id": "starter-seed1-0123abcd",
+            "triplet_id": triplet["triplet_id"],
+            "method": "pretexeval",
+            "grader": grader,
+            "reliability": 5,
+            "lexical_diversity": 3,
+            "structural_diversity": 0,
+            "comment": None,
+        }
+        for triplet in list_triplets()[:2]
+        for grader in ("one", "two")
     ]
 
 

@@ -10,11 +10,12 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
-from config import Config, EditionConfig, KnowledgeConfig, RephraserConfig, StorageConfig
+from config import Config, KnowledgeConfig, StorageConfig
 from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.read import read_knowledge_base
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
+from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
 from tasks.edition import Edition
 from tasks.steps import STEPS
@@ -45,6 +46,10 @@ def as_facts(facts: Facts, relation: str = "r") -> pl.DataFrame:
     return as_rows(
         {"relation": relation, "head": head, "tail": tail} for head, tails in facts.items() for tail in tails
     )
+
+
+# What an edition consists of that no language model has a part in.
+STAGES = tuple(stage for stage in EDITION_STAGES if stage is not ATTEMPTS)
 
 
 def make_facts(n_heads: int, n_tails: int) -> dict[str, list[str]]:
@@ -82,13 +87,16 @@ def plan(
     base: KnowledgeBase,
     pool: Pool | None = None,
     kind: str = "reviewed",
+    tables: dict[str, Any] | None = None,
     **table: Any,  # noqa: ANN401
 ) -> Edition:
-    """The edition of a base under ``root``; further arguments are keys of [edition]."""
-    config = Config(
-        edition=EditionConfig.model_validate(table),
-        rephraser=RephraserConfig.model_validate({"kind": kind}),
-        storage=StorageConfig(root=root),
+    """The edition of a base under ``root``; further arguments are keys of [edition].
+
+    Args:
+        tables: further tables of the configuration.
+    """
+    config = Config.model_validate(
+        {"edition": table, "rephraser": {"kind": kind}, "storage": StorageConfig(root=root)} | (tables or {})
     )
     return Edition(config, base, pool or make_pool(*base.relations))
 
@@ -96,8 +104,8 @@ def plan(
 def build_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
     """Stage -> its rows of one relation, each made from those before."""
     frames: dict[str, pl.DataFrame] = {}
-    for name, step in STEPS.items():
-        frames[name] = step.build(edition, relation, frames)
+    for stage in edition.stages:
+        frames[stage.name] = STEPS[stage.name].build(edition, relation, frames)
     return frames
 
 
@@ -118,7 +126,7 @@ def write_keys(edition: Edition) -> dict[tuple[str, str], str]:
         refs: dict[str, FileRef] = {}
         for name, frame in build_frames(edition, relation).items():
             step = STEPS[name]
-            inputs = [refs[stage.name] for stage in step.inputs]
+            inputs = [refs[stage.name] for stage in step.inputs if stage.name in refs]
             keys[name, relation] = step.key_file(edition, relation, inputs)
             path = f"{edition.folder}/{name}/{relation}.parquet"
             refs[name] = write_stage_file(edition.root, path, frame, step.stage)

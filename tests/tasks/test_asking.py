@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import ModelConfig
+from config import EngineConfig, ModelConfig
 from engines.base import Completion, Engine, Prompt, Sampling
 from engines.load import load_engine
 from engines.prompts import PROMPT_TOO_LONG
@@ -26,7 +26,7 @@ def ignore(_: int) -> None:
     """No progress is shown."""
 
 
-def forbid(_: ModelConfig) -> Engine:
+def forbid(_: EngineConfig) -> Engine:
     raise AssertionError("an engine was loaded")
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from config import Config, EditionConfig, KnowledgeConfig, StorageConfig
-from schemas.stages import EDITION_STAGES
 from tasks.edition import Edition, plan_edition
-from tests.tasks.bases import make_base, make_facts, make_pool, plan, shuffle, write_files
+from tests.tasks.bases import STAGES, make_base, make_facts, make_pool, plan, shuffle, write_files
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = ("may_treat", "symptoms")
@@ -56,7 +55,7 @@ def test_the_same_files_in_another_process_with_other_threads_and_rows_shuffled(
     n_threads, edition_id, checksums = json.loads(result.stdout)
     assert n_threads == 1
     assert edition_id == edition.edition_id
-    assert len(checksums) == len(NAMES) * len(EDITION_STAGES)
+    assert len(checksums) == len(NAMES) * len(STAGES)
     assert checksums == checksum_stages(edition)
 
 
@@ -74,4 +73,4 @@ def test_no_other_relation_changes_the_files_of_a_relation(tmp_path: Path) -> No
     pool = make_pool("r", "s")
     both, one = (checksum_stages(plan(tmp_path / b.name, b, pool)) for b in (with_another, alone))
     assert {path: both[path] for path in one} == one
-    assert len(both) == 2 * len(one) == 2 * len(EDITION_STAGES)
+    assert len(both) == 2 * len(one) == 2 * len(STAGES)

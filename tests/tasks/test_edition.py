@@ -10,10 +10,18 @@ from config import Config, KnowledgeConfig, StorageConfig
 from knowledge.base import KnowledgeBase, LeftOut
 from prototypes.pool import Pool
 from schemas.errors import InputError
-from schemas.stages import EDITION_STAGES
 from tasks.edition import Edition, complete_edition, list_left_out, plan_edition
 from tasks.manifest import read_manifest
-from tests.tasks.bases import make_base, make_facts, make_pool, make_prototypes, plan, shuffle, write_files
+from tests.tasks.bases import (
+    STAGES,
+    make_base,
+    make_facts,
+    make_pool,
+    make_prototypes,
+    plan,
+    shuffle,
+    write_files,
+)
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 
@@ -101,7 +109,7 @@ def test_the_manifest_completes_an_edition_for_good(tmp_path: Path) -> None:
     }
     assert manifest["left_out"] == [vars(left_out[0])]
     assert list(manifest["files"]) == sorted(
-        f"{stage.name}/{relation}.parquet" for stage in EDITION_STAGES for relation in "rs"
+        f"{stage.name}/{relation}.parquet" for stage in STAGES for relation in "rs"
     )
     assert plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).promised == files
 

@@ -2,7 +2,8 @@ import polars as pl
 import pytest
 
 from schemas.stages import PREDICTIONS, REQUESTS
-from tasks.predictions import judge_responses
+from tasks.extraction import AnswerWords
+from tasks.predictions import Scoring, judge_responses
 
 
 def make_requests(*keys: str) -> pl.DataFrame:
@@ -52,6 +53,47 @@ def test_no_answer_is_wrong_and_never_null(
 ) -> None:
     rows = judge(make_responses(k=response), "k", labels=[label])
     assert rows == [("s0", prediction, is_correct)]
+
+
+def judge_under(*policies: str, n: int = 400) -> pl.DataFrame:
+    """Silence on n samples, and one right answer, under several policies; every label is true."""
+    keys = ["silence"] * n + ["answer"]
+    truth = pl.DataFrame({"sample_id": [f"s{i}" for i in range(n + 1)], "label": [True] * (n + 1)})
+    responses = make_responses(silence="Hm.", answer="True")
+    return judge_responses(make_requests(*keys), responses, truth, Scoring(policies))
+
+
+def test_under_excluded_silence_is_not_graded() -> None:
+    frame = judge_under("excluded", n=2)
+    assert frame["is_correct"].to_list() == [None, None, True]
+    assert frame["prediction"].to_list() == [None, None, True]
+
+
+def test_under_coin_flip_a_seeded_coin_decides_and_silence_stays_silence() -> None:
+    frame = judge_under("coin-flip")
+    assert frame.equals(judge_under("coin-flip"))
+    silent = frame.filter(pl.col("prediction").is_null())
+    assert silent.height == 400
+    assert 150 < silent["is_correct"].sum() < 250
+    assert frame["is_correct"].to_list()[-1] is True
+
+
+def test_policies_stand_side_by_side() -> None:
+    frame = judge_under("strict", "excluded", n=1)
+    assert frame.select("scoring_policy", "sample_id", "is_correct").rows() == [
+        ("strict", "s0", False),
+        ("strict", "s1", True),
+        ("excluded", "s0", None),
+        ("excluded", "s1", True),
+    ]
+
+
+def test_other_words_may_be_the_answer() -> None:
+    truth = pl.DataFrame({"sample_id": ["s0", "s1"], "label": [True, True]})
+    scoring = Scoring(words=AnswerWords(("wahr", "ja doch"), ("falsch",)))
+    responses = make_responses(a="Ja  doch, nicht falsch", b="True")
+    frame = judge_responses(make_requests("a", "b"), responses, truth, scoring)
+    assert frame["prediction"].to_list() == [True, None]
 
 
 def test_requests_keep_their_order_and_share_an_answer_by_prompt() -> None:

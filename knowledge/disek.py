@@ -1,0 +1,121 @@
+"""Bases in the shape of DiseK (MultifacetEval, Zhou et al., IJCAI 2024): disease, aspect, attributes.
+
+DiseK itself is not public. Whoever holds it, or a base like it, gives it as one table, CSV, TSV, JSON
+lines or Parquet: disease, aspect, attributes; optionally disease_id, also_true. One row per disease and
+aspect, or several. Attributes are a list, or text joined by " || ". docs/disek.md says it all.
+"""
+
+from pathlib import Path
+
+import polars as pl
+
+from knowledge.base import KnowledgeBase, fold_name
+from knowledge.disek_files import JOINT, OPTIONAL, READERS
+from knowledge.rows import Source, as_source_rows
+from schemas.errors import InputError
+
+# Relation -> its aspect: the papers' name first (PretexEval, table 5), then what it is also called.
+# Compared without case, punctuation and the s of a plural.
+ASPECTS = {
+    "symptoms": ("Symptoms", "Clinical symptoms", "Clinical manifestations", "Signs and symptoms"),
+    "affected_sites": ("Affected Sites", "Affected body parts", "Sites", "Body parts", "Lesion sites"),
+    "therapeutic_drugs": ("Therapeutic Drugs", "Drugs", "Medications", "Medicines", "Drug therapy"),
+    "surgical_procedures": ("Surgical Procedures", "Surgeries", "Surgery", "Operations", "Procedures"),
+}
+
+
+def read_disek(path: Path) -> Source:
+    """The rows of a table in DiseK's shape as triplets, one per attribute, not checked yet.
+
+    Raises:
+        InputError: if there is no such table, or it cannot be read at all.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if path.is_dir() or reader is None:
+        raise InputError(f"{path} is no table in DiseK's shape: give one file with {', '.join(READERS)}")
+    rows = reader(path)
+    missing = [pl.lit(None, pl.String).alias(name) for name in (*OPTIONAL, "problem") if name not in rows]
+    return Source(as_source_rows(path, _split_attributes(rows.with_columns(missing))))
+
+
+def as_disek_table(base: KnowledgeBase) -> pl.DataFrame:
+    """The base's DiseK relations as disease, disease_id, aspect, attributes (a list), also_true.
+
+    One row per disease and aspect, and one more for attributes that are true but not tested.
+
+    Raises:
+        InputError: if the base holds none of the four relations, or its tails have ids, for which the
+            shape has no place.
+    """
+    rows = base.triplets.filter(pl.col("relation").is_in(list(ASPECTS)))
+    if rows.is_empty():
+        raise InputError(f"knowledge base {base.name!r} holds none of {', '.join(ASPECTS)}")
+    if (identified := rows.filter(pl.col("tail_id").is_not_null())).height:
+        raise InputError(
+            f"knowledge base {base.name!r} has ids of tails ({identified['tail'][0]}: "
+            f"{identified['tail_id'][0]}), which a table in DiseK's shape cannot hold: leave them out first"
+        )
+    position = {relation: index for index, relation in enumerate(ASPECTS)}
+    aspect = pl.col("relation").replace_strict({relation: names[0] for relation, names in ASPECTS.items()})
+    return (
+        rows.with_columns(pl.col("relation").replace_strict(position).alias("position"))
+        .sort("head", "head_id", "position", "also_true", "tail", nulls_last=True)
+        .with_columns(aspect.alias("aspect"))
+        .group_by("head", "head_id", "aspect", "also_true", maintain_order=True)
+        .agg(pl.col("tail").alias("attributes"))
+        .select(
+            pl.col("head").alias("disease"),
+            pl.col("head_id").alias("disease_id"),
+            "aspect",
+            "attributes",
+            "also_true",
+        )
+    )
+
+
+def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
+    """One row per attribute; a row in which something is wrong stays one row, with its problem."""
+    attributes = pl.col("attributes").list.eval(pl.element().str.strip_chars())
+    is_empty = attributes.list.eval(pl.element().is_null() | (pl.element() == "")).list.any()
+    problem = (
+        pl.when(pl.col("disease").fill_null("").str.strip_chars() == "")
+        .then(pl.lit("the disease is empty: name it or delete the row"))
+        .when(pl.col("relation").is_null())
+        .then(
+            pl.format(
+                "aspect '{}' is none of {}: rename it or delete the row",
+                pl.col("aspect").fill_null(""),
+                pl.lit(", ".join(names[0] for names in ASPECTS.values())),
+            )
+        )
+        .when(attributes.is_null() | (attributes.list.len() == 0))
+        .then(pl.lit("has no attributes: name them or delete the row"))
+        .when(is_empty)
+        .then(pl.lit(f"an attribute is empty: name it, or take out one {JOINT}"))
+    )
+    relations = {name: find_relation(name) for name in rows["aspect"].drop_nulls().unique()}
+    relation = pl.col("aspect").replace_strict(relations, default=None, return_dtype=pl.String)
+    checked = rows.with_columns(relation.alias("relation")).with_columns(
+        pl.coalesce("problem", problem).alias("problem")
+    )
+    is_wrong = pl.col("problem").is_not_null()
+    nothing = pl.lit(None, pl.List(pl.String))
+    return (
+        checked.with_columns(pl.when(is_wrong).then(nothing).otherwise("attributes").alias("attributes"))
+        .explode("attributes")
+        .rename({"disease": "head", "disease_id": "head_id", "attributes": "tail"})
+    )
+
+
+def find_relation(aspect: str) -> str | None:
+    """The relation that an aspect names, or null."""
+    return _RELATIONS.get(_fold_aspect(aspect))
+
+
+def _fold_aspect(name: str) -> str:
+    return " ".join(word.removesuffix("s") for word in fold_name(name).split())
+
+
+_RELATIONS = {
+    _fold_aspect(name): relation for relation, names in ASPECTS.items() for name in (relation, *names)
+}

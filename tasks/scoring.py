@@ -1,0 +1,32 @@
+"""Scoring again: what the models answered, judged anew and published; nobody is asked."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from config import Config
+from report.page import write_index, write_report
+from tasks.edition import plan_edition
+from tasks.evaluation import plan_evaluation
+from tasks.judging import score_again
+from warehouse.publish import build_warehouse
+
+
+def score_models(config: Config, policies: Sequence[str] | None = None) -> str:
+    """Score every model of the configuration under its policies, or under these; the edition's name.
+
+    Policies under which a model was scored before stay.
+
+    Raises:
+        InputError: if a model was never evaluated on the edition.
+    """
+    edition_id, root = plan_edition(config).edition_id, config.storage.root
+    for model in config.models:
+        evaluation = plan_evaluation(config, edition_id, model.name)
+        if policies:
+            scoring = replace(evaluation.scoring, policies=tuple(policies))
+            evaluation = replace(evaluation, scoring=scoring)
+        score_again(evaluation)
+    build_warehouse(root)
+    write_report(root, edition_id, title=config.report.title)
+    write_index(root, title=config.report.title)
+    return edition_id

@@ -1,0 +1,177 @@
+"""Editions that a language model has a part in: a real vLLM that rewords badly, and recorded replies."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config import load_config
+from schemas.stages import STATEMENTS, TRIPLETS
+from tasks.edition import Edition, plan_edition
+from tasks.statements import join_entities
+from tests.flows.command import (
+    REPOSITORY,
+    Table,
+    list_half_written,
+    make_rows,
+    read_bytes,
+    read_stamps,
+    run_command,
+    write_base,
+    write_config,
+)
+
+METHODS = ["pretexeval", "prototype", "direct", "llmeval"]
+MODEL = str(REPOSITORY / "models" / "reference-large")
+POOR_WRITER = {
+    "name": "poor",
+    "model": MODEL,
+    "dtype": "bfloat16",
+    "prompt_style": "completion",
+}
+STUDENT = {"name": "student", "model": MODEL, "dtype": "bfloat16"}
+
+
+def read_stage(root: Path, stage: str) -> pl.DataFrame:
+    return pl.concat([pl.read_parquet(path) for path in sorted(root.glob(f"editions/*/{stage}/*.parquet"))])
+
+
+def ask_sql(root: Path, query: str) -> list[dict[str, object]]:
+    done = run_command("sql", query, "--root", root, "--format", "json", folder=root).require()
+    rows: list[dict[str, object]] = json.loads(done.out)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def rephrased(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All four methods, reworded and written by a model that can do neither; and its configuration."""
+    folder = tmp_path_factory.mktemp("rephrased")
+    tables: dict[str, Table] = {
+        "knowledge": {"relations": ["may_treat"]},
+        "edition": {"methods": METHODS, "seed": 3},
+        "rephraser": {"kind": "model", "writer": "poor", "max_attempts": 2, "max_tokens": 16},
+        "llmeval": {"writer": "poor", "max_tokens": 16},
+        "judge": {"writer": "poor"},
+    }
+    config = write_config(
+        folder / "config.toml", folder / "data", models=[STUDENT], writers=[POOR_WRITER], **tables
+    )
+    run_command("run", config, folder=folder, timeout_s=900).require()
+    return folder
+
+
+@pytest.mark.slow
+def test_the_edition_is_complete_though_the_gate_turns_its_rewordings_away(rephrased: Path) -> None:
+    attempts, samples = (read_stage(rephrased / "data", stage) for stage in ("attempts", "samples"))
+    reworded = samples.filter(method="pretexeval")
+    assert reworded.height == read_stage(rephrased / "data", "statements").height
+    assert attempts["variant_id"].n_unique() == reworded.height
+    n_rejected = attempts.filter(~pl.col("is_accepted")).height
+    assert n_rejected > attempts.height * 0.9
+    statements = read_stage(rephrased / "data", "statements").select("variant_id", "statement")
+    fallen = reworded.filter(status="fallback").join(statements, on="variant_id")
+    assert fallen["text"].to_list() == fallen["statement"].to_list()
+    assert fallen["attempts"].unique().to_list() == [2]
+    assert fallen.height + reworded.filter(status="accepted").height == reworded.height
+
+
+@pytest.mark.slow
+def test_every_method_is_in_the_same_tables(rephrased: Path) -> None:
+    rows = ask_sql(rephrased / "data", "select method, n_samples from average_accuracy order by method")
+    counts = {str(row["method"]): row["n_samples"] for row in rows}
+    n_triplets = read_stage(rephrased / "data", "triplets").filter(split="test").height
+    assert counts["pretexeval"] == counts["prototype"] == 8 * n_triplets
+    assert counts["direct"] == n_triplets
+    tried = ask_sql(rephrased / "data", "select count(*) as n from attempts")[0]["n"]
+    assert tried == read_stage(rephrased / "data", "attempts").height
+
+
+@pytest.mark.slow
+def test_the_same_command_again_asks_nothing(rephrased: Path) -> None:
+    before = read_stamps(rephrased / "data", "responses/**/*.parquet")
+    editions = read_bytes(rephrased / "data" / "editions")
+    run_command("run", rephrased / "config.toml", folder=rephrased).require()
+    assert read_stamps(rephrased / "data", "responses/**/*.parquet") == before
+    assert read_bytes(rephrased / "data" / "editions") == editions
+
+
+@pytest.mark.slow
+def test_a_lost_file_is_made_again_from_the_replies(rephrased: Path) -> None:
+    editions = read_bytes(rephrased / "data" / "editions")
+    before = read_stamps(rephrased / "data", "responses/**/*.parquet")
+    for stage in ("attempts", "samples"):
+        (lost,) = (rephrased / "data").glob(f"editions/*/{stage}/may_treat.parquet")
+        lost.unlink()
+    for record in (rephrased / "data" / "cache").rglob("*.json"):
+        record.unlink()
+    run_command("build", rephrased / "config.toml", folder=rephrased).require()
+    assert read_bytes(rephrased / "data" / "editions") == editions
+    assert read_stamps(rephrased / "data", "responses/**/*.parquet") == before
+
+
+@pytest.mark.slow
+def test_answers_are_scored_again_without_asking(rephrased: Path) -> None:
+    before = read_stamps(rephrased / "data", "responses/**/*.parquet")
+    arguments = ("--policy", "coin-flip", "--policy", "excluded")
+    done = run_command("score", rephrased / "config.toml", *arguments, folder=rephrased).require()
+    assert {"strict", "coin-flip", "excluded"} <= set(done.out.split())
+    rows = ask_sql(rephrased / "data", "select distinct scoring_policy as p from average_accuracy")
+    assert {row["p"] for row in rows} == {"strict", "coin-flip", "excluded"}
+    assert read_stamps(rephrased / "data", "responses/**/*.parquet") == before
+    run_command("run", rephrased / "config.toml", folder=rephrased).require()
+    assert len(ask_sql(rephrased / "data", "from average_accuracy")) == len(METHODS) * 3
+
+
+def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
+    """A configuration whose writer plays back rewordings; statements not in ``texts`` are kept."""
+    base = write_base(folder / "base.tsv", make_rows("may_treat"))
+    recording = folder / f"{name}.parquet"
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    config = write_config(
+        folder / f"{name}.toml",
+        folder / name,
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        rephraser={"kind": "model", "writer": "player", "max_attempts": 2},
+        writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
+    )
+    edition = plan_edition(load_config(config))
+    rows = [(ask, texts.get(text, text)) for text, ask in list_asks(edition)]
+    pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
+    return config
+
+
+def list_asks(edition: Edition) -> list[tuple[str, str]]:
+    """(statement, prompt) of every first attempt; other attempts have the same prompt, another seed."""
+    from tasks.steps import STEPS
+
+    frames: dict[str, pl.DataFrame] = {}
+    for stage in edition.stages[:3]:
+        frames[stage.name] = STEPS[stage.name].build(edition, "may_treat", frames)
+    rows = join_entities(frames[STATEMENTS.name], frames[TRIPLETS.name])
+    rephraser = edition.rephraser
+    assert rephraser is not None
+    columns = rows.select("statement", "split").iter_rows()
+    return [(text, rephraser.ask(text, 1, split).prompt.text) for text, split in columns]
+
+
+def test_replies_that_were_recorded_make_an_edition_with_no_model_at_all(tmp_path: Path) -> None:
+    config = write_recorded(tmp_path, "played", {})
+    run_command("build", config, folder=tmp_path).require()
+    attempts, samples = (read_stage(tmp_path / "played", stage) for stage in ("attempts", "samples"))
+    assert attempts["is_accepted"].all()
+    assert set(samples["status"]) == {"accepted"}
+    manifest = json.loads(next(tmp_path.glob("played/editions/*/manifest.json")).read_text())
+    assert manifest["rephraser"].startswith("player-")
+    assert any(path.startswith("attempts/") for path in manifest["files"])
+
+
+def test_a_writer_that_leaves_prompts_without_a_reply_stops_the_run(tmp_path: Path) -> None:
+    config = write_recorded(tmp_path, "silent", {})
+    recording = tmp_path / "silent.parquet"
+    pl.read_parquet(recording)[:5].write_parquet(recording)
+    done = run_command("build", config, folder=tmp_path).require(2)
+    assert "gave no reply to" in done.err
+    assert "run the same command again" in done.err
+    assert not list(tmp_path.glob("silent/editions/*/manifest.json"))
+    assert list_half_written(tmp_path / "silent") == []

@@ -1,0 +1,22 @@
+"""Statements that the cases are wordings of; {X} and {Y} are the names."""
+
+DRUG = ("metformin", "type 2 diabetes")
+DISEASE = ("iron deficiency anemia", "chronic kidney disease")
+MAY_TREAT = "{X} may treat {Y}."
+CANNOT_TREAT = "{X} cannot treat {Y}."
+MORE_LIKELY = "If a patient has {X}, then the likelihood of {Y} is higher."
+NOT_LINKED = "The condition {X} is not associated with the condition {Y}."
+LINKED = "The condition {X} is associated with the condition {Y}."
+HAS = "If a patient suffers from {X}, then he/she has {Y}."
+HAS_NOT = "A patient that suffers from {X} does not have {Y}."
+COMMON = "{Y} is a common symptom of {X}."
+NORMAL = "The disease {X} stems from the normal tissue {Y}."
+DECREASE = "If the expression of {X} decreases, it may lead to a reduction in the production of {Y}."
+SHOULD = "If a patient suffers from {Y}, he/she should take {X}."
+PREVENT = "{X} may be able to prevent {Y}."
+ENCODES = "The gene {X} encodes the gene product {Y}."
+TIME = "{X} occurs after {Y}."
+AFFECTS = "{X} affects the {Y}."
+LISTED = "Common symptoms of {X} include {Y}."
+FUNCTION = "{X} has the biochemical function {Y}."
+CELL = "The abnormal cell type {Y} is detected within {X}."
