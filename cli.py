@@ -78,6 +78,8 @@ def _build_parser() -> argparse.ArgumentParser:
         choices=("strict", "coin-flip", "excluded"),
         help="what no answer counts for (several: once for each; default: those of the configuration)",
     )
+    tables = add("tables", _tables, "The papers' tables of an edition: methods, components, transformations.")
+    tables.add_argument("config", type=Path, help="a TOML file")
     _add_review(add("review", _export_review, "Sheets for doctors to grade samples on, out and in."))
     gate = add("gate", _gate, "Measure the gate on rewordings that were read and labelled.")
     gate.add_argument("file", type=Path, help="Parquet, as docs/gate.md describes it")
@@ -117,6 +119,9 @@ def _run(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     report = run_all(config, _tell)
     _print_leaderboard(config, report.edition_id)
+    if len(config.edition.methods) > 1:
+        print()
+        _print_tables(config, report.edition_id)
     warehouse, page = report.paths
     print(f"\nedition    {config.storage.root / 'editions' / report.edition_id}")
     print(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
@@ -175,6 +180,14 @@ def _validate(options: argparse.Namespace) -> int:
     return 0
 
 
+def _tables(options: argparse.Namespace) -> int:
+    from tasks.edition import plan_edition
+
+    config = load_config(options.config)
+    _print_tables(config, plan_edition(config).edition_id)
+    return 0
+
+
 def _export_review(options: argparse.Namespace) -> int:
     from tasks.review import export_review
 
@@ -223,6 +236,13 @@ def _print_leaderboard(config: Config, edition_id: str) -> None:
 
     query = f"select * from leaderboard where edition_id = '{edition_id}' order by rank"
     print(render_leaderboard(*run_query(config.storage.root, query)))
+
+
+def _print_tables(config: Config, edition_id: str) -> None:
+    from report.paper_tables import render_paper_tables
+    from warehouse.query import run_query
+
+    print(render_paper_tables(lambda sql: run_query(config.storage.root, sql), edition_id))
 
 
 def _report_failures(failures: dict[str, str]) -> int:

@@ -10,6 +10,7 @@ from schemas.errors import InputError
 from schemas.transformations import POSITIVE_OF
 from tasks.gate import REASONS, Rewording, check_rewording, check_rewordings
 from tests.tasks.gate.changed import CHANGED, FLIPPED
+from tests.tasks.gate.held_out import HELD_OUT_CHANGED, HELD_OUT_KEPT
 from tests.tasks.gate.kept import KEPT, REWORDED
 from tests.tasks.gate.statements import DISEASE, DRUG
 
@@ -37,12 +38,12 @@ def test_there_are_enough_cases() -> None:
     assert len(KEPT) >= 40
 
 
-@pytest.mark.parametrize(("case", "names"), list(product(FLIPPED + CHANGED, NAMES)))
+@pytest.mark.parametrize(("case", "names"), list(product(FLIPPED + CHANGED + HELD_OUT_CHANGED, NAMES)))
 def test_what_says_something_else_is_rejected(case: tuple[str, str], names: tuple[str, str]) -> None:
     assert check(*case, *names)
 
 
-@pytest.mark.parametrize(("case", "names"), list(product(KEPT + REWORDED, NAMES)))
+@pytest.mark.parametrize(("case", "names"), list(product(KEPT + REWORDED + HELD_OUT_KEPT, NAMES)))
 def test_what_says_the_same_passes(case: tuple[str, str], names: tuple[str, str]) -> None:
     assert check(*case, *names) == ()
 
