@@ -59,8 +59,11 @@ def answer(arguments: list[str | Path], folder: Path, blocked: Path) -> Outcome:
 
 def test_help_names_the_commands(tmp_path: Path, blocked: Path) -> None:
     said = answer(["--help"], tmp_path, blocked).out
-    for command in ("run", "build", "evaluate", "publish", "validate", "sql"):
-        assert f"\n    {command} " in said
+    for command in (
+        *("run", "build", "evaluate", "publish", "validate", "score", "tables"),
+        *("review", "gate", "export-disek", "sql"),
+    ):
+        assert f"\n    {command}" in said
     assert "a TOML file" in answer(["run", "--help"], tmp_path, blocked).out
 
 
@@ -203,3 +206,37 @@ def test_a_disk_that_is_read_only(tmp_path: Path, small_disk: Path, blocked: Pat
     config = write_config(tmp_path / "c.toml", small_disk, knowledge=STARTER)
     assert "cannot be written (Read-only file system)" in refuse(["build", config], tmp_path, blocked)
     assert list(small_disk.iterdir()) == []
+
+
+def test_scoring_what_was_never_evaluated_is_refused(tmp_path: Path, blocked: Path, model: Path) -> None:
+    table = {"name": "m", "model": str(model)}
+    config = write_config(tmp_path / "c.toml", tmp_path / "results", knowledge=STARTER, models=[table])
+    message = refuse(["score", config, "--policy", "coin-flip"], tmp_path, blocked)
+    assert "pretexeval evaluate" in message or "not complete" in message
+
+
+def test_reviewing_an_edition_that_is_not_there_is_refused(tmp_path: Path, blocked: Path) -> None:
+    message = refuse(["review", "export", "no-such-edition", "--grader", "ann"], tmp_path, blocked)
+    assert "no-such-edition" in message
+
+
+def test_a_sheet_that_is_not_there_is_refused(tmp_path: Path, blocked: Path) -> None:
+    assert "none.csv" in refuse(["review", "import", "none.csv", "--grader", "ann"], tmp_path, blocked)
+
+
+def test_measuring_the_gate_on_what_is_not_labelled_is_refused(tmp_path: Path, blocked: Path) -> None:
+    (tmp_path / "labelled.parquet").write_text("no Parquet")
+    assert "labelled.parquet" in refuse(["gate", "labelled.parquet"], tmp_path, blocked)
+
+
+def test_the_starter_base_in_the_shape_of_disek_reads_as_the_same(tmp_path: Path, blocked: Path) -> None:
+    config = write_config(tmp_path / "c.toml", tmp_path / "results")
+    answer(["export-disek", config, tmp_path / "disek.tsv"], tmp_path, blocked)
+    table = {"name": "starter", "format": "disek", "path": str(tmp_path / "disek.tsv")}
+    own = write_config(tmp_path / "own.toml", tmp_path / "results", knowledge=table)
+    relations = ["affected_sites", "surgical_procedures", "symptoms", "therapeutic_drugs"]
+    starter = {"name": "starter", "relations": relations}
+    bundled = write_config(tmp_path / "bundled.toml", tmp_path / "results", knowledge=starter)
+    one, two = (answer(["validate", path], tmp_path, blocked).out for path in (own, bundled))
+    assert one == two
+    assert "starter-seed1-" in one

@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from statistics import mean
 
 import pytest
 
@@ -86,3 +87,15 @@ def test_what_is_not_known_is_not_found(mastery: list[dict[str, object]], name: 
     (row,) = [r for r in mastery if r["model"] == name and not r["is_known"]]
     assert row["mastery"] <= 0.05  # type: ignore[operator]
     assert row["ci_low"] <= 0.5 <= row["ci_high"]  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("name", SHARES)
+def test_the_interval_of_mastery_holds_what_the_card_predicts(
+    mastery: list[dict[str, object]], name: str, is_known: bool
+) -> None:
+    """The cards were measured on other editions."""
+    (row,) = [r for r in mastery if r["model"] == name and r["is_known"] is is_known]
+    predicted = mean(r["mastery"] for r in read_card(FOLDERS[name]).scores if r["is_known"] is is_known)
+    assert row["mastery_ci_low"] <= predicted <= row["mastery_ci_high"]  # type: ignore[operator]

@@ -80,7 +80,11 @@ def list_statements() -> list[Row]:
 def list_attempts() -> list[Row]:
     """Two variants: one reworded at the second attempt, one at the first."""
     variants = [variant["variant_id"] for variant in list_variants()[:2]]
-    tries = ((variants[0], 1, ["polarity"]), (variants[0], 2, []), (variants[1], 1, []))
+    tries: tuple[tuple[str, int, list[str]], ...] = (
+        (variants[0], 1, ["polarity"]),
+        (variants[0], 2, []),
+        (variants[1], 1, []),
+    )
     return [
         {
             "variant_id": variant_id,
