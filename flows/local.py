@@ -74,7 +74,7 @@ def _require_room(root: Path, home: Path) -> None:
 
 
 def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
-    """Build the edition; its name.
+    """Build the edition, unless all of it is there; its name.
 
     Raises:
         InputError: if the knowledge base or the pool cannot be used, before Prefect starts and
@@ -82,9 +82,11 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     """
     from tasks.edition import plan_edition
 
-    plan_edition(config)
+    edition = plan_edition(config)
     if is_evaluated_next:
         _begin_evaluations(config)
+    if edition.is_whole:
+        return edition.edition_id
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
 

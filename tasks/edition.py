@@ -140,6 +140,11 @@ class Edition:
         return pl.read_parquet(self.root / self.path_of(stage, relation))
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is complete and every one of its files is intact."""
+        return bool(self.promised) and all(ref.is_intact(self.root) for ref in self.promised.values())
+
+    @property
     def is_worded(self) -> bool:
         """Whether it is complete and every file that a language model had a part in is intact."""
         files = [ref for path, ref in self.promised.items() if WORDED & set(path.split("/"))]

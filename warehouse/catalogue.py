@@ -10,7 +10,7 @@ from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
 # Tables made once, from those that are loaded, of what the views would add up for every query.
-SUMS = ("pair_scores", "token_counts")
+SUMS = ("pair_scores", "token_counts", "calibration_sums")
 # In the order of creation: a view comes after those it reads.
 VIEWS = (
     "prediction_details",
@@ -26,6 +26,16 @@ VIEWS = (
     "shortcut_baselines",
     "token_usage",
     "known_mastery",
+    "component_ablation",
+    "model_comparison",
+    "detectable_difference",
+    "edition_drift",
+    "probability_calibration",
+    "calibration_bins",
+    "sample_quality",
+    "rejection_reasons",
+    "diversity",
+    "human_review",
 )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import duckdb
 
 from schemas.errors import InputError
-from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from warehouse.appraisals import load_diversity, load_grades
 from warehouse.catalogue import create_tables, create_views, insert_row
 from warehouse.records import (
     REBUILD,
@@ -38,6 +39,7 @@ EDITION_COLUMNS = (
 EDITION_ORDER = {
     "triplets": "relation, pair_id, is_positive desc, triplet_id",
     "samples": "relation, pair_id, triplet_id, method, sample_index, sample_id",
+    "attempts": "relation, variant_id, attempt",
 }
 RUN_STAGES = (REQUESTS, PREDICTIONS)
 INSERT_PREDICTIONS = """
@@ -64,17 +66,19 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     for edition_id in _loaded(connection, "editions", "edition_id"):
         for folder in find_complete(root / "predictions" / edition_id, "run.json"):
             load_run(connection, folder)
+        load_diversity(connection, root, edition_id)
+        load_grades(connection, root, edition_id)
     create_views(connection)
 
 
 def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """One row of editions, and the edition's triplets and samples."""
+    """One row of editions, and the edition's triplets, samples and, where a model reworded it, attempts."""
     manifest = read_record(folder / "manifest.json")
     manifest["edition_id"] = folder.name
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
     row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration]
     insert_row(connection, "editions", row)
-    for stage in (TRIPLETS, SAMPLES):
+    for stage in (TRIPLETS, SAMPLES, ATTEMPTS):
         _load_stage(connection, folder, manifest, stage)
 
 

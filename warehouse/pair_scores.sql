@@ -4,7 +4,10 @@
 --
 -- Bit sets: bit k is the sample under the transformation at position k (for llmeval, which has
 -- none, the sample at sample_index k) of the positive triplet, bit k + 8 that of the negative one.
--- asked ⊇ graded (is_correct is not null) ⊇ correct; asked ⊇ unanswered (prediction is null).
+-- asked ⊇ graded (is_correct is not null) ⊇ correct; asked ⊇ unanswered (no answer in the response,
+-- under whichever policy: coin-flip puts a guess in its place, and its rate of no answer is still
+-- that of the responses). asked ⊇ weighed (both log-probabilities are known) ⊇ likelier (the likelier
+-- of True and False is right; a tie is not).
 -- A triplet is complete when all its K samples are graded: only then can it count in a joint
 -- accuracy. The others (llmeval with too few usable lines; no answer, under `excluded`) are left
 -- out there, and counted. A pair is complete when both its triplets are.
@@ -16,6 +19,7 @@ with placed as (
         samples.method,
         samples.relation,
         samples.pair_id,
+        samples.label,
         (
             1::uinteger << (
                 coalesce(transformations.position, samples.sample_index)
@@ -39,8 +43,21 @@ bit_sets as (
         placed.pair_id,
         bit_or(placed.bit) as asked,
         bit_or(case when is_correct is not null then bit else 0 end)::usmallint as graded,
-        bit_or(case when prediction is null then bit else 0 end)::usmallint as unanswered,
-        bit_or(case when is_correct then bit else 0 end)::usmallint as correct
+        bit_or(
+            bit_or(case when prediction is null then bit else 0 end)::usmallint
+        ) over whole_pair as unanswered,
+        bit_or(case when is_correct then bit else 0 end)::usmallint as correct,
+        bit_or(
+            case when isfinite(logprob_true) and isfinite(logprob_false) then bit else 0 end
+        )::usmallint as weighed,
+        bit_or(
+            case
+                when not isfinite(logprob_true) or not isfinite(logprob_false) then 0
+                when logprob_true > logprob_false and label then bit
+                when logprob_true < logprob_false and not label then bit
+                else 0
+            end
+        )::usmallint as likelier
     from predictions
     inner join placed using (edition_id, sample_id)
     group by
@@ -51,6 +68,14 @@ bit_sets as (
         predictions.repeat,
         placed.relation,
         placed.pair_id
+    window whole_pair as (
+        partition by
+            predictions.edition_id,
+            predictions.model_id,
+            placed.method,
+            predictions.repeat,
+            placed.pair_id
+    )
 ),
 
 halves as (
@@ -77,7 +102,6 @@ select
     bit_count(graded)::integer as n_graded,
     bit_count(unanswered)::integer as n_no_answer,
     bit_count(correct)::integer as n_correct,
-    (positive_bits(asked) > 0)::integer + (negative_bits(asked) > 0)::integer as n_triplets_asked,
     has_positive::integer + has_negative::integer as n_triplets,
     (has_positive and right_positive = k)::integer
     + (has_negative and right_negative = k)::integer as n_triplets_right,
@@ -90,7 +114,9 @@ select
     asked as asked_bits,
     graded as graded_bits,
     correct as correct_bits,
-    unanswered as unanswered_bits
+    unanswered as unanswered_bits,
+    weighed as weighed_bits,
+    likelier as likelier_bits
 from halves
 inner join models using (model_id)
 order by

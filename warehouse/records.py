@@ -61,12 +61,14 @@ def insert_parquet(
     connection: duckdb.DuckDBPyConnection,
     statement: str,
     files: Mapping[str, tuple[Stage, Sequence[Path]]],
+    *,
+    remedy: str = REBUILD,
     **values: object,
 ) -> int:
     """How many rows an `insert … from read_parquet($name)` put in.
 
     `files` gives, for each $name, the stage and its files. A file that cannot be read, or lacks a
-    column of its stage, is an InputError that names it.
+    column of its stage, is an InputError that names it and the `remedy`.
     """
     parameters: dict[str, object] = dict(values)
     for name, (_, paths) in files.items():
@@ -76,12 +78,14 @@ def insert_parquet(
         row = connection.execute(statement, parameters).fetchone()
     except duckdb.Error:
         for stage, paths in files.values():
-            _find_broken(connection, stage, paths)
+            _find_broken(connection, stage, paths, remedy)
         raise
     return int(row[0]) if row else 0
 
 
-def _find_broken(connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path]) -> None:
+def _find_broken(
+    connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path], remedy: str
+) -> None:
     """Read every file alone, all of the stage's columns, and raise for the first that fails."""
     # A count would read the headers of the columns and not their values.
     values = ", ".join(stage.names)
@@ -93,4 +97,4 @@ def _find_broken(connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Seq
             ).fetchall()
         except duckdb.Error as error:
             reason = str(error).splitlines()[0]
-            raise InputError(f"{path}: cannot be read as {stage.name} ({reason}); {REBUILD}") from error
+            raise InputError(f"{path}: cannot be read as {stage.name} ({reason}); {remedy}") from error

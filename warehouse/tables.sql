@@ -49,14 +49,44 @@ create table samples (
     reasons varchar[] not null
 );
 
--- One row per rewording that was tried; filled once a language model rewords.
+-- One row per rewording that was tried; none in editions that no language model reworded.
 create table attempts (
     edition_id varchar not null,
     variant_id varchar not null,
+    relation varchar not null,
     attempt smallint not null,
+    rephraser varchar not null,
+    prompt_key varchar not null,
     text varchar,
     is_accepted boolean not null,
-    reasons varchar[] not null
+    reasons varchar[] not null,
+    is_judged_implied boolean,
+    is_judged_implying boolean
+);
+
+-- One row per sample that was measured for diversity, of the triplets drawn for it.
+create table sample_diversity (
+    edition_id varchar not null,
+    sample_id varchar not null,
+    triplet_id varchar not null,
+    relation varchar not null,
+    method varchar not null,
+    lexical_distance double not null,
+    structural_distance double not null,
+    lexical_spread double,
+    structural_spread double
+);
+
+-- One row per edition, triplet, method and grader: 0 to 5 each.
+create table human_grades (
+    edition_id varchar not null,
+    triplet_id varchar not null,
+    method varchar not null,
+    grader varchar not null,
+    reliability tinyint not null,
+    lexical_diversity tinyint not null,
+    structural_diversity tinyint not null,
+    comment varchar
 );
 
 -- known_heads: what a reference model was taught; null where nobody knows.

@@ -1,31 +1,63 @@
-"""What the views should say, worked out from the samples one by one, as the method words it."""
+"""What the views should say, worked out from the samples one by one, as docs/statistics.md words it."""
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import combinations
 from math import sqrt
+from typing import TypeVar
 
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, norm, t
 
 from tests.warehouse.rows import Row
 from tests.warehouse.world import Rule, World
 
+Item = TypeVar("Item")
 Z = float(norm.ppf(0.975))
 
 
-def expected_interval(clusters: list[tuple[int, int]]) -> tuple[float, float]:
-    """Method, section 4, as it is written there: Wilson on n / deff."""
+def effective_size(clusters: list[tuple[int, int]]) -> float:
+    """n / deff, corrected for how many clusters deff was learned from; from m to n."""
     m, n = len(clusters), sum(n for _, n in clusters)
     p = sum(c for c, _ in clusters) / n
     residuals = [c - p * size for c, size in clusters]
     if m < 2 or all(abs(r) < 1e-9 for r in residuals):
-        deff = n / m
-    else:
-        variance = m / (m - 1) * sum(r * r for r in residuals) / n**2
-        deff = max(1.0, variance / (p * (1 - p) / n))
-    k = n / deff
+        return m
+    variance = m / (m - 1) * sum(r * r for r in residuals) / n**2
+    robust = p * (1 - p) / variance
+    df = min(m - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
+    return min(n, max(min(m, robust), robust * (Z / float(t.ppf(0.975, df))) ** 2))
+
+
+def expected_interval(clusters: list[tuple[int, int]]) -> tuple[float, float]:
+    """Method, section 4: Wilson on n / deff."""
+    p = sum(c for c, _ in clusters) / sum(n for _, n in clusters)
+    return wilson(p, effective_size(clusters))
+
+
+def wilson(p: float, k: float) -> tuple[float, float]:
     centre = (p + Z**2 / (2 * k)) / (1 + Z**2 / k)
     half = Z * sqrt(p * (1 - p) / k + Z**2 / (4 * k**2)) / (1 + Z**2 / k)
     return centre - half, centre + half
+
+
+def expected_difference(clusters: list[tuple[int, int, int]]) -> Row:
+    """Of (gained, lost, n) per pair: difference, standard error and MOVER limits."""
+    m, n = len(clusters), sum(n for _, _, n in clusters)
+    gained, lost = [(g, size) for g, _, size in clusters], [(x, size) for _, x, size in clusters]
+    p, q = (sum(c for c, _ in side) / n for side in (gained, lost))
+    e, f = ([c - s * size for c, size in side] for s, side in ((p, gained), (q, lost)))
+    squares = sqrt(sum(x * x for x in e)) * sqrt(sum(x * x for x in f))
+    r = sum(x * y for x, y in zip(e, f, strict=True)) / squares if squares > 1e-9 else 0.0
+    (p_low, p_high), (q_low, q_high) = expected_interval(gained), expected_interval(lost)
+
+    def reach(a: float, b: float) -> float:
+        return sqrt(max(a * a - 2 * r * a * b + b * b, 0))
+
+    return {
+        "difference": p - q,
+        "difference_se": sqrt(m / (m - 1) * sum((x - y) ** 2 for x, y in zip(e, f, strict=True))) / n,
+        "difference_ci_low": p - q - reach(p - p_low, q_high - q),
+        "difference_ci_high": p - q + reach(p_high - p, q - q_low),
+    }
 
 
 def judge_samples(world: World, method: str, rule: Rule, policy: str) -> list[Row]:
@@ -40,11 +72,24 @@ def judge_samples(world: World, method: str, rule: Rule, policy: str) -> list[Ro
     return rows
 
 
-def group(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> dict[Hashable, list[Row]]:
-    groups: dict[Hashable, list[Row]] = {}
+def group(rows: Iterable[Item], key: Callable[[Item], Hashable]) -> dict[Hashable, list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return groups
+
+
+def pair_up(one: list[Row], other: list[Row]) -> list[tuple[int, int, int]]:
+    """Of every pair: gained, lost and n, of the samples graded on both sides, in the same order."""
+    graded = [
+        (a["pair_id"], a["is_correct"], b["is_correct"])
+        for a, b in zip(one, other, strict=True)
+        if a["is_correct"] is not None and b["is_correct"] is not None
+    ]
+    pairs: dict[str, list[tuple[bool, bool]]] = {}
+    for pair_id, a, b in graded:
+        pairs.setdefault(pair_id, []).append((a, b))
+    return [(sum(a > b for a, b in rows), sum(a < b for a, b in rows), len(rows)) for rows in pairs.values()]
 
 
 def expected_average(rows: list[Row]) -> Row:

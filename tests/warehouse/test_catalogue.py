@@ -1,12 +1,13 @@
+import importlib
 import random
 import re
 from collections.abc import Iterator
 
 import duckdb
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest, t
 
-from tests.warehouse.expected import expected_interval
+from tests.warehouse.expected import expected_difference, expected_interval
 from warehouse.catalogue import FOLDER, VIEWS, create_tables
 
 
@@ -44,7 +45,7 @@ def test_clustered_interval(connection: duckdb.DuckDBPyConnection) -> None:
         f"from (values {values}) as t (g, c, n) group by g order by g"
     ).fetchall()
     for world, interval in zip(worlds, intervals, strict=True):
-        assert interval == pytest.approx(expected_interval(world), abs=1e-9), world
+        assert interval == pytest.approx(expected_interval(world), abs=1e-7), world
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 40), (7, 40), (40, 40)])
@@ -76,3 +77,52 @@ def test_weights_stand_for_repeated_clusters(connection: duckdb.DuckDBPyConnecti
 def test_nothing_observed_has_no_interval(connection: duckdb.DuckDBPyConnection) -> None:
     sql = "select share(c, n), cluster_low(c, n), cluster_high(c, n) from (values {}) as t (c, n)"
     assert connection.execute(sql.format("(0, 0), (0, 0)")).fetchone() == (None, None, None)
+
+
+def test_t_quantile(connection: duckdb.DuckDBPyConnection) -> None:
+    degrees = [*range(1, 41), 100, 1000, 17_000]
+    rows = connection.execute("select t_quantile(df) from (select unnest(?) as df)", [degrees]).fetchall()
+    assert [q for (q,) in rows] == pytest.approx([t.ppf(0.975, df) for df in degrees], abs=1e-6)
+
+
+DISCORDANT = [(0, 0), (1, 0), (3, 12), (12, 3), (7, 7), (7, 8), (400, 470), (30_000, 31_000)]
+
+
+@pytest.mark.parametrize(("b", "c"), DISCORDANT)
+def test_mcnemar(connection: duckdb.DuckDBPyConnection, b: int, c: int) -> None:
+    sql = "select mcnemar_p(?::bigint, ?::bigint), mcnemar_mid_p(?::bigint, ?::bigint)"
+    p, mid_p = connection.execute(sql, [b, c, b, c]).fetchone() or (None, None)
+    tables = importlib.import_module("statsmodels.stats.contingency_tables")
+    assert p == pytest.approx(tables.mcnemar([[50, b], [c, 10]], exact=True).pvalue, rel=1e-6)
+    point = 0.0 if b == c else float(binom.pmf(min(b, c), b + c, 0.5))
+    assert mid_p == pytest.approx(p - point, rel=1e-6)
+
+
+def test_paired_difference(connection: duckdb.DuckDBPyConnection) -> None:
+    worlds = []
+    for seed in range(100):
+        draw = random.Random(seed)
+        sizes = [draw.randint(1, 16) for _ in range(draw.randint(2, 20))]
+        # Every fourth world has nothing lost, every eighth nothing gained either.
+        gains = [draw.randint(0, n) if seed % 8 else 0 for n in sizes]
+        losses = [draw.randint(0, n - g) if seed % 4 else 0 for g, n in zip(gains, sizes, strict=True)]
+        worlds.append(list(zip(gains, losses, sizes, strict=True)))
+    values = ", ".join(f"({k}, {g}, {x}, {n})" for k, world in enumerate(worlds) for g, x, n in world)
+    rows = connection.execute(
+        "with sums as ("
+        f"select k, paired(g, l, n) as d from (values {values}) as t (k, g, l, n) group by k"
+        ") select d.difference, d.se, paired_low(d), paired_high(d) from sums order by k"
+    ).fetchall()
+    for world, row in zip(worlds, rows, strict=True):
+        assert list(row) == pytest.approx(list(expected_difference(world).values()), abs=1e-7), world
+
+
+def test_two_scores_that_never_differ_have_an_interval_all_the_same(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    sql = (
+        "with sums as (select paired(g, l, n) as d from (select 0 as g, 0 as l, 16 as n from range(20)))"
+        "select d.difference, d.se, paired_low(d), paired_high(d) from sums"
+    )
+    nobody = binomtest(0, 20).proportion_ci(method="wilson").high
+    assert connection.execute(sql).fetchone() == pytest.approx((0.0, 0.0, -nobody, nobody))

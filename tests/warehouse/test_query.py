@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,16 @@ from warehouse.query import list_views, run_query
 def test_columns_and_rows(published: World) -> None:
     sql = "select 1 as n_things, 'a' as name union all select 2, 'b' order by n_things"
     assert run_query(published.root, sql) == (["n_things", "name"], [(1, "a"), (2, "b")])
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
+QUERIES = re.findall(r"(?s)```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("sql", [part for block in QUERIES for part in block.split(";\n")])
+def test_documented_queries(published: World, sql: str) -> None:
+    columns, _ = run_query(published.root, sql)
+    assert len(columns) > 3
 
 
 def test_no_warehouse_yet(tmp_path: Path) -> None:

@@ -4,13 +4,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from schemas.stages import PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS
+from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
 from tests.warehouse.rows import Row, digest, response_row, write_record, write_rows
 from warehouse.query import run_query
 
 # What a model answers to a sample (with the columns of its triplet); None is no answer.
 Rule = Callable[[Row], bool | None]
+# The log-probabilities of True and False.
+Weigh = Callable[[Row], tuple[float | None, float | None]]
+
+
+def weigh_alike(sample: Row) -> tuple[float | None, float | None]:
+    return -0.1, -2.5
+
+
+def judge(sample: Row, answer: bool | None, policy: str) -> Row:
+    """What a policy makes of an answer; the coin of coin-flip always falls on True."""
+    if answer is None and policy == "excluded":
+        return {"scoring_policy": policy, "prediction": None, "is_correct": None}
+    said = True if answer is None and policy == "coin-flip" else answer
+    return {"scoring_policy": policy, "prediction": said, "is_correct": said == sample["label"]}
 
 
 @dataclass
@@ -20,6 +34,8 @@ class World:
     root: Path
     pairs: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     usable_lines: dict[str, int] = field(default_factory=dict)
+    wording: str = ""
+    """What another edition of the same pairs says differently."""
 
     def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
@@ -49,7 +65,7 @@ class World:
                 is_negated = t.is_negated if method != "llmeval" else k % 2 == 1
                 if (method == "direct" and k) or k >= self.usable_lines.get(triplet["head"], 8):
                     continue
-                text = f"{method}: {triplet['head']} {t.name} {triplet['tail']}"
+                text = f"{self.wording}{method}: {triplet['head']} {t.name} {triplet['tail']}"
                 rows.append(
                     triplet
                     | {
@@ -74,11 +90,13 @@ class World:
         methods: tuple[str, ...] = ("pretexeval",),
         *,
         rows_per_file: int | None = None,
+        attempts: list[Row] | None = None,
     ) -> None:
         folder = self.root / "editions" / edition_id
         stages = {
             TRIPLETS: self.triplets(),
             SAMPLES: [row for method in methods for row in self.samples(method)],
+            ATTEMPTS: attempts or [],
         }
         files: dict[str, Row] = {}
         for stage, rows in stages.items():
@@ -126,6 +144,7 @@ class World:
         *,
         methods: tuple[str, ...] = ("pretexeval",),
         policies: tuple[str, ...] = ("strict",),
+        weigh: Weigh = weigh_alike,
     ) -> None:
         """Put every test sample to the model, by its rule, and judge it under every policy."""
         responses: dict[str, Row] = {}
@@ -136,15 +155,13 @@ class World:
             answer = rule(sample)
             prompt_key = digest(model_id, sample["text"], n=32)
             asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": 0}
-            responses[prompt_key] = response_row(model_id, prompt_key, sample["text"], answer)
+            logprobs = dict(zip(("logprob_true", "logprob_false"), weigh(sample), strict=True))
+            response = response_row(model_id, prompt_key, sample["text"], answer)
+            responses[prompt_key] = response | logprobs
             requests.append(
                 asked | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
             )
-            for policy in policies:
-                is_correct = None if answer is None and policy == "excluded" else (answer == sample["label"])
-                predictions.append(
-                    asked | {"scoring_policy": policy, "prediction": answer, "is_correct": is_correct}
-                )
+            predictions += [asked | judge(sample, answer, policy) for policy in policies]
         self.write_run(edition_id, model_id, list(responses.values()), requests, predictions)
 
     def write_run(

@@ -2,11 +2,19 @@
 -- joint_accuracy: share of the units with every sample right (method, section 4; PretexEval):
 -- by triplet all K, by pair (mastery) all 2K. By triplet, answering from the polarity of the
 -- sentence alone earns 50 %; by pair it earns nothing.
--- n_units: the complete ones. n_left_out: with fewer than K graded samples a triplet (llmeval with
--- too few usable lines; no answer, under `excluded`). n_samples: of the complete units.
+-- n_units: the complete ones. n_left_out: of the edition's others, with fewer than K graded samples a
+-- triplet (llmeval with too few usable lines, or none; no answer, under `excluded`).
+-- n_samples: of the complete units.
 -- ci_low, ci_high: 95 %; by triplet with the pair as the cluster, by pair plain Wilson.
 create or replace view joint_accuracy as
-with by_unit as (
+with test_pairs as (
+    select edition_id, count(*) // 2 as n_test_pairs
+    from triplets
+    where split = 'test'
+    group by edition_id
+),
+
+by_unit as (
     select
         edition_id,
         model_id,
@@ -16,7 +24,6 @@ with by_unit as (
         repeat,
         'triplet' as unit,
         sum(n_triplets)::bigint as n_units,
-        sum(n_triplets_asked - n_triplets)::bigint as n_left_out,
         n_clusters(n_triplets) as n_pairs,
         share(n_triplets_right, n_triplets) as joint_accuracy,
         cluster_low(n_triplets_right, n_triplets) as ci_low,
@@ -34,7 +41,6 @@ with by_unit as (
         repeat,
         'pair' as unit,
         count(*) filter (where is_complete) as n_units,
-        count(*) filter (where not is_complete) as n_left_out,
         count(*) filter (where is_complete) as n_pairs,
         share(is_mastered::integer, is_complete::integer) as joint_accuracy,
         wilson_low(joint_accuracy, n_units) as ci_low,
@@ -53,7 +59,7 @@ select
     repeat,
     unit,
     n_units,
-    n_left_out,
+    n_test_pairs * case unit when 'pair' then 1 else 2 end - n_units as n_left_out,
     n_pairs,
     n_units * samples_per_triplet(method) * case unit when 'pair' then 2 else 1 end as n_samples,
     joint_accuracy,
@@ -61,4 +67,5 @@ select
     ci_high,
     no_answer_rate
 from by_unit
+inner join test_pairs using (edition_id)
 order by edition_id, model, model_id, method, scoring_policy, repeat, unit desc

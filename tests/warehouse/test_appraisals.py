@@ -1,0 +1,72 @@
+"""Loading what lies outside the edition: diversity and grades; and the attempts inside it."""
+
+import pytest
+
+from schemas.errors import InputError
+from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
+from tests.warehouse.conftest import EDITION
+from tests.warehouse.rows import write_rows
+from tests.warehouse.test_quality_views import attempt, measured, write_grades
+from tests.warehouse.world import World
+from warehouse.publish import build_warehouse
+from warehouse.query import run_query
+
+OTHER = "tiny-seed9-00000009"
+
+
+def count(world: World, table: str) -> int:
+    return int(run_query(world.root, f"select count(*) from {table}")[1][0][0])
+
+
+def test_attempts_are_loaded_with_all_their_columns(world: World) -> None:
+    sample = world.samples("pretexeval")[0]
+    row = attempt(sample, 1, "roles", implied=False)
+    world.write_edition(EDITION, attempts=[row])
+    build_warehouse(world.root)
+    columns, rows = run_query(world.root, "from attempts")
+    assert [dict(zip(columns, values, strict=True)) for values in rows] == [
+        {"edition_id": EDITION, **{name: row[name] for name in ATTEMPTS.names}}
+    ]
+
+
+def test_diversity_and_grades_are_loaded(world: World) -> None:
+    sample = world.samples("pretexeval")[0]
+    write_rows(world.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
+    grades = write_grades(world, "ada", "pretexeval", [5, 3])
+    write_rows(world.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
+    build_warehouse(world.root)
+    assert run_query(world.root, "select edition_id, sample_id, lexical_distance from sample_diversity")[
+        1
+    ] == [(EDITION, sample["sample_id"], 0.5)]
+    assert count(world, "human_grades") == 2
+
+
+def test_those_of_an_edition_that_is_not_there_are_passed_over(world: World) -> None:
+    sample = world.samples("pretexeval")[0]
+    write_rows(world.root / "diversity" / f"{OTHER}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
+    grades = [row | {"edition_id": OTHER} for row in write_grades(world, "ada", "pretexeval", [5])]
+    write_rows(world.root / "reviews" / OTHER / "ada.parquet", HUMAN_GRADES, grades)
+    build_warehouse(world.root)
+    assert count(world, "sample_diversity") == count(world, "human_grades") == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (f"diversity/{EDITION}.parquet", r"cannot be read as diversity.*pretexeval run"),
+        (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
+    ],
+)
+def test_a_damaged_file_is_named(world: World, name: str, message: str) -> None:
+    path = world.root / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"PAR1 but no more")
+    with pytest.raises(InputError, match=f"{path.name}: {message}"):
+        build_warehouse(world.root)
+
+
+def test_grades_of_another_edition_are_an_error(world: World) -> None:
+    grades = [row | {"edition_id": OTHER} for row in write_grades(world, "ada", "pretexeval", [5])]
+    write_rows(world.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
+    with pytest.raises(InputError, match=rf"ada\.parquet: grades of {OTHER} lie with those of {EDITION}"):
+        build_warehouse(world.root)

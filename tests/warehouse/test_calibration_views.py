@@ -1,0 +1,122 @@
+"""What the log-probabilities of True and False are worth."""
+
+from math import exp
+
+import pytest
+from scipy.stats import mannwhitneyu
+
+from tests.warehouse import rules
+from tests.warehouse.conftest import EDITION
+from tests.warehouse.expected import expected_interval, group, judge_samples
+from tests.warehouse.rows import Row, digest
+from tests.warehouse.test_accuracy_views import ALL_OF_4
+from tests.warehouse.world import Weigh, World, ask
+from warehouse.publish import build_warehouse
+
+Weights = tuple[float | None, float | None]
+
+
+def hunch(sample: Row) -> Weights:
+    """Leans to the label, in steps that tie; no weight for one sample in eight."""
+    draw = int(digest("hunch", sample["text"]), 16) % 64
+    if draw % 8 == 0:
+        return (None, -1.0) if draw % 16 else (-1.0, None)
+    lean = (draw % 9 - 3) / 2
+    return (-1.0, -1.0 - lean) if sample["label"] else (-1.0 - lean, -1.0)
+
+
+def sure(sample: Row) -> Weights:
+    """Right, and so sure of it that the other answer has a probability of nothing."""
+    return (0.0, -800.0) if sample["label"] else (-800.0, 0.0)
+
+
+def flat(sample: Row) -> Weights:
+    return -0.7, -0.7
+
+
+def unknown(sample: Row) -> Weights:
+    return None, None
+
+
+WEIGHS: tuple[Weigh, ...] = (hunch, sure, flat, unknown)
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Published: 30 pairs, and a model for each way to weigh."""
+    world = World(tmp_path_factory.mktemp("weighed") / "data")
+    for k in range(30):
+        world.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
+    world.write_edition(EDITION)
+    for weigh in WEIGHS:
+        world.write_model(weigh.__name__)
+        world.write_answers(
+            EDITION, weigh.__name__, rules.erratic, weigh=weigh, policies=("excluded", "strict")
+        )
+    build_warehouse(world.root)
+    return world
+
+
+def weigh_samples(world: World, weigh: Weigh) -> list[tuple[Row, float]]:
+    """The samples with both log-probabilities, and p_true."""
+    samples = judge_samples(world, "pretexeval", rules.erratic, "strict")
+    both = [(sample, *weigh(sample)) for sample in samples]
+    return [(s, 1 / (1 + exp(no - yes))) for s, yes, no in both if yes is not None and no is not None]
+
+
+def test_probability_calibration(weighed: World) -> None:
+    (row,) = ask(weighed, "from probability_calibration where model_id = 'hunch'")
+    scored = weigh_samples(weighed, hunch)
+    n = len(scored)
+    true = [p for sample, p in scored if sample["label"]]
+    false = [p for sample, p in scored if not sample["label"]]
+    assert (row["n_samples"], row["missing_rate"]) == (n, pytest.approx(1 - n / 480))
+    assert 0 < n < 480
+    u = mannwhitneyu(true, false).statistic
+    assert row["auroc"] == pytest.approx(u / len(true) / len(false))
+    assert row["brier_score"] == pytest.approx(sum((p - s["label"]) ** 2 for s, p in scored) / n)
+    bins = group(scored, lambda item: min(int(item[1] * 10), 9))
+    gaps = [abs(sum(p - s["label"] for s, p in items)) for items in bins.values()]
+    assert row["calibration_error"] == pytest.approx(sum(gaps) / n)
+
+
+def test_the_likelier_answer(weighed: World) -> None:
+    (row,) = ask(weighed, "from probability_calibration where model_id = 'hunch'")
+    right = [(s, p != 0.5 and (p > 0.5) == s["label"]) for s, p in weigh_samples(weighed, hunch)]
+    pairs = group(right, lambda item: item[0]["pair_id"]).values()
+    clusters = [(sum(is_right for _, is_right in items), len(items)) for items in pairs]
+    assert row["average_accuracy"] == pytest.approx(sum(c for c, _ in clusters) / len(right))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected_interval(clusters))
+    assert (row["n_pairs"], row["no_answer_rate"] > 0) == (30, True)
+
+
+def test_calibration_bins(weighed: World) -> None:
+    rows = ask(weighed, "from calibration_bins where model_id = 'hunch'")
+    bins = group(weigh_samples(weighed, hunch), lambda item: min(int(item[1] * 10), 9))
+    assert [round(row["p_low"] * 10) for row in rows] == sorted(bins, key=str)
+    for row in rows:
+        items = bins[round(row["p_low"] * 10)]
+        assert row["n_samples"] == len(items)
+        assert row["mean_p_true"] == pytest.approx(sum(p for _, p in items) / len(items))
+        assert row["true_rate"] == pytest.approx(sum(s["label"] for s, _ in items) / len(items))
+        assert row["p_low"] <= row["mean_p_true"] <= row["p_high"] == pytest.approx(row["p_low"] + 0.1)
+
+
+@pytest.mark.parametrize(
+    ("weigh", "average", "auroc", "error", "brier"),
+    [(sure, 1.0, 1.0, 0.0, 0.0), (flat, 0.0, 0.5, 0.0, 0.25)],
+)
+def test_at_the_ends(
+    weighed: World, weigh: Weigh, average: float, auroc: float, error: float, brier: float
+) -> None:
+    (row,) = ask(weighed, f"from probability_calibration where model_id = '{weigh.__name__}'")
+    measured = [row[n] for n in ("average_accuracy", "auroc", "calibration_error", "brier_score")]
+    assert measured == pytest.approx([average, auroc, error, brier])
+    assert 0 < row["ci_high"] - row["ci_low"] < ALL_OF_4[1] - ALL_OF_4[0]
+
+
+def test_an_engine_that_tells_no_probabilities(weighed: World) -> None:
+    (row,) = ask(weighed, "from probability_calibration where model_id = 'unknown'")
+    assert (row["n_samples"], row["missing_rate"]) == (0, 1.0)
+    assert row["average_accuracy"] is row["ci_low"] is row["auroc"] is row["brier_score"] is None
+    assert ask(weighed, "from calibration_bins where model_id = 'unknown'") == []

@@ -1,0 +1,127 @@
+"""What tells two models apart on the same pairs, and what an edition could tell."""
+
+import importlib
+from itertools import combinations
+
+import pytest
+from scipy.stats import norm
+
+from tests.warehouse.contest import first, publish_contest, second
+from tests.warehouse.expected import (
+    complete_triplets,
+    expected_average,
+    expected_difference,
+    expected_mastery,
+    judge_samples,
+    pair_up,
+)
+from tests.warehouse.test_accuracy_views import EVERY_POLICY, RULES, pick
+from tests.warehouse.world import Rule, World, ask
+
+POWER = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975) / 2)
+MODELS = list(combinations(sorted(RULES, key=lambda r: r.__name__), 2))
+
+
+@pytest.mark.parametrize(("one", "other"), MODELS, ids=lambda rule: rule.__name__)
+@EVERY_POLICY
+def test_model_comparison(published: World, one: Rule, other: Rule, policy: str) -> None:
+    where = f"model_id = '{one.__name__}' and other_model_id = '{other.__name__}'"
+    (row,) = ask(
+        published,
+        f"from model_comparison where {where} and method = 'pretexeval' and scoring_policy = '{policy}'",
+    )
+    mine, theirs = (judge_samples(published, "pretexeval", rule, policy) for rule in (one, other))
+    clusters = pair_up(mine, theirs)
+    assert (row["n_pairs"], row["n_samples"]) == (len(clusters), sum(n for _, _, n in clusters))
+    assert (row["no_answer_rate"], row["other_no_answer_rate"]) == pytest.approx(
+        tuple(expected_average(rows)["no_answer_rate"] for rows in (mine, theirs))
+    )
+    if policy == "strict":
+        assert pick(row, expected_average(mine)) == pytest.approx(expected_average(mine))
+        assert pick(row, expected_mastery(mine, 8)) == pytest.approx(expected_mastery(mine, 8))
+        assert row["other_ci_low"] == pytest.approx(expected_average(theirs)["ci_low"])
+        assert row["other_mastery_ci_high"] == pytest.approx(expected_mastery(theirs, 8)["mastery_ci_high"])
+    if len(clusters) > 1:
+        expected = expected_difference(clusters)
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
+        assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
+    if not clusters:
+        names = ("average_accuracy", "ci_low", "difference", "difference_ci_low", "mastery", "mcnemar_p")
+        assert [row[name] for name in names] == [None] * 6
+
+
+def test_every_two_models_once(published: World) -> None:
+    rows = ask(published, "from model_comparison where method = 'direct' and scoring_policy = 'strict'")
+    names = sorted(rule.__name__ for rule in RULES)
+    assert [(r["model_id"], r["other_model_id"]) for r in rows] == list(combinations(names, 2))
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return publish_contest(tmp_path_factory.mktemp("contest") / "data")
+
+
+def test_mcnemar_of_mastery(contest: World) -> None:
+    (row,) = ask(contest, "from model_comparison where method = 'pretexeval'")
+    tables = importlib.import_module("statsmodels.stats.contingency_tables")
+    mastered = [
+        {
+            pair: len(triplets) == 2 and all(all(t) for t in triplets.values())
+            for pair, triplets in complete_triplets(
+                judge_samples(contest, "pretexeval", rule, "strict"), 8
+            ).items()
+        }
+        for rule in (first, second)
+    ]
+    b = sum(mastered[0][pair] and not mastered[1][pair] for pair in mastered[0])
+    c = sum(mastered[1][pair] and not mastered[0][pair] for pair in mastered[0])
+    assert b > c > 0
+    assert (row["n_mastered_alone"], row["n_other_mastered_alone"]) == (b, c)
+    assert row["mcnemar_p"] == pytest.approx(tables.mcnemar([[0, b], [c, 0]], exact=True).pvalue)
+    assert row["mcnemar_mid_p"] < row["mcnemar_p"]
+    assert row["mastery_difference"] == pytest.approx((b - c) / 40)
+    assert row["mastery_difference_ci_low"] < (b - c) / 40 < row["mastery_difference_ci_high"]
+    # Newcombe's method 10 without continuity correction agrees with Wald's within a few per cent here.
+    wald = norm.ppf(0.975) * (b + c - (b - c) ** 2 / 40) ** 0.5 / 40
+    width = row["mastery_difference_ci_high"] - row["mastery_difference_ci_low"]
+    assert width / 2 == pytest.approx(wald, rel=0.1)
+
+
+def test_the_standard_error_is_that_of_a_regression_with_clusters(contest: World) -> None:
+    """An intercept on the differences by sample, errors clustered by pair (statsmodels, m/(m−1))."""
+    (row,) = ask(contest, "from model_comparison where method = 'pretexeval'")
+    mine, theirs = (judge_samples(contest, "pretexeval", rule, "strict") for rule in (first, second))
+    differences = [a["is_correct"] - b["is_correct"] for a, b in zip(mine, theirs, strict=True)]
+    pairs = {pair: k for k, pair in enumerate(dict.fromkeys(r["pair_id"] for r in mine))}
+    api = importlib.import_module("statsmodels.api")
+    fit = api.OLS(differences, [1.0] * len(differences)).fit(
+        cov_type="cluster",
+        cov_kwds={"groups": [pairs[r["pair_id"]] for r in mine], "df_correction": True},
+    )
+    assert row["difference"] == pytest.approx(fit.params[0])
+    assert row["difference_se"] == pytest.approx(fit.bse[0])
+
+
+def test_detectable_difference(contest: World) -> None:
+    where = "where method = 'pretexeval'"
+    rows = ask(contest, f"from detectable_difference {where}")
+    two = [("one", None), ("one", "two"), ("two", None)]
+    assert [(r["model_id"], r["other_model_id"]) for r in rows] == two
+    (paired,) = ask(contest, f"from model_comparison {where}")
+    width = paired["difference_ci_high"] - paired["difference_ci_low"]
+    assert rows[1]["detectable_difference"] == pytest.approx(POWER * width)
+    # Close to the textbook's (z₀.₉₇₅ + z₀.₈) · se.
+    textbook = (norm.ppf(0.975) + norm.ppf(0.8)) * paired["difference_se"]
+    assert rows[1]["detectable_difference"] == pytest.approx(textbook, rel=0.1)
+    one, two_ = ask(contest, f"from leaderboard {where} order by model_id")
+    for row, alone in ((rows[0], one), (rows[2], two_)):
+        expected = POWER * 2**0.5 * (alone["mastery_ci_high"] - alone["mastery_ci_low"])
+        assert row["detectable_mastery_difference"] == pytest.approx(expected)
+        assert (row["n_pairs"], row["n_complete_pairs"]) == (40, 40)
+
+
+def test_nothing_graded_detects_nothing(published: World) -> None:
+    where = "scoring_policy = 'excluded' and method = 'pretexeval'"
+    rows = ask(published, f"from detectable_difference where {where}")
+    assert rows
+    assert all("silent" not in (row["model_id"], row["other_model_id"]) for row in rows)

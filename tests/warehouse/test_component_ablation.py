@@ -1,0 +1,88 @@
+"""What transformations and rephrasing are worth, each taken away."""
+
+import pytest
+
+from schemas.transformations import NAMES
+from tests.warehouse import rules
+from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.contest import first, publish_contest, second
+from tests.warehouse.expected import (
+    expected_average,
+    expected_difference,
+    expected_joint,
+    expected_mastery,
+    judge_samples,
+    pair_up,
+)
+from tests.warehouse.rows import Row
+from tests.warehouse.test_accuracy_views import pick
+from tests.warehouse.world import Rule, World, ask
+from warehouse.publish import build_warehouse
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory) -> World:
+    return publish_contest(tmp_path_factory.mktemp("contest") / "data")
+
+
+COMPONENTS = {
+    "full": ("pretexeval", NAMES),
+    "without_transformations": ("pretexeval", ("none",)),
+    "without_rephrasing": ("prototype", NAMES),
+}
+
+
+def component_samples(world: World, rule: Rule, component: str) -> list[Row]:
+    method, names = COMPONENTS[component]
+    samples = judge_samples(world, method, rule, "strict")
+    return [sample for sample in samples if sample["transformation"] in names]
+
+
+@pytest.mark.parametrize("rule", [first, second])
+def test_component_ablation(contest: World, rule: Rule) -> None:
+    model_id = "one" if rule is first else "two"
+    rows = ask(contest, f"from component_ablation where model_id = '{model_id}'")
+    assert [row["component"] for row in rows] == list(COMPONENTS)
+    for row in rows:
+        own = component_samples(contest, rule, row["component"])
+        k = len(COMPONENTS[row["component"]][1])
+        expected = expected_average(own) | expected_joint(own, k) | expected_mastery(own, k)
+        assert pick(row, expected) == pytest.approx(expected)
+        assert row["k"] == k
+
+
+@pytest.mark.parametrize("rule", [first, second])
+@pytest.mark.parametrize("component", list(COMPONENTS)[1:])
+def test_what_a_component_is_worth(contest: World, rule: Rule, component: str) -> None:
+    where = f"model_id = '{'one' if rule is first else 'two'}'"
+    full, row = ask(
+        contest, f"from component_ablation where {where} and component in ('full', '{component}')"
+    )
+    whole = component_samples(contest, rule, "full")
+    own = {(r["triplet_id"], r["transformation"]): r for r in component_samples(contest, rule, component)}
+    n = len(COMPONENTS[component][1])
+    against = [own[r["triplet_id"], "none" if n == 1 else r["transformation"]] for r in whole]
+    clusters = pair_up(against, whole)
+    expected = expected_difference(clusters)
+    del expected["difference_se"]
+    assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
+    assert row["n_shared_pairs"] == 40
+    for measure, difference in {
+        "average_accuracy": "difference",
+        "joint_accuracy": "joint_difference",
+        "mastery": "mastery_difference",
+    }.items():
+        assert row[difference] == pytest.approx(row[measure] - full[measure])
+        assert row[f"{difference}_ci_low"] < row[difference] < row[f"{difference}_ci_high"]
+        assert full[difference] is full[f"{difference}_ci_low"] is None
+
+
+def test_a_component_without_the_whole_has_no_difference(world: World) -> None:
+    alone = fill_pairs(World(world.root.parent / "alone"))
+    alone.write_edition(EDITION, ("prototype",))
+    alone.write_model("expert")
+    alone.write_answers(EDITION, "expert", rules.expert, methods=("prototype",))
+    build_warehouse(alone.root)
+    (row,) = ask(alone, "from component_ablation")
+    assert (row["component"], row["mastery"], row["n_shared_pairs"]) == ("without_rephrasing", 1.0, None)
+    assert row["difference"] is row["mastery_difference_ci_low"] is None

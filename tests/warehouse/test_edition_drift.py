@@ -1,0 +1,106 @@
+"""The same model on two editions of one base."""
+
+import pytest
+
+from tests.warehouse import rules
+from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.expected import (
+    expected_average,
+    expected_difference,
+    expected_mastery,
+    judge_samples,
+    pair_up,
+)
+from tests.warehouse.rows import Row, digest, write_record
+from tests.warehouse.test_accuracy_views import pick
+from tests.warehouse.world import World, ask
+from warehouse.publish import build_warehouse
+from warehouse.records import read_record
+
+FRESH = "tiny-seed2-00000002"
+
+
+def leaked(sample: Row) -> bool | None:
+    """Knows the first edition by heart, and three in four of what is said anew."""
+    if not sample["text"].startswith("anew "):
+        return bool(sample["label"])
+    draw = int(digest("leaked", sample["text"]), 16) % 100
+    return bool(sample["label"]) if draw < 75 else not sample["label"]
+
+
+@pytest.fixture
+def fresh(world: World) -> World:
+    """Of the same root: Scabies is not in it, Gout is new; every text is said anew but Scurvy's."""
+    anew = fill_pairs(World(world.root, wording="anew "))
+    anew.pairs = [pair for pair in anew.pairs if pair[1] != "Scabies"]
+    anew.add_pair("symptoms", "Gout", "Swelling", "Itch")
+    return anew
+
+
+def publish_both(world: World, fresh: World) -> None:
+    world.write_model("leaked")
+    world.write_answers(EDITION, "leaked", leaked, policies=("strict", "excluded"))
+    fresh.write_edition(FRESH)
+    fresh.write_answers(FRESH, "leaked", leaked, policies=("strict", "excluded"))
+    build_warehouse(world.root)
+
+
+def test_a_fall_on_fresh_text(world: World, fresh: World) -> None:
+    publish_both(world, fresh)
+    rows = ask(world, "from edition_drift")
+    assert [(row["model_id"], row["scoring_policy"]) for row in rows] == [
+        ("leaked", "excluded"),
+        ("leaked", "strict"),
+    ]
+    row = rows[1]
+    assert (row["edition_id"], row["other_edition_id"]) == (EDITION, FRESH)
+    shared = {"Influenza", "Angina pectoris", "Scurvy"}
+    before, after = (
+        [r for r in judge_samples(w, "pretexeval", leaked, "strict") if r["head"] in shared]
+        for w in (world, fresh)
+    )
+    assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)
+    expected = expected_difference(pair_up(before, after))
+    assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
+    own = expected_average(before) | expected_mastery(before, 8)
+    for name in ("average_accuracy", "ci_low", "ci_high", "mastery", "mastery_ci_low"):
+        assert row[name] == pytest.approx(own[name])
+    others = expected_average(after) | expected_mastery(after, 8)
+    for name in ("average_accuracy", "ci_low", "ci_high", "mastery", "mastery_ci_high", "no_answer_rate"):
+        assert row[f"other_{name}"] == pytest.approx(others[name])
+    assert row["average_accuracy"] == 1.0 > row["other_average_accuracy"]
+    assert row["mastery_difference"] == row["mastery"] - row["other_mastery"]
+    assert row["same_text_rate"] == 0.0
+
+
+def test_the_share_of_texts_that_are_the_same(world: World, fresh: World) -> None:
+    fresh.wording = ""
+    # Another false tail: the samples of its triplet are new, half of Influenza's.
+    fresh.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
+    publish_both(world, fresh)
+    rates = [row["same_text_rate"] for row in ask(world, "from edition_drift")]
+    assert rates == pytest.approx([(8 + 16 + 16) / 48] * 2)
+
+
+def test_editions_of_different_bases_are_not_compared(world: World, fresh: World) -> None:
+    world.write_model("leaked")
+    world.write_answers(EDITION, "leaked", leaked)
+    fresh.write_edition(FRESH)
+    path = world.root / "editions" / FRESH / "manifest.json"
+    write_record(path, read_record(path) | {"kb": "another"})
+    fresh.write_answers(FRESH, "leaked", leaked)
+    build_warehouse(world.root)
+    assert len(ask(world, "from leaderboard where model_id = 'leaked'")) == 2
+    assert ask(world, "from edition_drift") == []
+
+
+def test_a_model_without_an_answer_has_no_difference(world: World, fresh: World) -> None:
+    world.write_model("mute")
+    world.write_answers(EDITION, "mute", rules.silent, policies=("excluded",))
+    fresh.write_edition(FRESH)
+    fresh.write_answers(FRESH, "mute", rules.silent, policies=("excluded",))
+    build_warehouse(world.root)
+    (row,) = ask(world, "from edition_drift")
+    assert (row["n_heads"], row["n_samples"], row["n_complete_heads"]) == (3, 0, 0)
+    assert row["difference"] is row["mastery_difference_ci_low"] is None
+    assert (row["no_answer_rate"], row["other_no_answer_rate"]) == (1.0, 1.0)

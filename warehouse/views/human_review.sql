@@ -1,0 +1,92 @@
+-- Grain: one row per edition and method (null: all of them) that graders reviewed.
+-- What people say of the samples, 0 to 5 (PretexEval, appendix H): the means of reliability, lexical
+-- and structural diversity over the n_grades sheets of n_graders, each of n_triplets.
+-- _agreement: Krippendorff's α between graders, interval metric (Krippendorff 2011, "Computing
+-- Krippendorff's alpha-reliability"): any number of graders, grades may be missing. 1 − D_o / D_e; a
+-- triplet with m ≥ 2 grades puts Σ (v − v')² / (m − 1) over its ordered pairs into D_o = 1/n Σ, all
+-- n such grades make D_e = Σ (v − v')² / (n (n − 1)); and Σ (v − v')² = 2 (m Σv² − (Σv)²). 1 is
+-- perfect, 0 what chance gives. Null where nothing was graded twice, or all grades are the same.
+create or replace view human_review as
+with grades as (
+    unpivot (
+        select
+            edition_id,
+            method,
+            triplet_id,
+            grader,
+            reliability,
+            lexical_diversity,
+            structural_diversity
+        from human_grades
+    )
+    on reliability, lexical_diversity, structural_diversity
+    into name criterion value grade
+),
+
+units as (
+    select
+        edition_id,
+        method,
+        criterion,
+        triplet_id,
+        count(*) as m,
+        sum(grade)::bigint as total,
+        sum(grade::integer * grade)::bigint as total_squared
+    from grades
+    group by edition_id, method, criterion, triplet_id
+),
+
+sums as (
+    select
+        edition_id,
+        method,
+        criterion,
+        sum(total) / sum(m) as mean_grade,
+        sum(m) filter (where m > 1) as n,
+        sum(2 * (m * total_squared - total * total) / (m - 1)) filter (where m > 1) / n as observed,
+        2 * (n * sum(total_squared) filter (where m > 1) - (sum(total) filter (where m > 1)) ** 2)
+        / (n * (n - 1)) as expected
+    from units
+    group by grouping sets ((edition_id, method, criterion), (edition_id, criterion))
+),
+
+agreements as (
+    select edition_id, method, criterion, mean_grade, 1 - observed / nullif(expected, 0) as alpha
+    from sums
+),
+
+reviewed as (
+    select
+        edition_id,
+        method,
+        count(*) as n_grades,
+        count(distinct grader) as n_graders,
+        count(distinct triplet_id) as n_triplets
+    from human_grades
+    group by grouping sets ((edition_id, method), (edition_id))
+)
+
+select
+    reviewed.edition_id,
+    reviewed.method,
+    reviewed.n_grades,
+    reviewed.n_graders,
+    reviewed.n_triplets,
+    any_value(mean_grade) filter (where criterion = 'reliability') as reliability,
+    any_value(alpha) filter (where criterion = 'reliability') as reliability_agreement,
+    any_value(mean_grade) filter (where criterion = 'lexical_diversity') as lexical_diversity,
+    any_value(alpha) filter (where criterion = 'lexical_diversity') as lexical_diversity_agreement,
+    any_value(mean_grade) filter (where criterion = 'structural_diversity') as structural_diversity,
+    any_value(alpha) filter (where criterion = 'structural_diversity')
+        as structural_diversity_agreement
+from reviewed
+inner join agreements
+    on reviewed.edition_id = agreements.edition_id
+    and reviewed.method is not distinct from agreements.method
+group by
+    reviewed.edition_id,
+    reviewed.method,
+    reviewed.n_grades,
+    reviewed.n_graders,
+    reviewed.n_triplets
+order by reviewed.edition_id, reviewed.method nulls first

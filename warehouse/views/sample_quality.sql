@@ -1,0 +1,90 @@
+-- Grain: one row per edition, method and rephraser.
+-- What became of the rewordings of the test samples (method, sections 2.6 and 4). Of n_samples:
+-- accepted_rate passed the gate, fallback_rate fell back to the statement, as_is_rate had nothing to
+-- gate; mean_attempts of each. Of the n_attempts to reword them, acceptance_rate passed; n_judged
+-- have both verdicts of the judge, and judge_agreement of these say yes twice (it follows from the
+-- statement, and the statement from it). Why the others were turned away: rejection_reasons.
+-- n_triplets: of the edition's test. n_incomplete_triplets: with fewer than K samples, or none (llmeval
+-- with too few usable lines); they are left out of joint accuracy.
+create or replace view sample_quality as
+with by_triplet as (
+    select
+        edition_id,
+        method,
+        rephraser,
+        triplet_id,
+        count(*) as n_samples,
+        count(*) filter (where status = 'accepted') as n_accepted,
+        count(*) filter (where status = 'fallback') as n_fallback,
+        count(*) filter (where status = 'as_is') as n_as_is,
+        sum(attempts) as n_attempts
+    from samples
+    where split = 'test'
+    group by edition_id, method, rephraser, triplet_id
+),
+
+by_method as (
+    select
+        edition_id,
+        method,
+        rephraser,
+        sum(n_samples)::bigint as n_samples,
+        sum(n_accepted) / sum(n_samples) as accepted_rate,
+        sum(n_fallback) / sum(n_samples) as fallback_rate,
+        sum(n_as_is) / sum(n_samples) as as_is_rate,
+        sum(n_attempts) / sum(n_samples) as mean_attempts,
+        count(*) filter (where n_samples = samples_per_triplet(method)) as n_complete_triplets
+    from by_triplet
+    group by edition_id, method, rephraser
+),
+
+test_triplets as (
+    select edition_id, count(*) as n_triplets
+    from triplets
+    where split = 'test'
+    group by edition_id
+),
+
+test_variants as (
+    select edition_id, variant_id
+    from samples
+    where split = 'test' and method = 'pretexeval'
+),
+
+tried as (
+    select
+        attempts.edition_id,
+        'pretexeval' as method,
+        attempts.rephraser,
+        count(*) as n_attempts,
+        avg(is_accepted::integer) as acceptance_rate,
+        count(is_judged_implied and is_judged_implying) filter (
+            where is_judged_implied is not null and is_judged_implying is not null
+        ) as n_judged,
+        avg((is_judged_implied and is_judged_implying)::integer) filter (
+            where is_judged_implied is not null and is_judged_implying is not null
+        ) as judge_agreement
+    from attempts
+    inner join test_variants using (edition_id, variant_id)
+    group by attempts.edition_id, attempts.rephraser
+)
+
+select
+    by_method.edition_id,
+    by_method.method,
+    by_method.rephraser,
+    by_method.n_samples,
+    by_method.accepted_rate,
+    by_method.fallback_rate,
+    by_method.as_is_rate,
+    by_method.mean_attempts,
+    coalesce(tried.n_attempts, 0) as n_attempts,
+    tried.acceptance_rate,
+    coalesce(tried.n_judged, 0) as n_judged,
+    tried.judge_agreement,
+    test_triplets.n_triplets,
+    test_triplets.n_triplets - by_method.n_complete_triplets as n_incomplete_triplets
+from by_method
+inner join test_triplets using (edition_id)
+left join tried using (edition_id, method, rephraser)
+order by by_method.edition_id, by_method.method, by_method.rephraser
