@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 from config import EngineConfig
 from engines.base import Engine, Prompt, Sampling
 from engines.identity import identify_model
@@ -37,7 +39,11 @@ class AskingReport:
 
 
 class Asker:
-    """A model and its answers: loaded when it is first asked, let go when the block ends."""
+    """A model and its answers: loaded when it is first asked, let go when the block ends.
+
+    One process at a time asks a model: what another was asked meanwhile is answered when this one's turn
+    comes. The lock is the system's, so that a process that is killed holds nobody up.
+    """
 
     def __init__(
         self, config: EngineConfig, root: Path, load: Callable[[EngineConfig], Engine] = load_engine
@@ -54,16 +60,22 @@ class Asker:
         """Prompts of the next chunk, so many that it takes about as long as one should."""
         self._load = load
         self._engine: Engine | None = None
+        self._lock = FileLock(root / "locks" / f"{self.identity.model_id}.lock")
 
     def __enter__(self) -> "Asker":
-        """Itself."""
+        """Itself, as soon as nobody else asks the model; read what is answered after that."""
+        Path(self._lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
+        self._lock.acquire()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Let go of the engine, if one was loaded."""
-        if self._engine is not None:
-            self._engine.close()
-            self._engine = None
+        try:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+        finally:
+            self._lock.release()
 
     def ask_chunk(self, chunk: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
         """Ask, and keep every answer.

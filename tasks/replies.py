@@ -60,13 +60,13 @@ def ask_for_replies(
     Raises:
         InputError: if the model cannot be loaded or reached, or prompts are left without a reply.
     """
-    replies = recall_replies(root, writer)
-    missing: dict[Sampling, dict[str, Prompt]] = {}
-    for ask in asks:
-        if ask.key not in replies:
-            missing.setdefault(ask.sampling, {})[ask.key] = ask.prompt
-    on_progress(len(asks) - sum(map(len, missing.values())))
     with Asker(writer.config, root, load) as asker:
+        replies = recall_replies(root, writer)
+        missing: dict[Sampling, dict[str, Prompt]] = {}
+        for ask in asks:
+            if ask.key not in replies:
+                missing.setdefault(ask.sampling, {})[ask.key] = ask.prompt
+        on_progress(len(asks) - sum(map(len, missing.values())))
         for sampling, pending in missing.items():
             asker.ask(pending, sampling, on_progress)
         asker.write_model()

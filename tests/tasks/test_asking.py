@@ -1,5 +1,7 @@
 import json
+import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -150,3 +152,27 @@ def test_what_is_complete_is_passed_by(evaluate: Evaluate) -> None:
 def test_fewer_pairs_are_asked_where_a_model_says_so(evaluate: Evaluate) -> None:
     report = ask_missing(evaluate("few", pairs_per_relation=2), ignore)
     assert report.n_samples == 2 * 2 * 16
+
+
+def test_two_that_ask_a_model_at_once_ask_every_prompt_once(evaluate: Evaluate) -> None:
+    evaluation = evaluate("model")
+    n_prompts: list[int] = []
+
+    class Slow:
+        """Answers only after the other has had time to start."""
+
+        def generate(
+            self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
+        ) -> list[Completion]:
+            time.sleep(0.5)
+            n_prompts.append(len(prompts))
+            return [Completion(" True") for _ in prompts]
+
+        def close(self) -> None:
+            """Nothing is held."""
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(ask_missing, evaluation, ignore, lambda _: Slow()) for _ in range(2)]
+    reports = [each.result() for each in both]
+    assert sum(n_prompts) == reports[0].n_samples
+    assert sorted(report.n_asked for report in reports) == [0, reports[0].n_samples]
