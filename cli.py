@@ -80,6 +80,10 @@ def _build_parser() -> argparse.ArgumentParser:
     )
     tables = add("tables", _tables, "The papers' tables of an edition: methods, components, transformations.")
     tables.add_argument("config", type=Path, help="a TOML file")
+    deploy = add("deploy", _deploy, "Register pools, deployments and the schedule with a Prefect server.")
+    deploy.add_argument("config", type=Path, help="the TOML file that the schedule runs")
+    deploy.add_argument("--gpus", type=int, default=1, help="runs that load a model at once (default: 1)")
+    deploy.add_argument("--pool-type", default="process", help="process, docker or kubernetes")
     _add_review(add("review", _export_review, "Sheets for doctors to grade samples on, out and in."))
     gate = add("gate", _gate, "Measure the gate on rewordings that were read and labelled.")
     gate.add_argument("file", type=Path, help="Parquet, as docs/gate.md describes it")
@@ -185,6 +189,14 @@ def _tables(options: argparse.Namespace) -> int:
 
     config = load_config(options.config)
     _print_tables(config, plan_edition(config).edition_id)
+    return 0
+
+
+def _deploy(options: argparse.Namespace) -> int:
+    from flows.deploy import deploy
+
+    load_config(options.config)
+    deploy(options.config, options.gpus, options.pool_type)
     return 0
 
 

@@ -3,6 +3,7 @@
 from prefect import flow
 
 from config import Config
+from flows.dispatch import require_part
 from flows.rephrase_samples import rephrase_samples
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition import complete_edition, list_left_out, plan_edition
@@ -22,7 +23,7 @@ def build_test_set(config: Config) -> str:
     variants = run_stage(edition, VARIANTS.name, triplets)
     statements = run_stage(edition, STATEMENTS.name, triplets, variants)
     if edition.has_writers and not edition.is_worded:
-        rephrase_samples(config)
+        require_part(rephrase_samples, {"config": config})
     attempts = [run_stage(edition, ATTEMPTS.name, triplets, statements)] if edition.rephraser else []
     samples = run_stage(edition, SAMPLES.name, triplets, statements, *attempts)
     left_out = list_left_out(edition, triplets.read())
