@@ -1,9 +1,11 @@
-"""What the charts share in Altair: the percent scale, channels with values as they are, the frame.
+"""What the charts share in Altair: their scales, channels with values as they are, the frame.
 
 Every position is given in pixels and nothing is laid out by the width of a text, so that a figure
 is the same on a machine with other fonts.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -30,6 +32,32 @@ AXIS: dict[str, Any] = {
 TEXT: dict[str, Any] = {"fontSize": FONT, "baseline": "alphabetic", "aria": False}
 
 
+@dataclass(frozen=True)
+class Scale:
+    """From where to where a chart goes, and how its ticks are written."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    label: str
+    """Of a tick, as a Vega expression."""
+    middle: float
+    """Where the dashed line stands: what nothing earns."""
+
+
+PERCENT = Scale(0, 1, (0, 0.25, 0.5, 0.75, 1), "round(100 * datum.value) + ' %'", 0.5)
+# Half the width of a scale of differences: the least that holds them all.
+_REACHES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+_SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + format(abs(100 * datum.value), '~r')"
+
+
+def scale_points(limits: Iterable[float]) -> Scale:
+    """A scale of differences around 0, in percentage points, with room for the limits."""
+    most = max(map(abs, limits), default=0.0)
+    reach = next((reach for reach in _REACHES if most <= reach), _REACHES[-1])
+    return Scale(-reach, reach, (-reach, -reach / 2, 0, reach / 2, reach), _SIGNED, 0)
+
+
 def chart_of(values: list[dict[str, Any]]) -> alt.Chart:
     """A chart of the values, to be marked."""
     return alt.Chart(alt.Data(values=values))
@@ -40,12 +68,15 @@ def as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
     return channel(f"{field}:N").scale(None).legend(None)
 
 
+def as_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
+    """The channel as a position on the scale."""
+    position = channel(f"{field}:Q").scale(domain=[scale.low, scale.high], nice=False)
+    return position.axis(values=list(scale.ticks), labelExpr=scale.label, ticks=False, orient=orient, **AXIS)
+
+
 def as_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
     """The channel as a position from 0 to 100 %."""
-    ticks = [0, 0.25, 0.5, 0.75, 1]
-    label = "round(100 * datum.value) + ' %'"
-    position = channel(f"{field}:Q").scale(domain=[0, 1], nice=False)
-    return position.axis(values=ticks, labelExpr=label, ticks=False, orient=orient, **AXIS)
+    return as_position(field, channel, orient, PERCENT)
 
 
 def as_pixels(height: float) -> alt.Y:

@@ -1,12 +1,14 @@
 """What a page says: rows of the warehouse views, and what its figures hold fixed.
 
-A page has one setting (method, scoring policy, repeat) for its figures; the leaderboard lists all.
+A page has one setting (method, scoring policy, repeat) for its figures, which all hold fixed but
+those that compare methods or policies.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 from report.palette import model_colour, model_dash
+from report.paper_tables import METHODS as PAPER_METHODS
 from schemas.stages import METHODS, SCORING_POLICIES
 
 Row = dict[str, Any]
@@ -23,6 +25,10 @@ class Setting:
     def holds(self, row: Row) -> bool:
         """Whether the row of a view is under this setting."""
         return setting_of(row) == self
+
+    def vary(self, row: Row, name: str) -> bool:
+        """Whether the row of a view is under this setting but for what `name` says."""
+        return self.holds(row | {name: getattr(self, name)})
 
     @property
     def n_per_triplet(self) -> int:
@@ -64,16 +70,76 @@ class Contents:
     shortcut_baselines: list[Row]
     known_mastery: list[Row]
     missed_points: list[Row]
+    component_ablation: list[Row]
+    transformation_ablation: list[Row]
+    model_comparison: list[Row]
+    """Each two models once, the better one first."""
+    detectable_difference: list[Row]
+    edition_drift: list[Row]
+    """This edition first, whichever stands first in the view."""
+    n_other_editions: int
+    """Of the same base, asked of one of these models."""
+    probability_calibration: list[Row]
+    """Of models of which there are probabilities."""
+    calibration_bins: list[Row]
+    sample_quality: list[Row]
+    rejection_reasons: list[Row]
+    diversity: list[Row]
+    human_review: list[Row]
     views: list[Row]
 
     def of_setting(self) -> list[Row]:
         """The leaderboard under the setting of the figures, best model first."""
         return [row for row in self.leaderboard if self.setting.holds(row)]
 
+    def of_methods(self) -> list[Row]:
+        """The leaderboard under every method, in the papers' order; empty if there is but one."""
+        return order_methods(self._of_several("method"))
+
+    def of_policies(self) -> list[Row]:
+        """The leaderboard under every scoring policy; empty if there is but one."""
+        rows = self._of_several("scoring_policy")
+        return sorted(rows, key=lambda row: SCORING_POLICIES.index(row["scoring_policy"]))
+
+    def _of_several(self, name: str) -> list[Row]:
+        """The leaderboard under the setting but for what `name` says; none if all have the same."""
+        rows = [row for row in self.leaderboard if self.setting.vary(row, name)]
+        return rows if len({row[name] for row in rows}) > 1 else []
+
+    def find_detectable(self) -> Row | None:
+        """What the edition detects between any two models: the most that detectable_difference asks for."""
+        names = ("n_pairs", "detectable_difference", "detectable_mastery_difference")
+        found = {
+            name: [row[name] for row in self.detectable_difference if row[name] is not None] for name in names
+        }
+        if not found["detectable_difference"]:
+            return None
+        return {name: max(values, default=None) for name, values in found.items()}
+
     def of_model(self, view: str, model: Model) -> list[Row]:
         """The rows of a view that belong to one model."""
         rows: list[Row] = getattr(self, view)
         return [row for row in rows if row["model_id"] == model.model_id]
+
+
+def order_methods(rows: list[Row]) -> list[Row]:
+    """The rows in the papers' order of their methods; those of all methods last."""
+    order = [*PAPER_METHODS, None]
+    return sorted(rows, key=lambda row: order.index(row["method"]))
+
+
+def turn_round(row: Row) -> Row:
+    """A row of a view of two things (models, editions), told from the other one."""
+    turned = dict(row)
+    for name in row:
+        other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
+        if other in row:
+            turned[name], turned[other] = row[other], row[name]
+    for name in ("difference", "mastery_difference"):
+        low, high = f"{name}_ci_low", f"{name}_ci_high"
+        for to, origin in ((name, name), (low, high), (high, low)):
+            turned[to] = None if row[origin] is None else -row[origin]
+    return turned
 
 
 def setting_of(row: Row) -> Setting:

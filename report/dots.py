@@ -7,18 +7,27 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from report.axes import CHARACTER, SIDE, TEXT, as_is, as_percent, as_pixels, chart_of, frame_chart
-from report.formats import NOTHING, shorten
+from report.axes import (
+    CHARACTER,
+    PERCENT,
+    SIDE,
+    TEXT,
+    Scale,
+    as_is,
+    as_pixels,
+    as_position,
+    chart_of,
+    frame_chart,
+)
+from report.formats import shorten
 from report.palette import INK, MUTED
-from report.shares import DotRow, Share
+from report.shares import DotRow
 from report.svg import render_svg
 
 ROW = 38
 # A row whose name stands beside it.
 FLAT_ROW = 30
 VALUES = 92
-SHAPES = ("circle", "diamond")
-GLYPHS = "●◆"
 FIGURE_SPACE = "\u2007"
 _CHANCE: dict[str, Any] = {
     "stroke": MUTED,
@@ -58,16 +67,18 @@ def lay_out(width: int, gutter: int) -> Layout:
     return Layout(width, SIDE, SIDE, ROW, (0, 13), (inner, "right"), 25, n_chars)
 
 
-def draw_dots(title: str, rows: Sequence[DotRow], width: int, gutter: int = 0) -> Markup:
-    """A line per row, from 0 to 100 %: a dot for its first share, a diamond for its second."""
+def draw_dots(
+    title: str, rows: Sequence[DotRow], width: int, gutter: int = 0, scale: Scale = PERCENT
+) -> Markup:
+    """A line per row, from end to end of the scale: a mark for each of its shares, one under the other."""
     layout = lay_out(width, gutter)
     height = layout.row * len(rows)
     dots = [d for k, row in enumerate(rows) for d in _place_dots(row, k * layout.row, layout)]
-    x = as_percent("value", alt.X, "top")
+    x = as_position("value", alt.X, "top", scale)
     chart = alt.layer(
-        chart_of([{"value": 0.5}]).mark_rule(**_CHANCE).encode(x=x),
+        chart_of([{"value": scale.middle}]).mark_rule(**_CHANCE).encode(x=x),
         *_write_names(rows, layout, as_pixels(height)),
-        _draw_intervals(dots, as_pixels(height)),
+        _draw_intervals(dots, as_position("low", alt.X, "top", scale), as_pixels(height)),
         _draw_points(dots, x, as_pixels(height)),
     )
     frame = frame_chart(chart, layout.inner, height, left=layout.left, right=layout.right, top=24, bottom=4)
@@ -83,7 +94,7 @@ def _place_dots(row: DotRow, top: float, layout: Layout) -> list[dict[str, Any]]
             "low": share.low,
             "high": share.high,
             "colour": row.colour,
-            "shape": SHAPES[k],
+            "shape": share.measure.shape,
             "text": f"{row.name}: {share.text}",
         }
         for k, share in enumerate(row.shares)
@@ -98,7 +109,10 @@ def _write_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.C
             {
                 "y": k * layout.row + layout.name_at[1],
                 "name": shorten(row.name, layout.n_chars),
-                "values": "\u2002".join(map(_write_value, GLYPHS, row.shares)),
+                "values": "\u2002".join(
+                    f"{share.measure.glyph}\u2009{share.short.rjust(share.width, FIGURE_SPACE)}"
+                    for share in row.shares
+                ),
             }
             for k, row in enumerate(rows)
         ]
@@ -112,15 +126,8 @@ def _write_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.C
     ]
 
 
-def _write_value(glyph: str, share: Share) -> str:
-    """The value's mark and whole percent, two figures wide."""
-    value = NOTHING if share.value is None else str(round(100 * share.value))
-    return f"{glyph}\u2009{value.rjust(2, FIGURE_SPACE)}"
-
-
-def _draw_intervals(dots: list[dict[str, Any]], y: alt.Y) -> alt.Chart:
+def _draw_intervals(dots: list[dict[str, Any]], low: alt.X, y: alt.Y) -> alt.Chart:
     mark = chart_of(dots).mark_rule(strokeWidth=5, strokeCap="round", opacity=0.4, aria=False)
-    low = as_percent("low", alt.X, "top")
     return mark.encode(x=low, x2="high:Q", y=y, stroke=as_is("colour", alt.Stroke))
 
 

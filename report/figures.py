@@ -3,37 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from report.contents import Contents, Model, Row
+from report.comparisons import (
+    draw_comparison,
+    draw_components,
+    draw_drift,
+    draw_methods,
+    draw_steps,
+)
+from report.contents import Contents, Row
 from report.curves import draw_curves
-from report.dots import draw_dots
+from report.drawings import PANEL, Drawing, Panel, draw_both, draw_panel
 from report.formats import BASELINES, format_words
 from report.palette import BASELINE
-from report.shares import Curve, DotRow, Share, average_of, joint_of, mastery_of
+from report.reliability import draw_reliability_panels
+from report.shares import (
+    Curve,
+    DotRow,
+    Share,
+    average_of,
+    curve_share_of,
+    mastery_of,
+    measure_all_right,
+)
 
-WIDE = 1000
 CURVE = 660
 GUTTER = 170
-PANEL = 340
-# For the names beside the rows of a wide figure.
-BESIDE = 240
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """One figure, drawn for a wide column and for a phone."""
-
-    wide: Markup
-    narrow: Markup
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One model's part of a figure."""
-
-    model: Model
-    svg: Markup
 
 
 @dataclass(frozen=True)
@@ -41,20 +35,32 @@ class Figures:
     """The figures of a page; None or empty where there is nothing to draw."""
 
     overview: Drawing | None
+    comparison: Drawing | None
     curve: Drawing | None
+    methods: list[Panel]
+    components: list[Panel]
+    steps: list[Panel]
     relations: list[Panel]
     transformations: list[Panel]
     known: list[Panel]
+    reliability: list[Panel]
+    drift: list[Panel]
 
 
 def draw_figures(contents: Contents) -> Figures:
     """All figures of the page."""
     return Figures(
         overview=_draw_overview(contents),
+        comparison=draw_comparison(contents),
         curve=_draw_curve(contents),
+        methods=draw_methods(contents),
+        components=draw_components(contents),
+        steps=draw_steps(contents),
         relations=_draw_relations(contents),
         transformations=_draw_transformations(contents),
         known=_draw_known(contents),
+        reliability=draw_reliability_panels(contents),
+        drift=draw_drift(contents),
     )
 
 
@@ -74,21 +80,20 @@ def _draw_overview(contents: Contents) -> Drawing | None:
     if not models and not baselines:
         return None
     title = "Average accuracy and mastery by model and shortcut baseline"
-    rows = models + baselines
-    return Drawing(draw_dots(title, rows, WIDE, BESIDE), draw_dots(title, rows, PANEL))
+    return draw_both(title, models + baselines)
 
 
 def _draw_curve(contents: Contents) -> Drawing | None:
     """One curve per model, and that of a coin."""
     curves = [
-        Curve(m.label, m.colour, m.dash, tuple(joint_of(row) for row in rows))
+        Curve(m.label, m.colour, m.dash, tuple(curve_share_of(row) for row in rows))
         for m in contents.models
         if (rows := contents.of_model("joint_accuracy_curve", m))
     ]
     if contents.setting.n_per_triplet == 1 or not curves:
         return None
     coin = tuple(
-        Share(f"all right when n = {n} are asked:", 0.5**n, 0.5**n, 0.5**n, "by the formula 0.5ⁿ")
+        Share(measure_all_right(n), 0.5**n, 0.5**n, 0.5**n, "by the formula 0.5ⁿ")
         for n in range(1, contents.setting.n_per_triplet + 1)
     )
     curves.append(Curve("guessing (0.5ⁿ)", BASELINE, (2, 3), coin))
@@ -103,7 +108,7 @@ def _draw_relations(contents: Contents) -> list[Panel]:
     for model in contents.models:
         rows = {r["relation"]: r for r in contents.of_model("accuracy_by_relation", model)}
         dots = [DotRow(format_words(name), model.colour, _both(rows[name])) for name in order if name in rows]
-        panels += _panel(model, "Average accuracy and mastery by relation", dots)
+        panels += draw_panel(model, "Average accuracy and mastery by relation", dots)
     return panels
 
 
@@ -115,7 +120,7 @@ def _draw_transformations(contents: Contents) -> list[Panel]:
             DotRow(row["transformation"], model.colour, (average_of(row),))
             for row in contents.of_model("accuracy_by_transformation", model)
         ]
-        panels += _panel(model, "Average accuracy by transformation", dots)
+        panels += draw_panel(model, "Average accuracy by transformation", dots)
     return panels
 
 
@@ -127,7 +132,7 @@ def _draw_known(contents: Contents) -> list[Panel]:
             DotRow("learned" if row["is_known"] else "never seen", model.colour, _both(row))
             for row in contents.of_model("known_mastery", model)
         ]
-        panels += _panel(model, "Average accuracy and mastery of learned and unseen facts", dots)
+        panels += draw_panel(model, "Average accuracy and mastery of learned and unseen facts", dots)
     return panels
 
 
@@ -148,8 +153,3 @@ def order_relations(rows: Sequence[Row]) -> list[str]:
 
 def _both(row: Row) -> tuple[Share, Share]:
     return average_of(row), mastery_of(row)
-
-
-def _panel(model: Model, title: str, dots: list[DotRow]) -> list[Panel]:
-    """No panel where there is no row."""
-    return [Panel(model, draw_dots(f"{title}, {model.label}", dots, PANEL))] if dots else []

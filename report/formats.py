@@ -16,12 +16,34 @@ def format_percent(share: float | None, digits: int = 1) -> str:
     return NOTHING if share is None else f"{100 * share:.{digits}f}{_NO_BREAK}%"
 
 
-def format_points(difference: float | None) -> str:
+def format_points(difference: float | None, digits: int = 1) -> str:
     """0.148 -> +14.8, in percentage points."""
     if difference is None:
         return NOTHING
-    text = f"{100 * difference:+.1f}"
-    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+    text = f"{100 * difference:+.{digits}f}"
+    return text.replace("-", "−") if float(text) else text[1:]
+
+
+def format_span(low: float | None, high: float | None) -> str:
+    """-0.012, 0.094 -> −1.2 to +9.4, of a difference; empty where there is none."""
+    return "" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
+
+
+def format_decimal(value: float | None, digits: int = 2) -> str:
+    """0.8731 -> 0.87."""
+    return NOTHING if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def format_magnitude(difference: float | None) -> str:
+    """0.148 -> 14.8, in percentage points, whichever way."""
+    return NOTHING if difference is None else f"{100 * abs(difference):.1f}"
+
+
+def format_p(p: float | None) -> str:
+    """0.0234 -> 0.023; < 0.001 below that."""
+    if p is None:
+        return NOTHING
+    return f"<{_NO_BREAK}0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_interval(low: float | None, high: float | None) -> str:
@@ -53,6 +75,10 @@ FILTERS = {
     "percent": format_percent,
     "points": format_points,
     "interval": format_interval,
+    "span": format_span,
+    "magnitude": format_magnitude,
+    "decimal": format_decimal,
+    "p_value": format_p,
     "count": format_count,
     "words": format_words,
     "names": format_list,

@@ -7,9 +7,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from report.contents import Contents, Model, Row
+from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
 from report.read import read_contents, read_editions
+from report.read_pairs import N_EDITIONS_SHOWN
 from schemas.errors import InputError
 
 FOLDER = Path(__file__).parent
@@ -51,6 +52,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
         by_id=by_id,
         best=_choose_best(ranked, by_id),
         n_ranked=len(ranked),
+        n_drift_editions=N_EDITIONS_SHOWN,
         quoted_id=contents.edition["edition_id"].replace("'", "''"),
     )
 
@@ -71,7 +73,7 @@ def _render(template: str, **values: object) -> str:
         lstrip_blocks=True,
         finalize=lambda value: NOTHING if value is None else value,
     )
-    environment.filters.update(FILTERS)
+    environment.filters.update(FILTERS, in_papers_order=order_methods)
     style = Markup((FOLDER / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
 

@@ -1,10 +1,6 @@
-"""Reading: the contents of a page, from the warehouse, on a connection that cannot write to it."""
+"""Reading: the contents of a page, and of the list of editions, from the warehouse."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-import duckdb
 
 from report.contents import (
     Contents,
@@ -15,9 +11,23 @@ from report.contents import (
     order_setting,
     setting_of,
 )
+from report.read_pairs import read_comparisons, read_drift
+from report.reader import Reader, open_warehouse
 from schemas.errors import InputError
 
 N_MISSED_SHOWN = 5
+# Read as they are, under the setting of the figures; those that are the same under any scoring policy;
+# and those that are not of a model.
+OF_SETTING = (
+    "joint_accuracy_curve",
+    "accuracy_by_relation",
+    "accuracy_by_transformation",
+    "transformation_ablation",
+    "known_mastery",
+    "detectable_difference",
+)
+OF_ANY_POLICY = ("probability_calibration", "calibration_bins")
+OF_EDITION = ("sample_quality", "rejection_reasons", "diversity", "human_review")
 # What the list of editions tells of the best model.
 SUMMARY = (
     "model",
@@ -31,49 +41,6 @@ SUMMARY = (
 )
 
 
-class Reader:
-    """Queries for one edition."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
-        """A reader of the edition through an open connection."""
-        self.connection = connection
-        self.edition_id = edition_id
-
-    def read(self, sql: str, **values: object) -> list[Row]:
-        """Rows as dictionaries; `$edition_id` and the values are bound."""
-        if "$edition_id" in sql:
-            values["edition_id"] = self.edition_id
-        result = self.connection.execute(sql, values)
-        names = [column[0] for column in result.description or []]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-    def read_view(self, view: str, setting: Setting) -> list[Row]:
-        """The view's rows under the setting, in the order of the view."""
-        return self.read(
-            f"select * from {view} where edition_id = $edition_id and method = $method "
-            "and scoring_policy = $scoring_policy and repeat = $repeat",
-            method=setting.method,
-            scoring_policy=setting.scoring_policy,
-            repeat=setting.repeat,
-        )
-
-
-@contextmanager
-def open_warehouse(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to the warehouse under `root`; InputError if there is none."""
-    path = root / "warehouse.duckdb"
-    if not path.is_file():
-        raise InputError(f"{path}: there is no warehouse; run `pretexeval publish CONFIG` first")
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            yield connection
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"{path}: cannot be read ({reason}); run `pretexeval publish CONFIG` to make it anew"
-        ) from error
-
-
 def read_contents(root: Path, edition_id: str) -> Contents:
     """The contents of an edition's page; InputError if the warehouse does not hold the edition."""
     with open_warehouse(root) as connection:
@@ -81,6 +48,8 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         edition = _read_edition(reader)
         leaderboard = _read_leaderboard(reader)
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
+        models = list_models(leaderboard, setting)
+        drift, n_others = read_drift(reader, setting)
         return Contents(
             edition=edition,
             relations=reader.read(
@@ -90,24 +59,36 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             ),
             setting=setting,
             n_settings=n_settings,
-            models=list_models(leaderboard, setting),
+            models=models,
             example=_read_example(reader, setting.method),
             leaderboard=leaderboard,
-            joint_accuracy_curve=reader.read_view("joint_accuracy_curve", setting),
-            accuracy_by_relation=reader.read_view("accuracy_by_relation", setting),
-            accuracy_by_transformation=reader.read_view("accuracy_by_transformation", setting),
             shortcut_baselines=reader.read(
                 "select * from shortcut_baselines where edition_id = $edition_id "
                 "and method = $method order by relation nulls first, baseline",
                 method=setting.method,
             ),
-            known_mastery=reader.read_view("known_mastery", setting),
             missed_points=_read_missed(reader, setting),
+            # It compares methods.
+            component_ablation=reader.read_setting("component_ablation", setting, "method"),
+            model_comparison=read_comparisons(reader, setting, models),
+            edition_drift=drift,
+            n_other_editions=n_others,
             views=reader.read(
                 "select view_name as name, comment as grain from duckdb_views() "
                 "where not internal order by view_name"
             ),
+            **_read_views(reader, setting),
         )
+
+
+def _read_views(reader: Reader, setting: Setting) -> dict[str, list[Row]]:
+    """The rows of the views that the page takes as they are, by the name of the view."""
+    of_setting = {view: reader.read_setting(view, setting) for view in OF_SETTING}
+    of_any_policy = {
+        view: [row for row in reader.read_setting(view, setting, "scoring_policy") if row["n_samples"] > 0]
+        for view in OF_ANY_POLICY
+    }
+    return of_setting | of_any_policy | {view: reader.read_view(view) for view in OF_EDITION}
 
 
 def _read_edition(reader: Reader) -> Row:

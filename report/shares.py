@@ -1,27 +1,74 @@
-"""The values that the figures draw: shares with their intervals, in rows and along curves."""
+"""The values that the figures draw: shares and differences with their intervals, in rows and along curves."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from report.contents import Row
-from report.formats import format_count, format_interval, format_percent
+from report.formats import (
+    NOTHING,
+    format_count,
+    format_interval,
+    format_percent,
+    format_points,
+    format_span,
+)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured, and the mark that stands for it on every figure."""
+
+    name: str
+    shape: str = "circle"
+    glyph: str = "●"
+
+
+AVERAGE = Measure("average accuracy")
+JOINT = Measure("joint accuracy", "square", "■")
+MASTERY = Measure("mastery", "diamond", "◆")
 
 
 @dataclass(frozen=True)
 class Share:
     """A share with its 95 % interval."""
 
-    measure: str
+    measure: Measure
     value: float | None
     low: float | None
     high: float | None
     of: str
     """What it is a share of, in words."""
+    width: ClassVar[int] = 2
+    """How many figures `short` has, mostly."""
 
     @property
     def text(self) -> str:
         """In words: measure, value, interval, n."""
         interval = format_interval(self.low, self.high)
-        return f"{self.measure} {format_percent(self.value)} (95 % interval {interval}; {self.of})"
+        return f"{self.measure.name} {format_percent(self.value)} (95 % interval {interval}; {self.of})"
+
+    @property
+    def short(self) -> str:
+        """In whole percent."""
+        return NOTHING if self.value is None else str(round(100 * self.value))
+
+
+@dataclass(frozen=True)
+class Difference(Share):
+    """By how much one share is above another, with its 95 % interval."""
+
+    width: ClassVar[int] = 3
+
+    @property
+    def text(self) -> str:
+        """In words: measure, difference in percentage points, interval, n."""
+        span = format_span(self.low, self.high)
+        return f"{self.measure.name} {format_points(self.value)} points (95 % interval {span}; {self.of})"
+
+    @property
+    def short(self) -> str:
+        """In whole percentage points."""
+        return format_points(self.value, 0)
 
 
 @dataclass(frozen=True)
@@ -58,17 +105,45 @@ class Curve:
 def average_of(row: Row) -> Share:
     """The average accuracy in a row of a view."""
     of = f"{format_count(row['n_samples'])} samples of {format_count(row['n_pairs'])} pairs"
-    return Share("average accuracy", row["average_accuracy"], row["ci_low"], row["ci_high"], of)
+    return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of)
+
+
+def joint_of(row: Row) -> Share:
+    """The joint accuracy by triplet in a row of a view."""
+    of = f"{format_count(row['n_triplets'])} triplets"
+    return Share(JOINT, row["joint_accuracy"], row["joint_ci_low"], row["joint_ci_high"], of)
 
 
 def mastery_of(row: Row) -> Share:
     """The mastery in a row of a view."""
     of = f"{format_count(row['n_complete_pairs'])} pairs"
-    return Share("mastery", row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of)
+    return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of)
 
 
-def joint_of(row: Row) -> Share:
+def curve_share_of(row: Row) -> Share:
     """The joint accuracy in a row of joint_accuracy_curve."""
     of = f"{format_count(row['n_triplets'])} triplets of {format_count(row['n_pairs'])} pairs"
-    measure = f"all right when n = {row['n']} are asked:"
-    return Share(measure, row["joint_accuracy"], row["ci_low"], row["ci_high"], of)
+    return Share(measure_all_right(row["n"]), row["joint_accuracy"], row["ci_low"], row["ci_high"], of)
+
+
+def measure_all_right(n: int) -> Measure:
+    """Joint accuracy of n of the samples."""
+    return Measure(f"all right when n = {n} are asked:")
+
+
+def average_difference_of(row: Row, of: str) -> Difference:
+    """The difference in average accuracy in a row of a view."""
+    low, high = row["difference_ci_low"], row["difference_ci_high"]
+    return Difference(AVERAGE, row["difference"], low, high, of)
+
+
+def joint_difference_of(row: Row, of: str) -> Difference:
+    """The difference in joint accuracy in a row of a view."""
+    low, high = row["joint_difference_ci_low"], row["joint_difference_ci_high"]
+    return Difference(JOINT, row["joint_difference"], low, high, of)
+
+
+def mastery_difference_of(row: Row, of: str) -> Difference:
+    """The difference in mastery in a row of a view."""
+    low, high = row["mastery_difference_ci_low"], row["mastery_difference_ci_high"]
+    return Difference(MASTERY, row["mastery_difference"], low, high, of)

@@ -1,11 +1,14 @@
-"""A published world with names that would break a page, and one that nobody has answered."""
+"""Published worlds: one with names that would break a page, one with all that can be compared, one that
+nobody has answered."""
 
 from pathlib import Path
 
 import pytest
 
+from report.page import write_report
+from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.warehouse import rules
-from tests.warehouse.rows import write_record
+from tests.warehouse.rows import Row, digest, write_record, write_rows
 from tests.warehouse.world import World
 from warehouse.publish import build_warehouse
 
@@ -13,6 +16,9 @@ EDITION = "tiny-seed1-00000001"
 ODD_HEAD = 'Crohn\'s "<b>disease</b>" & co'
 ODD_NAME = "<script>alert('x')</script>"
 METHODS = ("pretexeval", "direct")
+ALL_METHODS = ("pretexeval", "prototype", "direct", "llmeval")
+FRESH = "tiny-seed2-00000002"
+ODD_REASON = "<u>roles</u>"
 
 
 def fill_pairs(world: World) -> World:
@@ -45,6 +51,87 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small.root
 
 
+def recall(sample: Row) -> bool | None:
+    """Knows by heart what is not said anew, and denies the rest."""
+    return bool(sample["label"]) if not sample["text"].startswith("anew ") else False
+
+
+def doubt(sample: Row) -> tuple[float | None, float | None]:
+    """p(true) is 0.9 of what is affirmed, 0.2 of what is denied."""
+    return (-0.1, -0.1 - 2.1972246) if sample["label"] else (-1.5, -1.5 + 1.3862944)
+
+
+def attempt(sample: Row, number: int, *reasons: str) -> Row:
+    """One of two attempts has been judged to say the same both ways."""
+    return sample | {
+        "attempt": number,
+        "rephraser": "writer",
+        "prompt_key": digest(sample["variant_id"], number, n=32),
+        "is_accepted": not reasons,
+        "reasons": list(reasons),
+        "is_judged_implied": None if reasons else True,
+        "is_judged_implying": None if reasons else sample["transformation"] != "inv",
+    }
+
+
+def appraise(world: World) -> None:
+    """Diversity of one relation, and the grades of two."""
+    rows = [s for m in ALL_METHODS for s in world.samples(m) if s["relation"] == "drugs"]
+    measured = [
+        row
+        | {"lexical_distance": 0.5, "structural_distance": 0.25}
+        | dict.fromkeys(("lexical_spread", "structural_spread"), None if row["method"] == "direct" else 0.75)
+        for row in rows
+    ]
+    write_rows(world.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, measured)
+    for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
+        graded = [
+            {
+                "edition_id": EDITION,
+                "triplet_id": triplet["triplet_id"],
+                "method": method,
+                "grader": grader,
+                "reliability": grade,
+                "lexical_diversity": 2,
+                "structural_diversity": 1,
+                "comment": None,
+            }
+            for method in ("pretexeval", "llmeval")
+            for triplet, grade in zip(world.triplets(), grades, strict=False)
+        ]
+        write_rows(world.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, graded)
+
+
+@pytest.fixture(scope="session")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a warehouse: two editions, four methods, three models, attempts, diversity, grades."""
+    root = tmp_path_factory.mktemp("compared") / "data"
+    old = fill_pairs(World(root, usable_lines={"Scurvy": 5}))
+    fresh = fill_pairs(World(root, wording="anew "))
+    reworded = [s for s in old.samples("pretexeval") if s["transformation"] in ("none", "inv")]
+    attempts = [attempt(s, 1) for s in reworded[2:]] + [
+        attempt(reworded[0], 1, ODD_REASON, "polarity"),
+        attempt(reworded[1], 1, ODD_REASON),
+    ]
+    old.write_edition(EDITION, ALL_METHODS, attempts=attempts)
+    fresh.write_edition(FRESH)
+    for rule in (rules.erratic, recall, rules.silent):
+        old.write_model(rule.__name__)
+        old.write_answers(
+            EDITION,
+            rule.__name__,
+            rule,
+            methods=ALL_METHODS,
+            policies=("strict", "excluded"),
+            weigh=doubt if rule is recall else lambda sample: (None, None),
+        )
+        fresh.write_answers(FRESH, rule.__name__, rule)
+    name_model(old, "erratic", ODD_NAME)
+    appraise(old)
+    build_warehouse(root)
+    return root
+
+
 @pytest.fixture
 def unanswered(tmp_path: Path) -> Path:
     """The root of a warehouse with an edition and no model."""
@@ -52,3 +139,9 @@ def unanswered(tmp_path: Path) -> Path:
     small.write_edition(EDITION)
     build_warehouse(small.root)
     return small.root
+
+
+@pytest.fixture(scope="session")
+def compared_text(compared: Path) -> str:
+    """The page of the first edition of that warehouse."""
+    return write_report(compared, EDITION).read_text(encoding="utf-8")

@@ -53,6 +53,11 @@ class Parsed(HTMLParser):
         """The attributes of every element of that name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
+    @property
+    def labels(self) -> list[str]:
+        """What the figures are in words."""
+        return [label for svg in self.find("svg") if (label := svg.get("aria-label"))]
+
     def table_with(self, *names: str) -> list[list[str]]:
         """The first table whose head starts with these cells."""
         for table in self.tables:

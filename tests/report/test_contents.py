@@ -1,4 +1,4 @@
-from report.contents import Row, Setting, choose_setting, list_models
+from report.contents import Row, Setting, choose_setting, list_models, order_methods, turn_round
 
 
 def row(model_id: str, model: str, rank: int, method: str = "pretexeval", **other: object) -> Row:
@@ -48,3 +48,44 @@ def test_no_two_of_many_models_look_alike() -> None:
 def test_a_model_without_rows_under_the_setting_comes_last() -> None:
     leaderboard = [row("a", "A", 1, "direct"), row("b", "B", 2)]
     assert [m.label for m in list_models(leaderboard, Setting("pretexeval"))] == ["B", "A"]
+
+
+def test_a_row_turned_round_tells_the_same_from_the_other_side() -> None:
+    told: Row = {
+        "model_id": "a",
+        "other_model_id": "b",
+        "average_accuracy": 0.7,
+        "ci_low": 0.6,
+        "other_average_accuracy": 0.5,
+        "other_ci_low": 0.4,
+        "n_pairs": 9,
+        "n_mastered_alone": 3,
+        "n_other_mastered_alone": 1,
+        "difference": 0.2,
+        "difference_ci_low": -0.1,
+        "difference_ci_high": 0.3,
+        "mastery_difference": None,
+        "mastery_difference_ci_low": None,
+        "mastery_difference_ci_high": None,
+    }
+    turned = turn_round(told)
+    assert turned == told | {
+        "model_id": "b",
+        "other_model_id": "a",
+        "average_accuracy": 0.5,
+        "ci_low": 0.4,
+        "other_average_accuracy": 0.7,
+        "other_ci_low": 0.6,
+        "n_mastered_alone": 1,
+        "n_other_mastered_alone": 3,
+        "difference": -0.2,
+        "difference_ci_low": -0.3,
+        "difference_ci_high": 0.1,
+    }
+    assert turn_round(turned) == told
+
+
+def test_methods_stand_in_the_papers_order() -> None:
+    methods = [None, "pretexeval", "prototype", "direct", "llmeval"]
+    ordered = order_methods([{"method": method} for method in methods])
+    assert [row["method"] for row in ordered] == ["direct", "llmeval", "prototype", "pretexeval", None]

@@ -3,21 +3,22 @@ from pathlib import Path
 
 import pytest
 
+from report.axes import scale_points
 from report.contents import Row
 from report.curves import draw_curves, spread_apart
 from report.dots import draw_dots
 from report.figures import draw_figures, order_relations
 from report.page import render_page
 from report.read import read_contents
-from report.shares import Curve, DotRow, Share
+from report.shares import AVERAGE, MASTERY, Curve, Difference, DotRow, Share, measure_all_right
 from tests.report.conftest import EDITION, fill_pairs
 from tests.report.parsed import parse
 from tests.warehouse import rules
 from tests.warehouse.world import World
 from warehouse.publish import build_warehouse
 
-HALF = Share("average accuracy", 0.5, 0.4, 0.6, "8 samples")
-NOTHING = Share("mastery", None, None, None, "0 pairs")
+HALF = Share(AVERAGE, 0.5, 0.4, 0.6, "8 samples")
+NOTHING = Share(MASTERY, None, None, None, "0 pairs")
 
 
 def test_dots_have_their_places_names_and_tooltips() -> None:
@@ -31,6 +32,31 @@ def test_dots_have_their_places_names_and_tooltips() -> None:
     assert [a["transform"] for a in dots] == ["translate(150,21)"]
     bars = [a for a in parsed.find("line") if a.get("stroke") == "var(--model-2)"]
     assert [(a["transform"], a["x2"]) for a in bars] == [("translate(120,21)", "60")]
+
+
+def test_differences_stand_around_zero() -> None:
+    ahead = Difference(AVERAGE, 0.05, -0.05, 0.15, "8 samples")
+    behind = Difference(MASTERY, -0.1, -0.2, 0.0, "4 facts")
+    svg = draw_dots("Title", [DotRow("a", "red", (ahead, behind))], 340, scale=scale_points([0.15, -0.2]))
+    parsed = parse(str(svg))
+    # From −20 to +20 points on 300 pixels: 7.5 a point.
+    marks = [a["transform"] for a in parsed.find("path") if a.get("fill") == "red"]
+    assert marks == ["translate(187.5,21)", "translate(75,29)"]
+    bars = [(a["transform"], a["x2"]) for a in parsed.find("line") if a.get("stroke") == "red"]
+    assert bars == [("translate(112.5,21)", "150"), ("translate(0,29)", "150")]
+    ticks = ["−20", "−10", "0", "+10", "+20"]
+    assert [text for text in parsed.texts if text in ticks] == ticks
+    assert "●\u2009\u2007+5\u2002◆\u2009−10" in parsed.texts
+    assert "a: mastery −10.0 points (95 % interval −20.0 to 0.0; 4 facts)" in parsed.texts
+
+
+@pytest.mark.parametrize(
+    ("limits", "reach"), [([], 0.05), ([0.0], 0.05), ([-0.06, 0.01], 0.1), ([0.5, -0.3], 0.6), ([1.0], 1.0)]
+)
+def test_a_scale_of_differences_has_room_for_all(limits: list[float], reach: float) -> None:
+    scale = scale_points(limits)
+    assert (scale.low, scale.middle, scale.high) == (-reach, 0, reach)
+    assert scale.ticks == (-reach, -reach / 2, 0, reach / 2, reach)
 
 
 @pytest.mark.parametrize("gutter", [0, 200])
@@ -49,7 +75,7 @@ def test_a_row_with_nothing_to_measure_has_no_dot() -> None:
 
 
 def test_curves_are_named_at_their_ends() -> None:
-    shares = tuple(Share(f"n = {n}", 0.9**n, 0.8**n, 1.0, "10 triplets") for n in range(1, 9))
+    shares = tuple(Share(measure_all_right(n), 0.9**n, 0.8**n, 1.0, "10 triplets") for n in range(1, 9))
     curve = Curve("model", "var(--model-0)", (6, 3), shares)
     wide = parse(str(draw_curves("Title", [curve], 660, 170)))
     assert "model" in wide.texts

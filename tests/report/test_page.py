@@ -76,6 +76,8 @@ def test_the_finding_names_the_best_model(page: Parsed) -> None:
     assert "Expert masters 100.0\u00a0% of 4 facts" in page.text
     assert "It is the best of 4 models." in page.text
     assert "method pretexeval under scoring policy strict, repeat 0" in page.text
+    ranking = page.table_with("Model", "Mastery(joint, by pair)")
+    assert [row[0] for row in ranking[1:]] == ["Expert", ODD_NAME, "Polarity", "Silent"]
 
 
 def test_names_are_escaped(text: str, page: Parsed) -> None:
@@ -116,7 +118,8 @@ def test_shortcuts_stand_beside_the_scores(page: Parsed) -> None:
 
 def test_figures_and_tables_can_be_read_out(page: Parsed) -> None:
     drawn = [svg for svg in page.find("svg") if svg.get("aria-hidden") != "true"]
-    assert len(drawn) == 2 + 2 + 4 + 4 + 1
+    # Overview, curve, comparison; six of four models each; what is known of one.
+    assert len(drawn) == 2 + 2 + 2 + 6 * 4 + 1
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in drawn)
     assert any("Expert: average accuracy 100.0" in str(svg["aria-label"]) for svg in drawn)
     assert all(head.get("scope") in ("col", "row") for head in page.find("th"))
@@ -124,7 +127,7 @@ def test_figures_and_tables_can_be_read_out(page: Parsed) -> None:
 
 
 def test_every_figure_has_a_caption_and_every_accuracy_its_n_and_no_answer(page: Parsed) -> None:
-    assert len(page.find("figure")) == len(page.find("figcaption")) == 5
+    assert len(page.find("figure")) == len(page.find("figcaption")) == 10
     for table in page.tables:
         head = " ".join(table[0])
         if "ccuracy" in head:

@@ -1,0 +1,112 @@
+"""The figures that compare: methods, components, transformations, models, editions."""
+
+from collections.abc import Iterable
+
+from report.axes import Scale, scale_points
+from report.contents import Contents, Row
+from report.drawings import Drawing, Panel, draw_both, draw_panel
+from report.formats import format_count, format_words
+from report.paper_tables import STEPS
+from report.shares import (
+    Difference,
+    DotRow,
+    average_difference_of,
+    average_of,
+    joint_difference_of,
+    joint_of,
+    mastery_difference_of,
+)
+
+
+def draw_methods(contents: Contents) -> list[Panel]:
+    """A panel per model, a row per method."""
+    rows = contents.of_methods()
+    panels = []
+    for model in contents.models:
+        dots = [
+            DotRow(row["method"], model.colour, (average_of(row), joint_of(row)))
+            for row in rows
+            if row["model_id"] == model.model_id
+        ]
+        panels += draw_panel(model, "Average and joint accuracy by method", dots)
+    return panels
+
+
+def draw_components(contents: Contents) -> list[Panel]:
+    """A panel per model: how much higher it scores without a component than with all."""
+    scale = _scale(map(_component_differences, _list_taken(contents)))
+    panels = []
+    for model in contents.models:
+        dots = [
+            DotRow(format_words(row["component"]), model.colour, _component_differences(row))
+            for row in _list_taken(contents)
+            if row["model_id"] == model.model_id
+        ]
+        panels += draw_panel(model, "Difference to the full method, in percentage points", dots, scale)
+    return panels
+
+
+def draw_steps(contents: Contents) -> list[Panel]:
+    """A panel per model: what it scores as transformations are added, in PretexEval's order."""
+    panels = []
+    for model in contents.models:
+        dots = [
+            DotRow(STEPS[row["step"]], model.colour, (average_of(row), joint_of(row)))
+            for row in contents.of_model("transformation_ablation", model)
+            if row["ablation"] == "pretexeval"
+        ]
+        panels += draw_panel(model, "Average and joint accuracy as transformations are added", dots)
+    return panels
+
+
+def draw_comparison(contents: Contents) -> Drawing | None:
+    """The first model against each of the others."""
+    by_id = {model.model_id: model for model in contents.models}
+    first = contents.models[0] if contents.models else None
+    rows = contents.of_model("model_comparison", first) if first else []
+    if not first or not rows:
+        return None
+    others = [by_id[row["other_model_id"]] for row in rows]
+    dots = [
+        DotRow(f"ahead of {other.label}", other.colour, _differences(row))
+        for row, other in zip(rows, others, strict=True)
+    ]
+    title = f"By how many percentage points {first.label} is ahead of the others"
+    return draw_both(title, dots, _scale(map(_differences, rows)))
+
+
+def draw_drift(contents: Contents) -> list[Panel]:
+    """A panel per model: how much higher it scores on this edition than on each other."""
+    scale = _scale(map(_differences, contents.edition_drift))
+    panels = []
+    for model in contents.models:
+        dots = [
+            DotRow(f"above {row['other_edition_id']}", model.colour, _differences(row))
+            for row in contents.of_model("edition_drift", model)
+        ]
+        panels += draw_panel(model, "Difference to other editions, in percentage points", dots, scale)
+    return panels
+
+
+def _list_taken(contents: Contents) -> list[Row]:
+    """The components that were taken away, where the full method is there to compare."""
+    return [row for row in contents.component_ablation if row["difference"] is not None]
+
+
+def _component_differences(row: Row) -> tuple[Difference, Difference]:
+    of = f"{format_count(row['n_shared_pairs'])} pairs"
+    return average_difference_of(row, of), joint_difference_of(row, of)
+
+
+def _differences(row: Row) -> tuple[Difference, Difference]:
+    """Average accuracy and mastery, of a row of model_comparison or edition_drift."""
+    samples = f"{format_count(row['n_samples'])} samples"
+    n_units = row.get("n_complete_pairs", row.get("n_complete_heads"))
+    facts = f"{format_count(n_units)} facts"
+    return average_difference_of(row, samples), mastery_difference_of(row, facts)
+
+
+def _scale(differences: Iterable[tuple[Difference, Difference]]) -> Scale:
+    """One scale for all panels of a figure."""
+    found = [difference for both in differences for difference in both]
+    return scale_points(limit for d in found for limit in (d.low, d.high) if limit is not None)

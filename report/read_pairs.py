@@ -1,0 +1,50 @@
+"""Reading what sets two things against each other: two models, or one model on two editions."""
+
+from report.contents import Model, Row, Setting, turn_round
+from report.reader import Reader
+
+# With an edition a week, a page would soon be all drift: the nearest ones in the order of their names.
+N_EDITIONS_SHOWN = 4
+
+
+def read_comparisons(reader: Reader, setting: Setting, models: list[Model]) -> list[Row]:
+    """Each two models once, the better one first, with the difference that would be detected."""
+    places = {model.model_id: place for place, model in enumerate(models)}
+    detectable = {
+        (row["model_id"], row["other_model_id"]): row
+        for row in reader.read_setting("detectable_difference", setting)
+    }
+    rows = []
+    for row in reader.read_setting("model_comparison", setting):
+        found = detectable.get((row["model_id"], row["other_model_id"]), {})
+        names = ("detectable_difference", "detectable_mastery_difference")
+        told = row | {name: found.get(name) for name in names}
+        is_better = places[row["model_id"]] < places[row["other_model_id"]]
+        rows.append(told if is_better else turn_round(told))
+    return sorted(rows, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
+
+
+def read_drift(reader: Reader, setting: Setting) -> tuple[list[Row], int]:
+    """This edition against the nearest others, and how many others there are in all."""
+    if not reader.has_view("edition_drift"):
+        return [], 0
+    others = _list_others(reader)
+    rows = []
+    for other in sorted(others[:N_EDITIONS_SHOWN]):
+        first, second = sorted((reader.edition_id, other))
+        found = reader.read_view("edition_drift", **vars(setting), edition_id=first, other_edition_id=second)
+        rows += found if first == reader.edition_id else [turn_round(row) for row in found]
+    return rows, len(others)
+
+
+def _list_others(reader: Reader) -> list[str]:
+    """The other editions of the same base that one of its models has answered, the nearest first."""
+    found = reader.read(
+        "select edition_id from editions where kb = (select kb from editions "
+        "where edition_id = $edition_id) and (edition_id = $edition_id or edition_id in "
+        "(select edition_id from runs where model_id in "
+        "(select model_id from runs where edition_id = $edition_id))) order by edition_id"
+    )
+    names = [row["edition_id"] for row in found]
+    here = names.index(reader.edition_id)
+    return sorted(names[:here] + names[here + 1 :], key=lambda name: (abs(names.index(name) - here), name))

@@ -1,0 +1,60 @@
+"""Asking the warehouse for the rows of a page, on a connection that cannot write to it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from report.contents import Row, Setting
+from schemas.errors import InputError
+
+
+class Reader:
+    """Queries for one edition."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
+        """A reader of the edition through an open connection."""
+        self.connection = connection
+        self.edition_id = edition_id
+
+    def read(self, sql: str, **values: object) -> list[Row]:
+        """Rows as dictionaries; `$edition_id` and the values are bound."""
+        if "$edition_id" in sql:
+            values.setdefault("edition_id", self.edition_id)
+        result = self.connection.execute(sql, values)
+        names = [column[0] for column in result.description or []]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def has_view(self, view: str) -> bool:
+        """Whether the warehouse has the view: one that was published long ago may not."""
+        return bool(self.read("select 1 from duckdb_views() where view_name = $view", view=view))
+
+    def read_view(self, view: str, **fixed: object) -> list[Row]:
+        """The view's rows with those values (and of the edition), in its order; none without the view."""
+        if not self.has_view(view):
+            return []
+        values = {"edition_id": self.edition_id} | fixed
+        conditions = " and ".join(f"{name} = ${name}" for name in values)
+        return self.read(f"select * from {view} where {conditions}", **values)
+
+    def read_setting(self, view: str, setting: Setting, *but: str) -> list[Row]:
+        """The view's rows under the setting, without the columns of it that the view has not."""
+        fixed = {name: value for name, value in vars(setting).items() if name not in but}
+        return self.read_view(view, **fixed)
+
+
+@contextmanager
+def open_warehouse(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection to the warehouse under `root`; InputError if there is none."""
+    path = root / "warehouse.duckdb"
+    if not path.is_file():
+        raise InputError(f"{path}: there is no warehouse; run `pretexeval publish CONFIG` first")
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            yield connection
+    except duckdb.Error as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"{path}: cannot be read ({reason}); run `pretexeval publish CONFIG` to make it anew"
+        ) from error

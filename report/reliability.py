@@ -1,0 +1,76 @@
+"""Reliability diagrams: how many samples are true of those that a model takes for true so surely."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+from markupsafe import Markup
+
+from report.axes import FONT, SIDE, as_percent, chart_of, frame_chart
+from report.contents import Contents, Row
+from report.drawings import PANEL, Panel
+from report.formats import format_count, format_percent
+from report.palette import MUTED
+from report.svg import render_svg
+
+LEFT = 50
+INNER = PANEL - LEFT - SIDE
+# The area of the largest dot, in square pixels.
+LARGEST = 320
+_DIAGONAL: dict[str, Any] = {"stroke": MUTED, "strokeDash": [3, 3], "strokeWidth": 1.2, "aria": False}
+_TITLE: dict[str, Any] = {"fontSize": FONT - 1, "fill": MUTED, "aria": False}
+
+
+def draw_reliability_panels(contents: Contents) -> list[Panel]:
+    """A panel per model of which there are probabilities."""
+    return [
+        Panel(model, draw_reliability(f"Reliability diagram, {model.label}", rows, model.colour))
+        for model in contents.models
+        if (rows := contents.of_model("calibration_bins", model))
+    ]
+
+
+def draw_reliability(title: str, rows: Sequence[Row], colour: str) -> Markup:
+    """A dot per bin, as large as it has samples: p(true) across, the share that is true upwards."""
+    texts = [_describe(row) for row in rows]
+    most = max(row["n_samples"] for row in rows)
+    dots = [
+        {
+            "said": row["mean_p_true"],
+            "value": row["true_rate"],
+            "size": LARGEST * row["n_samples"] / most,
+            "text": text,
+        }
+        for row, text in zip(rows, texts, strict=True)
+    ]
+    x, y = as_percent("said", alt.X, "bottom"), as_percent("value", alt.Y, "left")
+    size = alt.Size("size:Q").scale(None).legend(None)
+    chart = alt.layer(
+        chart_of([{"said": 0, "value": 0}, {"said": 1, "value": 1}]).mark_line(**_DIAGONAL).encode(x=x, y=y),
+        chart_of(dots).mark_line(stroke=colour, strokeWidth=1.5, aria=False).encode(x=x, y=y),
+        chart_of(dots)
+        .mark_point(shape="circle", fill=colour, opacity=0.85, strokeWidth=0)
+        .encode(x=x, y=y, size=size, description="text:N"),
+        *_name_axes(),
+    )
+    frame = frame_chart(chart, INNER, INNER, left=LEFT, top=10, bottom=28)
+    return render_svg(frame, f"{title}. {'; '.join(texts)}.")
+
+
+def _describe(row: Row) -> str:
+    said, true = format_percent(row["mean_p_true"]), format_percent(row["true_rate"])
+    return f"said to be true with {said}: {true} are (of {format_count(row['n_samples'])} samples)"
+
+
+def _name_axes() -> list[alt.Chart]:
+    """What goes across and what goes up, written in the corners that the dots leave free."""
+    corners = [
+        {"text": "↑ are true", "x": 6, "y": 12, "align": "left"},
+        {"text": "p(true) as the model has it →", "x": INNER - 6, "y": INNER - 8, "align": "right"},
+    ]
+    return [
+        chart_of([corner])
+        .mark_text(align=corner["align"], **_TITLE)
+        .encode(x=alt.value(corner["x"]), y=alt.value(corner["y"]), text="text:N")
+        for corner in corners
+    ]

@@ -1,0 +1,84 @@
+"""What the page says of methods, components, transformations and models side by side."""
+
+from pathlib import Path
+
+import pytest
+
+from report.formats import format_percent, format_points, format_span
+from tests.report.cells import SETTING, ask, change, share
+from tests.report.conftest import ODD_NAME
+from tests.report.parsed import Parsed, parse
+
+
+@pytest.fixture(scope="module")
+def page(compared_text: str) -> Parsed:
+    return parse(compared_text)
+
+
+def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, page: Parsed) -> None:
+    rows = [r for r in page.table_with("Model", "Method", "Average accuracy")[1:] if r[0] == "Recall"]
+    assert [row[1] for row in rows] == ["direct", "llmeval", "prototype", "pretexeval"]
+    expected = {
+        r["method"]: r for r in ask(compared, f"from leaderboard where model_id = 'recall' and {SETTING}")
+    }
+    for row in rows:
+        told = expected[row[1]]
+        assert row[2] == share(told, "average_accuracy", "ci_low", "ci_high")
+        assert row[4] == share(told, "joint_accuracy", "joint_ci_low", "joint_ci_high")
+        assert row[8] == str(told["n_triplets"])
+    # Scurvy has five lines of eight under every method, and one under direct.
+    assert [row[8] for row in rows] == ["8", "6", "6", "6"]
+
+
+def test_components_with_their_differences(compared: Path, page: Parsed) -> None:
+    rows = [r for r in page.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
+    expected = ask(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
+    assert [row[1] for row in rows] == ["full", "without transformations", "without rephrasing"]
+    for row, told in zip(rows, expected, strict=True):
+        assert row[2] == share(told, "average_accuracy", "ci_low", "ci_high")
+        assert [row[3], row[5], row[7]] == [
+            change(told, name) for name in ("difference", "joint_difference", "mastery_difference")
+        ]
+    assert rows[0][3] == "–"
+    assert "\n" in rows[1][3]
+
+
+def test_steps_in_the_orders_of_both_papers(compared: Path, page: Parsed) -> None:
+    rows = [r for r in page.table_with("Model", "Order")[1:] if r[0] == ODD_NAME]
+    assert [row[2] for row in rows[:4]] == ["none", "none, inv", "none, inv, dn, inv_dn", "all"]
+    assert [row[1] for row in rows[4:]] == [f"pretexttrans, {step}" for step in (1, 2, 3, 4)]
+    expected = ask(
+        compared,
+        f"from transformation_ablation where model_id = 'erratic' and method = 'pretexeval' and {SETTING}",
+    )
+    assert [row[3] for row in rows] == [share(r, "average_accuracy", "ci_low", "ci_high") for r in expected]
+    assert any("+ double negation: average accuracy" in label for label in page.labels)
+
+
+def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> None:
+    rows = page.table_with("Model", "against")[1:]
+    assert [row[:2] for row in rows] == [["Recall", ODD_NAME], ["Recall", "Silent"], [ODD_NAME, "Silent"]]
+    # By their ids erratic stands before recall: told from the other side.
+    (told,) = ask(
+        compared,
+        "from model_comparison where method = 'pretexeval' and model_id = 'erratic' "
+        f"and other_model_id = 'recall' and {SETTING}",
+    )
+    assert told["difference"] < 0
+    low, high = -told["difference_ci_high"], -told["difference_ci_low"]
+    assert rows[0][2] == f"{format_points(-told['difference'])}\n{format_span(low, high)}"
+    assert rows[0][6] == f"{told['n_other_mastered_alone']}, {told['n_mastered_alone']}" != "0, 0"
+    assert rows[0][7] == f"{told['mcnemar_p']:.3f}"
+    assert rows[0][8] == (
+        f"{format_percent(told['other_no_answer_rate'])}, {format_percent(told['no_answer_rate'])}"
+    )
+
+
+def test_the_smallest_detectable_difference_is_that_of_any_two_models(compared: Path, page: Parsed) -> None:
+    (told,) = ask(
+        compared,
+        "select max(detectable_difference) as average, max(detectable_mastery_difference) as mastery "
+        f"from detectable_difference where method = 'pretexeval' and {SETTING}",
+    )
+    sentence = f"if it is {100 * told['average']:.1f}\u00a0points of average accuracy or "
+    assert f"{sentence}{100 * told['mastery']:.1f}\u00a0points of mastery." in page.text

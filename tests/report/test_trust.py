@@ -1,0 +1,61 @@
+"""What the page says of probabilities, scoring policies and other editions."""
+
+from pathlib import Path
+
+import pytest
+
+from report.formats import format_percent, format_span
+from report.page import write_report
+from tests.report.cells import ask, change, share
+from tests.report.conftest import EDITION, FRESH, ODD_NAME
+from tests.report.parsed import Parsed, parse
+
+
+@pytest.fixture(scope="module")
+def page(compared_text: str) -> Parsed:
+    return parse(compared_text)
+
+
+def test_probabilities_only_of_the_model_that_tells_them(page: Parsed) -> None:
+    rows = page.table_with("Model", "Average accuracy", "AUROC")[1:]
+    assert [row[0] for row in rows] == ["Recall"]
+    # Always sure of the right one: 0.9 where all are true, 0.2 where none is.
+    assert rows[0][1].startswith("100.0\u00a0%\n")
+    assert rows[0][2:5] == ["1.000", "0.150", "0.025"]
+    (diagram,) = [label for label in page.labels if label.startswith("Reliability diagram")]
+    assert diagram.startswith(
+        "Reliability diagram, Recall. said to be true with 20.0\u00a0%: 0.0\u00a0% are (of 29 samples)"
+    )
+
+
+def test_policies_side_by_side(compared: Path, page: Parsed) -> None:
+    rows = [r for r in page.table_with("Model", "Scoring policy")[1:] if r[0] == ODD_NAME]
+    assert [row[1] for row in rows] == ["strict", "excluded"]
+    expected = ask(
+        compared,
+        "from leaderboard where edition_id = 'tiny-seed1-00000001' and method = 'pretexeval' "
+        "and model_id = 'erratic' order by scoring_policy desc",
+    )
+    assert [row[3] for row in rows] == [share(r, "average_accuracy", "ci_low", "ci_high") for r in expected]
+    assert rows[0][2] == format_percent(expected[0]["no_answer_rate"]) != "0.0\u00a0%"
+    assert "further they lie apart" in page.text
+
+
+def test_a_fall_on_fresh_text_is_told_from_both_sides(compared: Path, page: Parsed) -> None:
+    other = parse(write_report(compared, FRESH).read_text(encoding="utf-8"))
+    here, there = (
+        next(r for r in p.table_with("Model", "Other edition")[1:] if r[0] == "Recall") for p in (page, other)
+    )
+    (told,) = ask(
+        compared,
+        "from edition_drift where model_id = 'recall' and method = 'pretexeval' "
+        "and scoring_policy = 'strict'",
+    )
+    assert (told["difference"], told["average_accuracy"]) == (0.5, 1.0)
+    assert [here[1], there[1]] == [FRESH, EDITION]
+    assert here[5] == change(told, "difference")
+    low, high = -told["difference_ci_high"], -told["difference_ci_low"]
+    assert there[5] == f"−50.0\n{format_span(low, high)}"
+    assert here[3:5] == there[4:2:-1]
+    assert here[2] == "0.0\u00a0%"
+    assert f"0.0\u00a0% with {FRESH}." in page.text
