@@ -81,6 +81,18 @@ class EngineConfig(_Table):
     concurrency: Annotated[int, Field(ge=1)] = 32
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
     max_attempts: Annotated[int, Field(ge=1)] = 5
+    price_input: Annotated[float, Field(ge=0)] | None = None
+    """What a million tokens of prompts cost; for `pretexeval plan` alone."""
+    price_output: Annotated[float, Field(ge=0)] | None = None
+    """What a million generated tokens cost."""
+    price_currency: Annotated[str, Field(min_length=1)] = "USD"
+
+    @model_validator(mode="after")
+    def _has_both_prices(self) -> Self:
+        if (self.price_input is None) != (self.price_output is None):
+            missing = "price_input" if self.price_input is None else "price_output"
+            raise ValueError(f"{missing} is needed with the other price (0 if it costs nothing)")
+        return self
 
     @model_validator(mode="after")
     def _needs_base_url(self) -> Self:
@@ -207,6 +219,8 @@ class ReportConfig(_Table):
     """The dashboard pages."""
 
     title: str = "PretexEval"
+    base_url: str | None = None
+    """Where the folder `report` is served, for the links in the Prefect UI."""
 
 
 class Config(_Table):

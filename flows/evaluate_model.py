@@ -5,10 +5,10 @@ import time
 from prefect import flow, task
 
 from config import Config
+from flows.artifacts import show_run_progress
 from tasks.asking import AskingReport, ask_missing
 from tasks.evaluation import Evaluation, plan_evaluation
 from tasks.judging import Judged, complete_run, is_complete, write_predictions
-from tasks.progress import show_progress
 
 
 @flow(name="evaluate-model", flow_run_name="evaluate-{model_name}-{edition_id}")
@@ -32,7 +32,7 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
 def ask_model(evaluation: Evaluation) -> AskingReport:
     """Ask what was never asked; every chunk of answers is kept before the next is sent."""
     n_samples = evaluation.count_samples()
-    with show_progress(f"asking {evaluation.model.name}", n_samples) as advance:
+    with show_run_progress(f"asking {evaluation.model.name}", n_samples) as advance:
         return ask_missing(evaluation, advance)
 
 

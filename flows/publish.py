@@ -5,6 +5,7 @@ from pathlib import Path
 from prefect import flow, task
 
 from config import Config
+from flows.artifacts import link_results, show_leaderboard
 from report.page import write_index, write_report
 from tasks.diversity import write_diversity
 from warehouse.publish import build_warehouse
@@ -20,6 +21,8 @@ def publish(config: Config, edition_id: str) -> list[Path]:
     measure_samples(config.storage.root, edition_id)
     warehouse = load_warehouse(config.storage.root)
     page = write_pages(config.storage.root, edition_id, config.report.title)
+    link_results(config, edition_id)
+    show_leaderboard(config.storage.root, edition_id)
     return [warehouse, page]
 
 

@@ -3,9 +3,9 @@
 from prefect import flow, task
 
 from config import Config
+from flows.artifacts import show_run_progress
 from schemas.stages import STATEMENTS, TRIPLETS
 from tasks.edition import Edition, plan_edition
-from tasks.progress import show_progress
 from tasks.replies import ask_for_replies, ask_rounds
 from tasks.statements import join_entities
 
@@ -35,7 +35,7 @@ def ask_rephraser(edition: Edition) -> None:
         for relation in edition.base.relations
     ]
     n_statements = sum(rows.height for rows in relations)
-    with show_progress(f"rewording by {edition.rephraser.writer.config.name}", n_statements) as advance:
+    with show_run_progress(f"rewording by {edition.rephraser.writer.config.name}", n_statements) as advance:
         ask_rounds(edition.root, relations, edition.rephraser, advance)
 
 
@@ -49,5 +49,5 @@ def ask_llmeval(edition: Edition) -> None:
         for relation in edition.base.relations
         for ask in edition.llmeval.ask_all(edition.read_relation(TRIPLETS.name, relation))
     ]
-    with show_progress(f"statements by {edition.llmeval.writer.config.name}", len(asks)) as advance:
+    with show_run_progress(f"statements by {edition.llmeval.writer.config.name}", len(asks)) as advance:
         ask_for_replies(edition.root, edition.llmeval.writer, asks, advance)

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 from prefect import get_run_logger, task
+from prefect.artifacts import create_markdown_artifact
 from pydantic import BaseModel, ValidationError, model_validator
 
 from schemas.errors import InputError
@@ -78,7 +79,9 @@ def build_stage(key: str, keys: dict[str, str], edition: Edition, step: Step, be
     result = StageResult(root=edition.root.absolute(), stage=step.stage.name, files=files)
     made = time.monotonic()
     # Files that were there already are validated as well: a run that failed here left them behind.
-    require_valid(validate_stage(step.stage, result.read(), edition.edition_id))
+    report = validate_stage(step.stage, result.read(), edition.edition_id)
+    create_markdown_artifact(report.write_markdown(), key=f"quality-{step.stage.name}")
+    require_valid(report)
     get_run_logger().info(
         "%s: %d of %d relations made in %.1f s, validated in %.1f s",
         step.stage.name,
