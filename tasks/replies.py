@@ -61,6 +61,11 @@ def ask_for_replies(
         InputError: if the model cannot be loaded or reached, or prompts are left without a reply.
     """
     with Asker(writer.config, root, load) as asker:
+        if asker.identity.model_id != writer.model_id:
+            raise InputError(
+                f"{writer.config.model} was changed while it was in use: it was {writer.model_id} and is "
+                f"{asker.identity.model_id}; run the same command again"
+            )
         replies = recall_replies(root, writer)
         missing: dict[Sampling, dict[str, Prompt]] = {}
         for ask in asks:
