@@ -68,8 +68,11 @@ def _build_parser() -> argparse.ArgumentParser:
             _validate,
             "Check configuration, knowledge base, prototypes and models; run nothing.",
         ),
+        ("plan", _plan, "Say what a run would ask and take: prompts, tokens, time, cost."),
     ):
         add(name, command, summary).add_argument("config", type=Path, help="a TOML file")
+    doctor = add("doctor", _doctor, "Say what this machine has, and what will not work.")
+    doctor.add_argument("config", type=Path, nargs="?", help="a TOML file; without one: the machine alone")
     score = add("score", _score, "Judge what the models answered under another policy; asks nothing.")
     score.add_argument("config", type=Path, help="a TOML file")
     score.add_argument(
@@ -182,6 +185,23 @@ def _validate(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     print(describe_plan(config))
     return 0
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from tasks.plan_text import render_plan
+    from tasks.planning import plan_run
+
+    print(render_plan(plan_run(load_config(options.config))))
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from tasks.checks import has_failing, render_checks
+    from tasks.doctor import examine
+
+    checks = examine(options.config)
+    print(render_checks(checks))
+    return 1 if has_failing(checks) else 0
 
 
 def _tables(options: argparse.Namespace) -> int:

@@ -61,7 +61,7 @@ def test_help_names_the_commands(tmp_path: Path, blocked: Path) -> None:
     said = answer(["--help"], tmp_path, blocked).out
     for command in (
         *("run", "build", "evaluate", "publish", "validate", "score", "tables"),
-        *("review", "gate", "export-disek", "sql"),
+        *("review", "gate", "export-disek", "sql", "doctor", "plan", "deploy"),
     ):
         assert f"\n    {command}" in said
     assert "a TOML file" in answer(["run", "--help"], tmp_path, blocked).out

@@ -1,0 +1,56 @@
+"""A web server on loopback that answers as a test wants, and keeps what it was sent."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+Route = tuple[int, object]
+
+
+@dataclass
+class Web:
+    """Its address, and what it was sent: path and Authorization."""
+
+    address: str
+    requests: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+@contextmanager
+def serve(
+    routes: Mapping[str, Route], *, wait_s: float = 0, headers: Mapping[str, str] | None = None
+) -> Iterator[Web]:
+    """Serve JSON by path; 404 for every other one."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            web.requests.append((self.path, self.headers["Authorization"]))
+            time.sleep(wait_s)
+            status, body = routes.get(self.path, (404, {}))
+            content = json.dumps(body).encode()
+            self.send_response(status)
+            for name, value in (headers or {}).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    web = Web(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield web
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
