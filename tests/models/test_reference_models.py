@@ -98,4 +98,4 @@ def test_the_interval_of_mastery_holds_what_the_card_predicts(
     """The cards were measured on other editions."""
     (row,) = [r for r in mastery if r["model"] == name and r["is_known"] is is_known]
     predicted = mean(r["mastery"] for r in read_card(FOLDERS[name]).scores if r["is_known"] is is_known)
-    assert row["mastery_ci_low"] <= predicted <= row["mastery_ci_high"]  # type: ignore[operator]
+    assert row["mastery_ci_low"] <= predicted <= row["mastery_ci_high"]
