@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 import warnings
@@ -88,6 +89,10 @@ def prepare_environment(is_local: bool) -> None:
     """Set what vLLM reads when it is imported or loads, where the user has not."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    if "VLLM_LOGGING_CONFIG_PATH" not in os.environ:
+        # Its own set-up of the log first empties all handlers of the process, and Prefect's takes 5 s.
+        os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")
+    logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"].upper())
     if _hub_is_chosen_by_user:
         return
     os.environ[HUB_VARIABLE] = "1" if is_local else "0"
