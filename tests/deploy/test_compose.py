@@ -1,0 +1,153 @@
+"""docker-compose.yml: what Compose itself says of it, and what it must hold to."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+REPOSITORY = Path(__file__).parents[2]
+FILE = REPOSITORY / "docker-compose.yml"
+PROFILES = ("cpu", "gpu", "second-gpu", "serve")
+ONE_SHOT = {"migrate", "register"}
+SECRET = re.compile(r"PASSWORD|KEY|TOKEN|AUTH_STRING")
+# Any characters are allowed in it.
+PASSWORD = "p$w@/: #%s"
+Services = dict[str, dict[str, Any]]
+
+COMPOSE = shutil.which("docker-compose")
+
+
+# As written, variables and all; anchors and merges resolved.
+WRITTEN = YAML(typ="safe").load(FILE)
+SERVICES: Services = WRITTEN["services"]
+EVERY_SERVICE = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def run_compose(tmp_path: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    assert COMPOSE is not None
+    inherited = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    (tmp_path / "empty.env").touch()
+    return subprocess.run(
+        [COMPOSE, "--env-file", str(tmp_path / "empty.env"), "-f", str(FILE), *arguments],
+        env=inherited | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(COMPOSE is None, reason="no docker-compose here (Debian: apt-get install docker-compose)")
+class TestCompose:
+    def test_it_is_valid_in_every_profile(self, tmp_path: Path) -> None:
+        profiles = [argument for profile in PROFILES for argument in ("--profile", profile)]
+        done = run_compose(tmp_path, *profiles, "config", POSTGRES_PASSWORD=PASSWORD)
+        assert done.returncode == 0, done.stderr
+        resolved = YAML(typ="safe").load(done.stdout)
+        assert resolved["services"].keys() == SERVICES.keys()
+        given = resolved["services"]["server"]["environment"]["PREFECT_SERVER_DATABASE_PASSWORD"]
+        # `config` doubles a $, so that what it writes can be read again.
+        assert given.replace("$$", "$") == PASSWORD
+
+    def test_it_wants_a_password(self, tmp_path: Path) -> None:
+        done = run_compose(tmp_path, "config")
+        assert done.returncode != 0
+        assert "POSTGRES_PASSWORD" in done.stderr
+
+
+@EVERY_SERVICE
+def test_an_image_is_pinned_exactly(name: str) -> None:
+    repository, _, tag = SERVICES[name]["image"].rpartition(":")
+    assert repository
+    assert re.match(r"\d+\.\d+", tag), tag
+
+
+@EVERY_SERVICE
+def test_nothing_runs_as_root(name: str) -> None:
+    service = SERVICES[name]
+    user, group = service["user"].split(":")
+    assert int(user) > 0
+    assert int(group) > 0
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert not {"privileged", "cap_add", "network_mode", "pid", "ipc"} & service.keys()
+
+
+@EVERY_SERVICE
+def test_ports_are_bound_to_loopback_unless_told_otherwise(name: str) -> None:
+    ports = SERVICES[name].get("ports", [])
+    assert [port for port in ports if not port.startswith("${BIND_ADDRESS:-127.0.0.1}:")] == []
+    assert name != "database" or not ports
+
+
+@EVERY_SERVICE
+def test_it_comes_back_and_shows_that_it_is_well(name: str) -> None:
+    service = SERVICES[name]
+    if name in ONE_SHOT:
+        assert (service["restart"], service["healthcheck"]) == ("no", {"disable": True})
+        return
+    assert service["restart"] == "unless-stopped"
+    assert {"test", "interval", "timeout", "retries", "start_period"} <= service["healthcheck"].keys()
+
+
+@EVERY_SERVICE
+def test_no_secret_is_in_the_file(name: str) -> None:
+    environment = SERVICES[name].get("environment", {})
+    secrets = {key: value for key, value in environment.items() if SECRET.search(key)}
+    # None: handed on from .env; `:?`: required there.
+    assert {
+        k: v for k, v in secrets.items() if v is not None and not v.startswith("${POSTGRES_PASSWORD:?")
+    } == {}
+
+
+@EVERY_SERVICE
+def test_a_service_that_is_waited_for_is_waited_for_rightly(name: str) -> None:
+    for other, how in SERVICES[name].get("depends_on", {}).items():
+        wanted = "service_completed_successfully" if other in ONE_SHOT else "service_healthy"
+        assert how == {"condition": wanted}
+        assert "profiles" not in SERVICES[other]
+
+
+def test_data_lies_in_named_volumes() -> None:
+    volumes = WRITTEN["volumes"]
+    assert volumes.keys() == {"data", "cache", "database"}
+    mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
+    assert {mount.partition(":")[0] for mount in mounted if mount[0] not in ".$"} == volumes.keys()
+    assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
+
+
+def test_a_profile_adds_one_service_and_all_else_is_always_there() -> None:
+    added = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
+    second = {"second-gpu-worker": ["second-gpu"]}
+    assert added == {"laptop-worker": ["cpu"], "gpu-worker": ["gpu"], "vllm": ["serve"]} | second
+
+
+def test_both_pools_are_served_with_a_gpu_and_without() -> None:
+    pools = {
+        name: service["command"][service["command"].index("--pool") + 1]
+        for name, service in SERVICES.items()
+        if "--pool" in service.get("command", [])
+    }
+    gpu = {"gpu-worker": "gpu", "second-gpu-worker": "gpu", "laptop-worker": "gpu"}
+    assert pools == {"cpu-worker": "cpu"} | gpu
+    reserved = {name for name, service in SERVICES.items() if "deploy" in service}
+    assert (
+        reserved
+        == {"gpu-worker", "second-gpu-worker", "vllm"}
+        == {n for n, s in SERVICES.items() if "-gpu" in s["image"]}
+    )
+    devices = SERVICES["gpu-worker"]["deploy"]["resources"]["reservations"]["devices"]
+    assert devices == [{"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}]
+
+
+def test_every_variable_is_explained_in_the_example() -> None:
+    example = (REPOSITORY / "deploy" / ".env.example").read_text(encoding="utf-8")
+    known = set(re.findall(r"(?m)^(?:# )?([A-Z_]+)=", example))
+    used = set(re.findall(r"\$\{([A-Z_]+)", FILE.read_text(encoding="utf-8")))
+    handed_on = {k for s in SERVICES.values() for k, v in s.get("environment", {}).items() if v is None}
+    assert used | handed_on | {"COMPOSE_PROFILES"} == known
+    assert re.search(r"(?m)^POSTGRES_PASSWORD=$", example)
