@@ -91,9 +91,7 @@ def test_the_scheduled_flow_completes(regenerated: Row) -> None:
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
 
 
-def test_models_are_evaluated_in_the_pool_gpu_and_never_two_at_once(
-    regenerated: Row, server: Server
-) -> None:
+def test_models_are_evaluated_in_the_pool_gpu_and_never_two_at_once(regenerated: Row, server: Server) -> None:
     runs = server.list_runs("evaluate-model")
     assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2
     assert {run["work_pool_name"] for run in runs} == {"gpu"}
