@@ -17,8 +17,6 @@ from tasks.rephrasing import Asks, Rephraser, Rounds, play_rounds
 from tasks.responses import ResponseStore
 from tasks.writers import Ask, Replies, Reply, Writer
 
-TOO_LONG = "prompt too long"
-
 Load = Callable[[EngineConfig], Engine]
 Progress = Callable[[int], None]
 
@@ -33,7 +31,7 @@ def recall_replies(root: Path, writer: Writer) -> Replies:
 def _read_replies(root: Path, model_id: str, _: tuple[str, ...]) -> Replies:
     rows = ResponseStore(root, model_id).read(["prompt_key", "response", "status", "error"])
     return {
-        key: Reply(response) if status == "ok" else Reply(None, TOO_LONG)
+        key: Reply(response) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
         for key, response, status, error in rows.iter_rows()
         if status == "ok" or error.startswith(PROMPT_TOO_LONG)
     }
