@@ -1,0 +1,169 @@
+"""A bucket of object storage: S3 and what speaks it, Google Cloud, Azure; the keys come from the environment.
+
+A file is there as a whole or not at all: an upload takes the object's place when it is complete.
+"""
+
+import contextlib
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from schemas.errors import InputError
+from schemas.hashing import checksum_file
+from tasks.storage import write_aside
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+Answer = TypeVar("Answer")
+SCHEMES = ("s3", "gs", "az")
+# What a restart of the storage takes is bridged; what takes longer is said.
+RETRY_TIMEOUT = timedelta(minutes=3)
+MAX_RETRIES = 20
+CHUNK_BYTES = 8_000_000
+
+
+class Bucket:
+    """The objects under an address such as `s3://bucket/prefix`; paths are relative to it."""
+
+    def __init__(self, address: str) -> None:
+        """Nothing is sent yet.
+
+        Raises:
+            InputError: if the address names no storage that can be used.
+        """
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+
+        self.address = address.rstrip("/")
+        try:
+            self._store: ObjectStore = from_url(
+                self.address,
+                retry_config={"max_retries": MAX_RETRIES, "retry_timeout": RETRY_TIMEOUT},
+            )
+        except (BaseError, ValueError) as error:
+            raise self._explain(error) from None
+
+    def list_sizes(self, folder: str) -> dict[str, int]:
+        """Path -> bytes of every object in a folder and the folders in it."""
+        import obstore
+
+        def list_all() -> dict[str, int]:
+            chunks = obstore.list(self._store, folder)
+            return {str(each["path"]): int(each["size"]) for chunk in chunks for each in chunk}
+
+        return self._try(list_all)
+
+    def read(self, path: str) -> bytes | None:
+        """The object's bytes; null if there is none."""
+        return found[0] if (found := self.read_tagged(path)) else None
+
+    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+        """The object's bytes and the tag that changes with them; null if there is none."""
+        import obstore
+
+        def get() -> tuple[bytes, str] | None:
+            try:
+                answer = obstore.get(self._store, path)
+            except FileNotFoundError:
+                return None
+            return bytes(answer.bytes()), str(answer.meta["e_tag"])
+
+        return self._try(get)
+
+    def fetch(self, path: str, target: Path, sha256: str = "") -> bool:
+        """Bring an object to a file if its checksum begins so, or else nothing; whether it did."""
+        import obstore
+
+        def get() -> bool:
+            try:
+                answer = obstore.get(self._store, path)
+            except FileNotFoundError:
+                return False
+            with contextlib.suppress(_WrongBytesError), write_aside(target) as aside:
+                with aside.open("wb") as file:
+                    file.writelines(bytes(chunk) for chunk in answer.stream(min_chunk_size=CHUNK_BYTES))
+                if not checksum_file(aside).startswith(sha256):
+                    raise _WrongBytesError
+                return True
+            return False
+
+        return self._try(get)
+
+    def send(self, path: str, source: Path) -> None:
+        """Put a file in the place of the object, whole or not at all."""
+        import obstore
+
+        self._try(lambda: obstore.put(self._store, path, source))
+
+    def write(self, path: str, content: bytes) -> None:
+        """Put the bytes in the place of the object."""
+        import obstore
+
+        self._try(lambda: obstore.put(self._store, path, content))
+
+    def create(self, path: str, content: bytes) -> str | None:
+        """Put the bytes where there is no object yet; the new tag, or null if there is one."""
+        import obstore
+        from obstore.exceptions import AlreadyExistsError
+
+        def put() -> str | None:
+            try:
+                return str(obstore.put(self._store, path, content, mode="create")["e_tag"])
+            except AlreadyExistsError:
+                return None
+
+        return self._try(put)
+
+    def replace(self, path: str, content: bytes, tag: str) -> str | None:
+        """Put the bytes in the place of the object with this tag; the new tag, or null if it has another."""
+        import obstore
+        from obstore.exceptions import PreconditionError
+
+        def put() -> str | None:
+            try:
+                return str(obstore.put(self._store, path, content, mode={"e_tag": tag})["e_tag"])
+            except (PreconditionError, FileNotFoundError):
+                return None
+
+        return self._try(put)
+
+    def remove(self, path: str) -> None:
+        """Remove the object, if there is one."""
+        import obstore
+
+        def delete() -> None:
+            try:
+                obstore.delete(self._store, path)
+            except FileNotFoundError:
+                return
+
+        self._try(delete)
+
+    def _try(self, call: Callable[[], Answer]) -> Answer:
+        from obstore.exceptions import BaseError
+
+        try:
+            return call()
+        except (BaseError, FileNotFoundError) as error:
+            # FileNotFoundError: of the bucket itself.
+            raise self._explain(error) from None
+
+    def _explain(self, error: Exception) -> InputError:
+        return InputError(
+            f"[storage] shared {self.address}: {show_reason(error)}; check the address and the keys in the "
+            "environment (docs/operations.md, Object storage). What was made here is kept, and sent by the "
+            "next run"
+        )
+
+
+class _WrongBytesError(Exception):
+    """What was brought is not what was asked for."""
+
+
+def show_reason(error: Exception) -> str:
+    """What the library says in one line, without the queries of addresses, which may be signatures."""
+    text = str(error).split("\n\nDebug source")[0]
+    return re.sub(r"\?\S+", "", " ".join(text.split()))[:300]

@@ -1,0 +1,108 @@
+"""S3 servers on loopback: Moto's, in memory, and rclone's, which keeps files and no conditional writes."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-tests"}
+START_S = 60.0
+
+
+@dataclass
+class ObjectStorage:
+    """A server that is up, and what its users need in their environment."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    address: str = "s3://bucket/some/where"
+    environment: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.environment = {
+            **KEYS,
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+            "AWS_ALLOW_HTTP": "true",
+        }
+
+    def make_address(self) -> str:
+        """An address under which there is nothing yet."""
+        return f"s3://bucket/{secrets.token_hex(4)}"
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """The server answers nobody while the block lasts."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def serve_moto() -> Iterator[ObjectStorage]:
+    """A server with an empty bucket, which ends with the block."""
+    port = _find_port()
+    with _start([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port) as storage:
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/bucket", method="PUT")
+        urllib.request.urlopen(request, timeout=20).close()
+        yield storage
+
+
+@contextmanager
+def serve_rclone(folder: Path) -> Iterator[ObjectStorage]:
+    """A server whose bucket is a folder of files."""
+    (folder / "bucket").mkdir(parents=True)
+    program = shutil.which("rclone", path=Path(sys.executable).parent)
+    assert program is not None
+    port = _find_port()
+    keys = ",".join(KEYS.values())
+    options = ["--auth-key", keys, "--addr", f"127.0.0.1:{port}", "--config", str(folder / "none.conf")]
+    with _start([program, "serve", "s3", *options, str(folder)], port) as storage:
+        yield storage
+
+
+@contextmanager
+def _start(command: list[str], port: int) -> Iterator[ObjectStorage]:
+    quiet = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+    process = subprocess.Popen(
+        command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        deadline = time.monotonic() + START_S
+        while not _answers(port):
+            assert process.poll() is None, f"{command[0]} ended"
+            assert time.monotonic() < deadline, f"{command[0]} did not come up"
+            time.sleep(0.1)
+        yield ObjectStorage(process, port)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _answers(port: int) -> bool:
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _find_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+    return port
