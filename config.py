@@ -1,10 +1,13 @@
 """The configuration: one TOML file, read once, checked as a whole before anything is written."""
 
+import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from schemas.secrets import MIN_LENGTH, find_secret, has_secret
 from schemas.toml_files import check_table, parse_toml, replace_variables
 
 # The methods of schemas.stages, written out: that module imports pyarrow,
@@ -18,10 +21,14 @@ PATH_KEYS = (
     ("writers", "model"),
     ("storage", "root"),
 )
+# A key of capital letters and digits alone is told from a name by its length without a pause.
+_VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
+_ADDRESS_WITH_MORE = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Prefect shows the error where a run's parameters do not fit: without their values.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class KnowledgeConfig(_Table):
@@ -77,7 +84,7 @@ class EngineConfig(_Table):
     base_url: str | None = None
     """openai: address of the endpoint, for example `http://127.0.0.1:8000/v1`."""
     api_key_env: str | None = None
-    """openai: name of the environment variable that holds the key."""
+    """openai: name of the environment variable, or of the Prefect block, that holds the key."""
     concurrency: Annotated[int, Field(ge=1)] = 32
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
     max_attempts: Annotated[int, Field(ge=1)] = 5
@@ -86,6 +93,26 @@ class EngineConfig(_Table):
     price_output: Annotated[float, Field(ge=0)] | None = None
     """What a million generated tokens cost."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, name: str | None) -> str | None:
+        if name is not None and (not _VARIABLE.fullmatch(name) or has_secret(name)):
+            raise ValueError(
+                "the name of a variable is wanted (capital letters, digits and _, such as OPENROUTER_KEY), "
+                "and never the key itself"
+            )
+        return name
+
+    @field_validator("base_url")
+    @classmethod
+    def _holds_no_key(cls, address: str | None) -> str | None:
+        if address is not None and _ADDRESS_WITH_MORE.search(address):
+            raise ValueError(
+                "no user, password or query may stand in an address: put the key into a variable, and name "
+                "that in api_key_env"
+            )
+        return address
 
     @model_validator(mode="after")
     def _has_both_prices(self) -> Self:
@@ -213,6 +240,8 @@ class StorageConfig(_Table):
     """Where everything lies."""
 
     root: Path = Path("data")
+    shared: Annotated[str, Field(pattern=r"^(s3|gs|az)://[^@?#]+$")] | None = None
+    """Object storage that hosts share, for example `s3://bucket/prefix`; `root` is each host's own folder."""
 
 
 class ReportConfig(_Table):
@@ -257,6 +286,18 @@ class Config(_Table):
             raise ValueError("llmeval.writer is needed with the method 'llmeval'")
         if self.judge.writer is not None and self.rephraser.kind != "model":
             raise ValueError("judge.writer is not allowed without rephraser.kind = 'model'")
+        return self
+
+    @model_validator(mode="after")
+    def _holds_no_secret(self) -> Self:
+        """Prefect keeps the whole configuration, as the parameters of every run."""
+        names = {model.api_key_env for model in (*self.models, *self.writers) if model.api_key_env}
+        keys = [key for name in names if len(key := os.environ.get(name, "").strip()) >= MIN_LENGTH]
+        if (place := find_secret(self.model_dump(mode="json"), keys)) is not None:
+            raise ValueError(
+                f"{place} holds what looks like a key or a password; those are read from variables of the "
+                "environment (api_key_env)"
+            )
         return self
 
     def find_writer(self, name: str) -> WriterConfig:

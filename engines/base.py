@@ -1,9 +1,10 @@
 """What every engine offers: prompts in, one completion each out, in order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
+from schemas.errors import InputError
 from schemas.hashing import hash_text, write_canonical_json
 
 
@@ -44,6 +45,19 @@ class Completion:
     n_completion_tokens: int | None = None
     logprob_true: float | None = None
     logprob_false: float | None = None
+
+
+class EngineLostError(InputError):
+    """The model went away in the middle; what it had answered by then can still be kept.
+
+    Attributes:
+        answered: place in the list of prompts -> completion.
+    """
+
+    def __init__(self, message: str, answered: Mapping[int, Completion]) -> None:
+        """Nothing is kept by this alone."""
+        super().__init__(message)
+        self.answered = dict(answered)
 
 
 class Engine(Protocol):

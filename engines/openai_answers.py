@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from config import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.prompts import PROMPT_TOO_LONG, read_messages
 from schemas.errors import InputError
+from schemas.secrets import MIN_LENGTH, hide_value
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
 
-Fault = Literal["none", "prompt", "endpoint", "slow", "unreachable"]
+Number = TypeVar("Number", int, float)
+Fault = Literal["none", "prompt", "empty", "endpoint", "slow", "unreachable"]
+# Nobody is behind the gateway, or nobody has time, for however long: nothing to do with the prompt.
+ABSENT = (429, 502, 503, 504)
+# What vLLM says of a prompt that it dropped as it was told to end: with status 200, and whatever text it had.
+DROPPED = ("abort", "error")
 # The most that the API promises: 5 for completions, 20 for chat.
 N_LOGPROBS_COMPLETION = 5
 N_LOGPROBS_CHAT = 20
 REFUSED = {
-    401: "refuses the key; check the variable named in api_key_env",
+    401: "refuses the key; check the variable named in api_key_env, or its block",
     403: "forbids the request; check what the key may use",
     404: "does not know the model or the path; check model and base_url",
 }
@@ -35,16 +41,20 @@ class Answer:
 def ask_endpoint(
     client: OpenAI, config: EngineConfig, prompt: Prompt, sampling: Sampling, key: str | None
 ) -> Answer:
-    """The answer to one prompt, after the client's retries; no error text holds the key.
+    """The answer to one prompt, after the client's retries; nothing in it holds the key.
 
     Raises:
         InputError: the endpoint refuses the key or does not know the model (401, 403, 404).
     """
+    import httpx
     import openai
 
     try:
         result = _send(client, config.model, prompt, sampling)
-    except openai.APITimeoutError:
+    except openai.APITimeoutError as error:
+        # A host that is switched off does not even refuse.
+        if isinstance(error.__cause__, httpx.ConnectTimeout):
+            return _fail(f"no connection within {config.timeout_s:g} s", "unreachable")
         return _fail(f"no answer within {config.timeout_s:g} s", "slow")
     except openai.APIConnectionError as error:
         return _fail(f"connection failed: {_hide(error.__cause__ or error, key)}", "unreachable")
@@ -54,7 +64,7 @@ def ask_endpoint(
         raise
     except (openai.OpenAIError, ValueError) as error:
         return _fail(f"the answer cannot be read: {_hide(error, key)}", "endpoint")
-    return _read_result(result, prompt.style)
+    return _hide_in_answer(_read_result(result, prompt.style, key), key)
 
 
 def _send(client: OpenAI, model: str, prompt: Prompt, sampling: Sampling) -> object:
@@ -83,7 +93,9 @@ def _explain_status(error: APIStatusError, config: EngineConfig, key: str | None
         raise InputError(
             f"model {config.name!r}: the endpoint {REFUSED[status]} (HTTP {status}: {message})"
         ) from None
-    if status in (408, 409, 429) or status >= 500:
+    if status in ABSENT:
+        return _fail(f"HTTP {status}: {message}", "unreachable")
+    if status in (408, 409) or status >= 500:
         return _fail(f"HTTP {status}: {message}", "endpoint")
     if error.code == "context_length_exceeded" or "maximum context length" in message:
         return _fail(f"{PROMPT_TOO_LONG}: {message}", "prompt")
@@ -92,35 +104,58 @@ def _explain_status(error: APIStatusError, config: EngineConfig, key: str | None
 
 def _hide(error: BaseException, key: str | None) -> str:
     text = " ".join(str(error).split()) or type(error).__name__
-    return (text.replace(key, "***") if key else text)[:300]
+    return hide_value(text, key)[:300]
+
+
+def _hide_in_answer(answer: Answer, key: str | None) -> Answer:
+    """The answer without the key, which an endpoint may repeat wherever it may say something."""
+    if key is None or len(key) < MIN_LENGTH:
+        return answer
+    said = answer.completion
+    hidden = replace(
+        said,
+        response=said.response and hide_value(said.response, key),
+        error=said.error and hide_value(said.error, key),
+        finish_reason=said.finish_reason and hide_value(said.finish_reason, key),
+    )
+    return replace(answer, completion=hidden)
 
 
 def _fail(reason: str, fault: Fault) -> Answer:
     return Answer(Completion(None, status="error", error=reason), fault)
 
 
-def _read_result(result: Any, style: str) -> Answer:  # noqa: ANN401 (an endpoint sends anything)
+def _read_result(result: Any, style: str, key: str | None) -> Answer:  # noqa: ANN401 (an endpoint sends anything)
     try:
         choice = result.choices[0]
         text = choice.message.content if style == "chat" else choice.text
         finish_reason = choice.finish_reason
     except (AttributeError, IndexError, TypeError, KeyError):
-        return _fail(f"the answer holds no choice: {str(result)[:100]!r}", "endpoint")
+        return _fail(f"the answer holds no choice: {hide_value(str(result), key)[:100]!r}", "endpoint")
+    if finish_reason in DROPPED:
+        return _fail(f"the answer was cut short (finish_reason {finish_reason})", "unreachable")
     if not isinstance(text, str):
-        return _fail(f"the answer holds no text (finish_reason {finish_reason})", "endpoint")
+        return _fail(f"the answer holds no text (finish_reason {finish_reason})", "empty")
     read_logprobs = _read_chat_logprobs if style == "chat" else _read_completion_logprobs
     logprob_true, logprob_false = read_logprobs(choice)
     usage = getattr(result, "usage", None)
     return Answer(
         Completion(
             text,
-            finish_reason=finish_reason,
-            n_prompt_tokens=getattr(usage, "prompt_tokens", None),
-            n_completion_tokens=getattr(usage, "completion_tokens", None),
-            logprob_true=logprob_true,
-            logprob_false=logprob_false,
+            finish_reason=finish_reason if isinstance(finish_reason, str) else None,
+            n_prompt_tokens=_take(getattr(usage, "prompt_tokens", None), int),
+            n_completion_tokens=_take(getattr(usage, "completion_tokens", None), int),
+            logprob_true=_take(logprob_true, float),
+            logprob_false=_take(logprob_false, float),
         )
     )
+
+
+def _take(value: object, kind: type[Number]) -> Number | None:
+    """The number; null for anything else, which would end up in an error text of the table it is kept in."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or kind(value) != value:
+        return None
+    return kind(value)
 
 
 def _read_completion_logprobs(choice: Any) -> tuple[float | None, float | None]:  # noqa: ANN401

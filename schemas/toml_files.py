@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from schemas.errors import InputError
+from schemas.secrets import hide_secrets
 
 Model = TypeVar("Model", bound=BaseModel)
 Table = dict[str, Any]
@@ -58,7 +59,7 @@ def _read_variable(match: re.Match[str]) -> str:
 def _find_unset(place: str, value: str) -> list[str]:
     names = [match[1] or match[2] for match in _VARIABLE.finditer(value)]
     return [
-        f"{place} = {value!r}: the environment variable {name} is not set"
+        f"{place} = {hide_secrets(repr(value))}: the environment variable {name} is not set"
         for name in names
         if not os.environ.get(name)
     ]
@@ -85,9 +86,12 @@ def check_table(model: type[Model], table: Table, path: Path, problems: Sequence
 
 
 def _describe(model: type[BaseModel], detail: ErrorDetails) -> str:
-    """One line on one wrong key: its place, its value, what is allowed."""
+    """One line on one wrong key: its place, its value, what is allowed.
+
+    Whatever stands in a wrong place may be a secret that was pasted there.
+    """
     location = detail["loc"]
-    place = _write_place(location)
+    place = hide_secrets(_write_place(location))
     if detail["type"] == "extra_forbidden":
         # Its value is not shown: it may be a secret, such as an api_key.
         return f"{place} is not a known key{_suggest(model, location)}"
@@ -95,10 +99,17 @@ def _describe(model: type[BaseModel], detail: ErrorDetails) -> str:
         return f"{place} is missing"
     message = str(detail["msg"])
     if detail["type"] == "value_error":
-        return f"{place or 'the file'}: {message.removeprefix('Value error, ')}"
+        return f"{place or 'the file'}: {hide_secrets(message.removeprefix('Value error, '))}"
     for found, replacement in _WORDS.items():
         message = message.replace(found, replacement)
-    return f"{place} = {detail['input']!r}: {message}"
+    return f"{place}{_show_value(location, detail['input'])}: {message}"
+
+
+def _show_value(location: Sequence[str | int], value: object) -> str:
+    """The value, unless it stands where a key is likely, or is a table, which may hold one."""
+    if isinstance(value, dict | list) or "key" in str(location[-1:]):
+        return ""
+    return f" = {hide_secrets(repr(value))}"
 
 
 def _write_place(location: Sequence[str | int]) -> str:

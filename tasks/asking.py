@@ -1,17 +1,19 @@
 """Asking a model what it was never asked: chunk by chunk, each kept before the next is sent."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
+from types import TracebackType
 
 from filelock import FileLock
 
-from config import EngineConfig
-from engines.base import Engine, Prompt, Sampling
+from config import EngineConfig, StorageConfig
+from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
 from engines.identity import identify_model
 from engines.load import load_engine
 from tasks.evaluation import Evaluation
+from tasks.mirror import MODEL, Mirror
 from tasks.responses import ResponseStore
 from tasks.storage import write_json
 
@@ -42,11 +44,15 @@ class Asker:
     """A model and its answers: loaded when it is first asked, let go when the block ends.
 
     One process at a time asks a model: what another was asked meanwhile is answered when this one's turn
-    comes. The lock is the system's, so that a process that is killed holds nobody up.
+    comes. The lock is the system's, so that a process that is killed holds nobody up; among hosts that share
+    a bucket it is a lease as well, and every answer goes there before the next is asked for.
     """
 
     def __init__(
-        self, config: EngineConfig, root: Path, load: Callable[[EngineConfig], Engine] = load_engine
+        self,
+        config: EngineConfig,
+        storage: StorageConfig,
+        load: Callable[[EngineConfig], Engine] = load_engine,
     ) -> None:
         """Nothing is loaded yet.
 
@@ -55,40 +61,62 @@ class Asker:
         """
         self.config = config
         self.identity = identify_model(config)
-        self.store = ResponseStore(root, self.identity.model_id)
+        self.store = ResponseStore(storage.root, self.identity.model_id)
         self.size = FIRST_CHUNK
         """Prompts of the next chunk, so many that it takes about as long as one should."""
         self._load = load
         self._engine: Engine | None = None
-        self._lock = FileLock(root / "locks" / f"{self.identity.model_id}.lock")
+        self._mirror = Mirror(storage)
+        self._lock = storage.root / "locks" / f"{self.identity.model_id}.lock"
+        self._held = ExitStack()
+        self._require_turn: Callable[[], None]
 
     def __enter__(self) -> "Asker":
-        """Itself, as soon as nobody else asks the model; read what is answered after that."""
-        Path(self._lock.lock_file).parent.mkdir(parents=True, exist_ok=True)
-        self._lock.acquire()
+        """Itself, as soon as nobody else asks the model; read what is answered after that.
+
+        Raises:
+            InputError: if the storage that hosts share cannot be used.
+        """
+        self._lock.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            stack.enter_context(FileLock(self._lock))
+            self._require_turn = stack.enter_context(self._mirror.hold(self.identity.model_id))
+            self._mirror.sync_responses(self.identity.model_id)
+            self._held = stack.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Let go of the engine, if one was loaded."""
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the engine, if one was loaded, and of the model."""
         try:
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None
         finally:
-            self._lock.release()
+            self._held.__exit__(kind, error, trace)
 
     def ask_chunk(self, chunk: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
         """Ask, and keep every answer.
 
         Raises:
-            InputError: if the model cannot be loaded or reached. What was answered before is kept.
+            InputError: if the model cannot be loaded or reached, or another host has taken its turn. What
+                was answered before is kept.
         """
         if self._engine is None:
             self.write_model()
             self._engine = self._load(self.config)
+        self._require_turn()
         started = time.monotonic()
-        completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
-        self.store.append(list(chunk), list(chunk.values()), completions)
+        try:
+            completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
+        except EngineLostError as lost:
+            self._keep(chunk, lost.answered)
+            raise
+        self._keep(chunk, dict(enumerate(completions)))
         self._resize(time.monotonic() - started)
 
     def ask(self, pending: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
@@ -106,7 +134,18 @@ class Asker:
             "identity": self.identity.identity,
             "known_heads": self.identity.known_heads,
         }
-        write_json(self.store.folder / "model.json", description)
+        path = self.store.folder / MODEL
+        write_json(path, description)
+        self._mirror.send(path.relative_to(self._mirror.root).as_posix())
+
+    def _keep(self, chunk: Pending, completions: Mapping[int, Completion]) -> None:
+        """Keep these of the chunk's completions, each known by its place in the chunk."""
+        if not completions:
+            return
+        in_order = list(chunk)
+        keys = [in_order[number] for number in completions]
+        kept = self.store.append(keys, [chunk[key] for key in keys], list(completions.values()))
+        self._mirror.send(kept.relative_to(self._mirror.root).as_posix())
 
     def _resize(self, seconds: float) -> None:
         factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
@@ -131,7 +170,7 @@ def ask_missing(
     report = AskingReport()
     keys: set[str] = set()
     sampling = evaluation.asking.sampling
-    with Asker(evaluation.model, evaluation.root, load) as asker:
+    with Asker(evaluation.model, evaluation.storage, load) as asker:
         waiting: Pending = {}
         for fresh in _list_unanswered(evaluation, report, keys, on_progress):
             waiting |= fresh

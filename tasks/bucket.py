@@ -3,10 +3,13 @@
 A file is there as a whole or not at all: an upload takes the object's place when it is complete.
 """
 
+from __future__ import annotations
+
 import contextlib
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,21 +18,43 @@ from schemas.hashing import checksum_file
 from tasks.storage import write_aside
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta, PutResult
+    from obstore import UpdateVersion as Tag
     from obstore.store import ObjectStore
 
 Answer = TypeVar("Answer")
-SCHEMES = ("s3", "gs", "az")
+# What is secret of what the library takes from the environment.
+SECRETS = {
+    "s3": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
+    "gs": ("GOOGLE_SERVICE_ACCOUNT_KEY",),
+    "az": ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_CLIENT_SECRET"),
+}
+# Of one request; a large file goes in parts.
+TIMEOUT = timedelta(minutes=5)
 # What a restart of the storage takes is bridged; what takes longer is said.
-RETRY_TIMEOUT = timedelta(minutes=3)
-MAX_RETRIES = 20
+PATIENCE = timedelta(minutes=3)
+# More than fit into that.
+MAX_RETRIES = 100
 CHUNK_BYTES = 8_000_000
+
+
+@dataclass(frozen=True)
+class Object:
+    """A file in a bucket."""
+
+    n_bytes: int
+    modified_at: datetime
+    """By the clock of the storage."""
 
 
 class Bucket:
     """The objects under an address such as `s3://bucket/prefix`; paths are relative to it."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, patience: timedelta = PATIENCE) -> None:
         """Nothing is sent yet.
+
+        Args:
+            patience: how long a request is sent again while the storage does not answer.
 
         Raises:
             InputError: if the address names no storage that can be used.
@@ -41,18 +66,20 @@ class Bucket:
         try:
             self._store: ObjectStore = from_url(
                 self.address,
-                retry_config={"max_retries": MAX_RETRIES, "retry_timeout": RETRY_TIMEOUT},
+                # Where the environment names a server, it says as well whether that is http.
+                client_options={"timeout": TIMEOUT, "allow_http": True},
+                retry_config={"max_retries": MAX_RETRIES, "retry_timeout": patience},
             )
         except (BaseError, ValueError) as error:
             raise self._explain(error) from None
 
-    def list_sizes(self, folder: str) -> dict[str, int]:
-        """Path -> bytes of every object in a folder and the folders in it."""
+    def list_objects(self, folder: str) -> dict[str, Object]:
+        """Path -> every object in a folder and the folders in it."""
         import obstore
 
-        def list_all() -> dict[str, int]:
-            chunks = obstore.list(self._store, folder)
-            return {str(each["path"]): int(each["size"]) for chunk in chunks for each in chunk}
+        def list_all() -> dict[str, Object]:
+            found = (each for chunk in obstore.list(self._store, folder) for each in chunk)
+            return {each["path"]: Object(each["size"], each["last_modified"]) for each in found}
 
         return self._try(list_all)
 
@@ -60,16 +87,16 @@ class Bucket:
         """The object's bytes; null if there is none."""
         return found[0] if (found := self.read_tagged(path)) else None
 
-    def read_tagged(self, path: str) -> tuple[bytes, str] | None:
+    def read_tagged(self, path: str) -> tuple[bytes, Tag] | None:
         """The object's bytes and the tag that changes with them; null if there is none."""
         import obstore
 
-        def get() -> tuple[bytes, str] | None:
+        def get() -> tuple[bytes, Tag] | None:
             try:
                 answer = obstore.get(self._store, path)
             except FileNotFoundError:
                 return None
-            return bytes(answer.bytes()), str(answer.meta["e_tag"])
+            return bytes(answer.bytes()), _read_tag(answer.meta)
 
         return self._try(get)
 
@@ -104,27 +131,27 @@ class Bucket:
 
         self._try(lambda: obstore.put(self._store, path, content))
 
-    def create(self, path: str, content: bytes) -> str | None:
+    def create(self, path: str, content: bytes) -> Tag | None:
         """Put the bytes where there is no object yet; the new tag, or null if there is one."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
-        def put() -> str | None:
+        def put() -> Tag | None:
             try:
-                return str(obstore.put(self._store, path, content, mode="create")["e_tag"])
+                return _read_tag(obstore.put(self._store, path, content, mode="create"))
             except AlreadyExistsError:
                 return None
 
         return self._try(put)
 
-    def replace(self, path: str, content: bytes, tag: str) -> str | None:
+    def replace(self, path: str, content: bytes, tag: Tag) -> Tag | None:
         """Put the bytes in the place of the object with this tag; the new tag, or null if it has another."""
         import obstore
         from obstore.exceptions import PreconditionError
 
-        def put() -> str | None:
+        def put() -> Tag | None:
             try:
-                return str(obstore.put(self._store, path, content, mode={"e_tag": tag})["e_tag"])
+                return _read_tag(obstore.put(self._store, path, content, mode=tag))
             except (PreconditionError, FileNotFoundError):
                 return None
 
@@ -154,9 +181,20 @@ class Bucket:
     def _explain(self, error: Exception) -> InputError:
         return InputError(
             f"[storage] shared {self.address}: {show_reason(error)}; check the address and the keys in the "
-            "environment (docs/operations.md, Object storage). What was made here is kept, and sent by the "
+            "environment (docs/object-storage.md). What was made here is kept, and sent by the "
             "next run"
         )
+
+
+def _read_tag(meta: ObjectMeta | PutResult) -> Tag:
+    """S3 and Azure compare the e_tag, Google Cloud the version."""
+    tag: Tag = {}
+    # One that it does not know must not be named at all.
+    if meta["e_tag"] is not None:
+        tag["e_tag"] = meta["e_tag"]
+    if meta["version"] is not None:
+        tag["version"] = meta["version"]
+    return tag
 
 
 class _WrongBytesError(Exception):

@@ -4,7 +4,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from config import Config, EngineConfig, load_config
 from schemas.errors import InputError
 from tasks.checks import Check
 from tasks.endpoint_checks import check_endpoint
+from tasks.key_checks import FoundKey, check_keys, find_keys
 from tasks.machine import Machine, inspect_machine
 from tasks.model_checks import check_local_model, check_recording, check_vllm
 from tasks.server_checks import check_server
+from tasks.storage_checks import check_shared
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 # Prefect's history alone takes some.
@@ -26,13 +28,16 @@ def examine(path: Path | None) -> list[Check]:
     machine = inspect_machine()
     config, checks = _read_config(path)
     models = list_models(config) if config else []
+    keys = find_keys(models)
     needs_vllm = any(model.engine == "vllm" for model in models)
     return [
         *checks,
         *_check_machine(machine),
         check_vllm(machine, needs_vllm),
-        *_check_models(models, machine),
+        *check_keys(keys),
+        *_check_models(models, machine, keys),
         *_check_storage(config),
+        *([check_shared(config.storage.shared)] if config and config.storage.shared else []),
         *check_server(len(machine.gpus)),
     ]
 
@@ -77,18 +82,29 @@ def _check_machine(machine: Machine) -> list[Check]:
     return [Check("machine", "ok", found), *(gpus or [Check("GPU", "ok", "none: models run on the CPU")])]
 
 
-def _check_models(models: Sequence[EngineConfig], machine: Machine) -> list[Check]:
+def _check_models(
+    models: Sequence[EngineConfig], machine: Machine, keys: Mapping[str, FoundKey | None]
+) -> list[Check]:
     """A check per model, side by side: an endpoint that is gone is waited for."""
 
     def check(model: EngineConfig) -> Check:
         if model.engine == "openai":
-            return check_endpoint(model)
+            return _check_endpoint(model, keys)
         return check_recording(model) if model.engine == "recorded" else check_local_model(model, machine)
 
     if not models:
         return []
     with ThreadPoolExecutor(len(models)) as pool:
         return list(pool.map(check, models))
+
+
+def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) -> Check:
+    if model.api_key_env is None:
+        return check_endpoint(model)
+    key = keys[model.api_key_env]
+    if key is None:
+        return Check(f"model {model.name}", "failing", "its key is missing, so it was not asked")
+    return check_endpoint(model, key.value)
 
 
 def _check_storage(config: Config | None) -> list[Check]:

@@ -47,10 +47,16 @@ def _read_relation(edition: Edition, relation: str) -> Draft | None:
     return Draft(relation, triplets, statements, samples, frozenset())
 
 
-def _draft_relation(edition: Edition, relation: str) -> Draft:
+def draft_statements(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
+    """Stage -> its rows of a relation, up to the statements: the very rows that its files hold."""
     frames: dict[str, pl.DataFrame] = {}
     for stage in MADE_BY_CODE:
         frames[stage.name] = STEPS[stage.name].build(edition, relation, frames)
+    return frames
+
+
+def _draft_relation(edition: Edition, relation: str) -> Draft:
+    frames = draft_statements(edition, relation)
     methods = edition.config.edition.methods
     stand_ins = [
         m for m in methods if m == "llmeval" or (m == "pretexeval" and edition.rephraser is not None)

@@ -21,7 +21,7 @@ from tasks.manifest import list_files, manifest_path, read_manifest_files
 from tasks.rephrasing import Judge, Rephraser
 from tasks.storage import FileRef, write_json
 from tasks.triplets import Sampling, sample_triplets
-from tasks.writers import identify_writer
+from tasks.writers import Writer, identify_writer
 
 # Raised when the same configuration gives another test set, so that no edition ever changes.
 EDITION_FORMAT = 1
@@ -88,9 +88,10 @@ class Edition:
         return tuple(s for s in EDITION_STAGES if s is not ATTEMPTS or self.rephraser is not None)
 
     @property
-    def has_writers(self) -> bool:
-        """Whether a language model has a part in it."""
-        return self.rephraser is not None or self.llmeval is not None
+    def writers(self) -> tuple[Writer, ...]:
+        """The language models that have a part in it."""
+        judge = self.rephraser and self.rephraser.judge
+        return tuple(each.writer for each in (self.rephraser, judge, self.llmeval) if each is not None)
 
     @property
     def rephraser_name(self) -> str:
@@ -134,10 +135,6 @@ class Edition:
     def path_of(self, stage: str, relation: str) -> str:
         """A stage's file of a relation, relative to the root."""
         return f"{self.folder}/{stage}/{quote(relation, safe='')}.parquet"
-
-    def read_relation(self, stage: str, relation: str) -> pl.DataFrame:
-        """The rows of a stage's file of a relation, which is there."""
-        return pl.read_parquet(self.root / self.path_of(stage, relation))
 
     @property
     def is_whole(self) -> bool:

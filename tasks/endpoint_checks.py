@@ -4,12 +4,13 @@ import base64
 import json
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
 from config import EngineConfig
 from engines.openai_engine import read_key, show_address
 from schemas.errors import InputError
+from schemas.secrets import hide_value
 from tasks.checks import Check
 
 TIMEOUT_S = 5.0
@@ -68,11 +69,15 @@ def _read_json(content: bytes) -> object:
         return None
 
 
-def check_endpoint(config: EngineConfig) -> Check:
-    """Whether the endpoint answers, takes the key and has the model; nothing is asked of a model."""
+def check_endpoint(config: EngineConfig, key: str | None = None) -> Check:
+    """Whether the endpoint answers, takes the key and has the model; nothing is asked of a model.
+
+    Args:
+        key: as a block holds it; that of the environment if not given.
+    """
     name = f"model {config.name}"
     try:
-        shown, key = show_address(config).rstrip("/"), read_key(config)
+        shown, key = show_address(config).rstrip("/"), key or read_key(config)
     except InputError as error:
         return Check(name, "failing", str(error))
     address = urlsplit((config.base_url or "").rstrip("/"))
@@ -80,7 +85,7 @@ def check_endpoint(config: EngineConfig) -> Check:
     answer = fetch(listing, key and f"Bearer {key}")
     check = _judge(config, answer, shown)
     # A server may say anything, even the key.
-    return check if key is None else Check(name, check.state, check.found.replace(key, "***"), check.remedy)
+    return replace(check, found=hide_value(check.found, key))
 
 
 def _judge(config: EngineConfig, answer: Answer, address: str) -> Check:
@@ -89,7 +94,7 @@ def _judge(config: EngineConfig, answer: Answer, address: str) -> Check:
         remedy = "start it, and check base_url (it usually ends in /v1)"
         return Check(name, "failing", f"{address} gives no answer ({answer.error})", remedy)
     if answer.status in (401, 403):
-        remedy = "check the variable named in api_key_env"
+        remedy = "check the key: the variable named in api_key_env, or its block"
         if config.api_key_env is None:
             remedy = "name the variable that holds its key in api_key_env"
         return Check(name, "failing", f"{address} refuses the key (HTTP {answer.status})", remedy)

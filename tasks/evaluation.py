@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from config import Config, ModelConfig
+from config import Config, ModelConfig, StorageConfig
 from engines.base import Sampling
 from engines.identity import ModelIdentity, find_folder, identify_model
 from schemas.errors import InputError
@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 class Evaluation:
     """One model put to one edition."""
 
-    root: Path
+    storage: StorageConfig
     edition_id: str
     model: ModelConfig
     scoring: Scoring = STRICT
+
+    @property
+    def root(self) -> Path:
+        """Where all data lies."""
+        return self.storage.root
 
     @cached_property
     def identity(self) -> ModelIdentity:
@@ -70,13 +75,19 @@ class Evaluation:
         return Asking(self.model_id, form, sampling, counter.limit, counter.count)
 
     def sample_files(self) -> dict[str, FileRef]:
-        """Path -> file of the edition's samples.
+        """Path -> file of the edition's samples, each with the very bytes that the manifest names.
 
         Raises:
-            InputError: if the edition is not complete.
+            InputError: if the edition is not complete, or a file is missing or was changed.
         """
         read_manifest(self.root, self.edition_id)
-        return read_manifest_files(self.root, self.edition_id, SAMPLES.name)
+        files = read_manifest_files(self.root, self.edition_id, SAMPLES.name)
+        for path, ref in files.items():
+            if not ref.is_intact(self.root):
+                raise InputError(
+                    f"{self.root / path} was lost or changed; run `pretexeval build` to have it made again"
+                )
+        return files
 
     def count_samples(self) -> int:
         """How many samples it is asked about.
@@ -106,7 +117,7 @@ def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluat
     """
     table = config.scoring
     scoring = Scoring(table.policies, AnswerWords(table.true_words, table.false_words))
-    return Evaluation(config.storage.root, edition_id, find_model(config, model_name), scoring)
+    return Evaluation(config.storage, edition_id, find_model(config, model_name), scoring)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

@@ -5,16 +5,21 @@ object unchanged for the whole term takes it over: no clock is compared with ano
 the state that it follows, so of two who try at once one gets it.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import secrets
 import socket
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schemas.errors import InputError
 from tasks.bucket import Bucket
+
+if TYPE_CHECKING:
+    from obstore import UpdateVersion as Tag
 
 TERM_S = 60.0
 # How often the holder writes within a term.
@@ -31,13 +36,13 @@ class Lease:
         self._path = path
         self._term_s = term_s
         self._holder = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        self._tag = ""
+        self._tag: Tag = {}
         self._renewed_at = 0.0
         self._is_lost = False
         self._ends = threading.Event()
         self._renewal: threading.Thread | None = None
 
-    def __enter__(self) -> "Lease":
+    def __enter__(self) -> Lease:
         """Itself, once nobody else holds it.
 
         Raises:
@@ -82,7 +87,8 @@ class Lease:
         if tag := self._bucket.create(self._path, _write(self._holder)):
             self._tag = tag
             return True
-        seen, since = None, time.monotonic()
+        seen: Tag | None = None
+        since = time.monotonic()
         while found := self._bucket.read_tagged(self._path):
             content, tag = found
             holder = _read_holder(content)
@@ -92,7 +98,7 @@ class Lease:
             if tag != seen:
                 seen, since = tag, time.monotonic()
             if holder is None or time.monotonic() > since + self._term_s:
-                self._tag = self._bucket.replace(self._path, _write(self._holder), tag) or ""
+                self._tag = self._bucket.replace(self._path, _write(self._holder), tag) or {}
                 return bool(self._tag)
             time.sleep(POLL_S)
         return False

@@ -12,6 +12,7 @@ from tasks.estimates import Estimate
 from tasks.evaluation import plan_evaluation
 from tasks.evaluation_estimates import Questions, Tally, draw_questions, estimate_evaluation
 from tasks.footprint import count_rows, estimate_bytes
+from tasks.mirror import Mirror
 from tasks.writing_estimates import estimate_writing
 
 
@@ -29,13 +30,20 @@ class RunPlan:
 
 
 def plan_run(config: Config) -> RunPlan:
-    """Everything that a run will ask and take; nothing is written, and no model is loaded or asked.
+    """Everything that a run will ask and take; no model is loaded or asked.
+
+    Nothing is written but what a bucket shared with other hosts holds of it already.
 
     Raises:
         InputError: for everything that would stop the run before it begins.
     """
     edition = plan_edition(config)
-    tallies = [Tally(plan_evaluation(config, edition.edition_id, model.name)) for model in config.models]
+    evaluations = [plan_evaluation(config, edition.edition_id, model.name) for model in config.models]
+    mirror = Mirror(config.storage)
+    mirror.pull_edition(edition.edition_id)
+    for model_id in (*(each.model_id for each in edition.writers), *(each.model_id for each in evaluations)):
+        mirror.sync_responses(model_id)
+    tallies = [Tally(evaluation) for evaluation in evaluations]
     drafts = list(draft_relations(edition))
     for draft in drafts:
         questions: dict[int | None, Questions] = {}

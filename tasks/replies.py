@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from config import EngineConfig
+from config import EngineConfig, StorageConfig
 from engines.base import Engine, Prompt, Sampling
 from engines.load import load_engine
 from engines.prompts import PROMPT_TOO_LONG
@@ -51,20 +51,24 @@ def require_replies(asks: Iterable[Ask], replies: Replies, writer: Writer) -> No
 
 
 def ask_for_replies(
-    root: Path, writer: Writer, asks: Sequence[Ask], on_progress: Progress, load: Load = load_engine
+    storage: StorageConfig,
+    writer: Writer,
+    asks: Sequence[Ask],
+    on_progress: Progress,
+    load: Load = load_engine,
 ) -> Replies:
     """Ask what was never replied to; every reply of the writer. Nothing is loaded if nothing is missing.
 
     Raises:
         InputError: if the model cannot be loaded or reached, or prompts are left without a reply.
     """
-    with Asker(writer.config, root, load) as asker:
+    with Asker(writer.config, storage, load) as asker:
         if asker.identity.model_id != writer.model_id:
             raise InputError(
                 f"{writer.config.model} was changed while it was in use: it was {writer.model_id} and is "
                 f"{asker.identity.model_id}; run the same command again"
             )
-        replies = recall_replies(root, writer)
+        replies = recall_replies(storage.root, writer)
         missing: dict[Sampling, dict[str, Prompt]] = {}
         for ask in asks:
             if ask.key not in replies:
@@ -73,13 +77,13 @@ def ask_for_replies(
         for sampling, pending in missing.items():
             asker.ask(pending, sampling, on_progress)
         asker.write_model()
-    replies = recall_replies(root, writer)
+    replies = recall_replies(storage.root, writer)
     require_replies(asks, replies, writer)
     return replies
 
 
 def ask_rounds(
-    root: Path,
+    storage: StorageConfig,
     relations: Iterable[pl.DataFrame],
     rephraser: Rephraser,
     on_progress: Progress,
@@ -102,7 +106,7 @@ def ask_rounds(
         replies: dict[str, Replies] = {}
         for name, writer in writers.items():
             if asks := [ask for _, of_relation in wanted for ask in of_relation.get(name, ())]:
-                replies[name] = ask_for_replies(root, writer, asks, on_progress, load)
+                replies[name] = ask_for_replies(storage, writer, asks, on_progress, load)
         wanted = _advance([each for each, _ in wanted], replies)
 
 

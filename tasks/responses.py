@@ -32,6 +32,11 @@ class ResponseStore:
         self.folder = root / "responses" / model_id
         self._intact: dict[str, tuple[int, int]] = {}
 
+    @staticmethod
+    def is_part(name: str) -> bool:
+        """Whether a file of that name holds responses."""
+        return name.startswith("part-") and name.endswith(".parquet")
+
     @property
     def is_empty(self) -> bool:
         """Whether it never said anything."""

@@ -8,7 +8,9 @@ from report.page import write_index, write_report
 from tasks.edition import plan_edition
 from tasks.evaluation import plan_evaluation
 from tasks.judging import score_again
-from warehouse.publish import build_warehouse
+from tasks.mirror import Mirror
+from tasks.publication import hold_publication
+from warehouse.publish import WAREHOUSE, build_warehouse
 
 
 def score_models(config: Config, policies: Sequence[str] | None = None) -> str:
@@ -20,13 +22,17 @@ def score_models(config: Config, policies: Sequence[str] | None = None) -> str:
         InputError: if a model was never evaluated on the edition.
     """
     edition_id, root = plan_edition(config).edition_id, config.storage.root
+    mirror = Mirror(config.storage)
     for model in config.models:
         evaluation = plan_evaluation(config, edition_id, model.name)
         if policies:
             scoring = replace(evaluation.scoring, policies=tuple(policies))
             evaluation = replace(evaluation, scoring=scoring)
+        mirror.pull_evaluation(edition_id, evaluation.model_id)
         score_again(evaluation)
-    build_warehouse(root)
-    write_report(root, edition_id, title=config.report.title)
-    write_index(root, title=config.report.title)
+        mirror.push_evaluation(edition_id, evaluation.model_id)
+    with hold_publication(mirror, WAREHOUSE):
+        build_warehouse(root)
+        write_report(root, edition_id, title=config.report.title)
+        write_index(root, title=config.report.title)
     return edition_id

@@ -18,15 +18,15 @@ def check_server(n_gpus: int) -> list[Check]:
     if not address:
         return [Check("Prefect", "ok", "no server (PREFECT_API_URL is not set): flows run in process")]
     shown = _show(address)
-    answer = fetch(f"{address}/health", _authorize())
+    answer = fetch(f"{address}/health", authorize())
     if answer.status != 200:
         return [_explain(shown, answer)]
-    theirs, ours = fetch(f"{address}/admin/version", _authorize()).body, version("prefect")
+    theirs, ours = fetch(f"{address}/admin/version", authorize()).body, version("prefect")
     found = f"{shown} answers, version {theirs or 'not told'}"
     server = Check("Prefect", "ok", found)
     if theirs != ours:
         server = Check("Prefect", "warning", found, f"run the server in the version of this side, {ours}")
-    return [server, *_check_pools(fetch(f"{address}/work_pools/filter", _authorize(), {}), n_gpus)]
+    return [server, *_check_pools(fetch(f"{address}/work_pools/filter", authorize(), {}), n_gpus)]
 
 
 def _show(address: str) -> str:
@@ -35,7 +35,8 @@ def _show(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _authorize() -> str | None:
+def authorize() -> str | None:
+    """The header that the server asks for; null where none is set."""
     if key := os.environ.get("PREFECT_API_KEY"):
         return f"Bearer {key}"
     if pair := os.environ.get("PREFECT_API_AUTH_STRING"):

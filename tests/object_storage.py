@@ -33,7 +33,6 @@ class ObjectStorage:
             **KEYS,
             "AWS_REGION": "us-east-1",
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
-            "AWS_ALLOW_HTTP": "true",
         }
 
     def make_address(self) -> str:

@@ -54,7 +54,7 @@ class Comparison:
         run_python(["-m", "cli", "build", str(self.path)], folder)
         self.config: Config = load_config(self.path)
         edition_id = plan_edition(self.config).edition_id
-        self.evaluation = Evaluation(root, edition_id, self.config.models[0])
+        self.evaluation = Evaluation(self.config.storage, edition_id, self.config.models[0])
         relations = self.evaluation.read_relations()
         # A prompt that two samples share is asked once.
         prompts = dict.fromkeys(p.text for _, _, asked in relations for p in asked.prompts)

@@ -1,5 +1,6 @@
 """vLLM's own OpenAI server, as a process that ends with the test."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -39,15 +40,13 @@ class Server:
 
 
 @contextmanager
-def start_server(model: Path, log: Path) -> Iterator[Server]:
-    """Start on a free port, without waiting for it; stop by its own process group."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = listener.getsockname()[1]
+def start_server(model: Path, log: Path, *, port: int = 0, dtype: str = "bfloat16") -> Iterator[Server]:
+    """Start on that port or a free one, without waiting for it; stop by its own process group."""
+    port = port or find_free_port()
     module = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    options = ["--model", str(model), "--served-model-name", "tiny", "--dtype", "bfloat16"]
+    options = ["--model", str(model), "--served-model-name", "tiny", "--dtype", dtype]
     address = ["--host", "127.0.0.1", "--port", str(port)]
-    with log.open("wb") as output:
+    with log.open("ab") as output:
         process = subprocess.Popen(
             [*module, *options, *address, "--enforce-eager"],
             env=os.environ | ENVIRONMENT | {HUB_VARIABLE: "1"},
@@ -59,9 +58,17 @@ def start_server(model: Path, log: Path) -> Iterator[Server]:
         yield Server(process, f"http://127.0.0.1:{port}/v1", log)
     finally:
         # A session of its own: the engine's process ends with the server's.
-        os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(20)
+
+
+def find_free_port() -> int:
+    """One of loopback's."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

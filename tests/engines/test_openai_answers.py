@@ -129,3 +129,47 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
     assert [c.status for c in completions] == ["ok", "error"]
     assert alone == completions[1:]
     assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
+
+
+def ask_with_key(reply: Reply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
+    """What becomes of an answer, the one that follows a good one."""
+    monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
+    with serve(lambda body, number: reply if body["prompt"] == "echo" else say("True")) as endpoint:
+        return ask(endpoint, ["a", "echo"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")[1]
+
+
+def test_key_is_in_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    reply = say(f" True, {KEY}{KEY}", finish_reason=f"stop {KEY}")
+    completion = ask_with_key(reply, monkeypatch)
+    assert completion.status == "ok"
+    assert completion.response == " True, ******"
+    assert completion.finish_reason == "stop ***"
+
+
+@pytest.mark.parametrize("key", ["tr", "True"])
+def test_a_placeholder_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask_with_key(say(" True, truly"), monkeypatch, key).response == " True, truly"
+
+
+@pytest.mark.parametrize("lead", [70, 85, 95])
+def test_no_part_of_the_key_is_where_an_error_is_cut(lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    completion = ask_with_key(Reply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
+    assert completion.status == "error"
+    assert completion.error is not None
+    assert KEY[:5] not in completion.error
+
+
+def test_key_with_quotation_marks_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    key = """pass'wo"rd\\0123"""
+    reply = Reply(422, {"error": {"message": f"not for {key}"}})
+    completion = ask_with_key(reply, monkeypatch, key)
+    assert completion.error is not None
+    assert "0123" not in completion.error
+
+
+def test_what_is_no_number_is_not_kept_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    choice = {"index": 0, "text": " True", "finish_reason": {"why": KEY}}
+    choice["logprobs"] = {"top_logprobs": [{" True": KEY, " False": -1}]}
+    usage = {"prompt_tokens": KEY, "completion_tokens": 1, "total_tokens": 1}
+    reply = Reply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
+    assert ask_with_key(reply, monkeypatch) == Completion(" True", n_completion_tokens=1, logprob_false=-1.0)

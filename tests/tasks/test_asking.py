@@ -7,10 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import EngineConfig, ModelConfig
-from engines.base import Completion, Engine, Prompt, Sampling
+from config import EngineConfig, ModelConfig, StorageConfig
+from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
 from engines.load import load_engine
 from engines.prompts import PROMPT_TOO_LONG
+from schemas.errors import InputError
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks import asking
 from tasks.asking import AskingReport, ask_missing
@@ -39,7 +40,7 @@ def say_true(_: Prompt) -> str:
 @pytest.fixture
 def evaluate(tmp_path: Path) -> Evaluate:
     """An evaluation by a model that plays back a recording of what ``answer`` says."""
-    edition = plan(tmp_path, BASE)
+    edition, storage = plan(tmp_path, BASE), StorageConfig(root=tmp_path)
     edition_id = complete_edition(edition, list(write_files(edition).values()), [])
 
     def write(name: str, answer: Answer = say_true, **table: object) -> Evaluation:
@@ -47,10 +48,10 @@ def evaluate(tmp_path: Path) -> Evaluate:
         pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
         table |= {"name": name, "engine": "recorded", "model": str(recording)}
         model = ModelConfig.model_validate(table)
-        said = [(p.text, answer(p)) for p in list_prompts(Evaluation(tmp_path, edition_id, model))]
+        said = [(p.text, answer(p)) for p in list_prompts(Evaluation(storage, edition_id, model))]
         rows = [row for row in said if row[1] is not None]
         pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
-        return Evaluation(tmp_path, edition_id, model)
+        return Evaluation(storage, edition_id, model)
 
     return write
 
@@ -112,6 +113,27 @@ def test_chunks_are_kept_one_by_one(evaluate: Evaluate, monkeypatch: pytest.Monk
     report = ask_missing(evaluation, ignore)
     assert (report.n_asked, report.n_reused) == (report.n_samples - 40, 40)
     assert kept.items() <= read_files(evaluation).items()
+
+
+def test_what_a_model_answered_before_it_was_lost_is_kept(
+    evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = evaluate("yes")
+    engine = load_engine(evaluation.model)
+
+    def go_away(prompts: Sequence[Prompt], *_: object) -> list[Completion]:
+        raise EngineLostError(
+            "gone", {1: Completion(prompts[1].text[:20]), 4: Completion(prompts[4].text[:20])}
+        )
+
+    monkeypatch.setattr(engine, "generate", go_away)
+    with pytest.raises(InputError, match="gone"):
+        ask_missing(evaluation, ignore, lambda _: engine)
+    kept = evaluation.store.read()
+    assert kept.height == 2
+    assert kept["response"].to_list() == kept["prompt"].str.slice(0, 20).to_list()
+    report = ask_missing(evaluation, ignore)
+    assert (report.n_asked, report.n_open) == (report.n_samples - 2, 0)
 
 
 def test_a_failed_prompt_is_a_row_and_is_asked_again(evaluate: Evaluate) -> None:

@@ -1,11 +1,11 @@
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from schemas.errors import InputError
 from schemas.hashing import checksum_file
-from tasks import bucket as bucket_module
 from tasks.bucket import Bucket, show_reason
 from tests.object_storage import KEYS, ObjectStorage, serve_moto, serve_rclone
 
@@ -32,8 +32,9 @@ def test_what_was_sent_is_listed_and_brought_back(bucket: Bucket, tmp_path: Path
     source.write_bytes(bytes(range(256)) * 100_000)
     bucket.send("a/b/file", source)
     bucket.write("a/small", b"few")
-    assert bucket.list_sizes("a") == {"a/b/file": 25_600_000, "a/small": 3}
-    assert bucket.list_sizes("a/b") == {"a/b/file": 25_600_000}
+    found = {path: each.n_bytes for path, each in bucket.list_objects("a").items()}
+    assert found == {"a/b/file": 25_600_000, "a/small": 3}
+    assert list(bucket.list_objects("a/b")) == ["a/b/file"]
     assert bucket.fetch("a/b/file", target, checksum_file(source))
     assert target.read_bytes() == source.read_bytes()
     assert bucket.read("a/small") == b"few"
@@ -41,7 +42,7 @@ def test_what_was_sent_is_listed_and_brought_back(bucket: Bucket, tmp_path: Path
 
 def test_what_is_not_there_is_not_there(bucket: Bucket, tmp_path: Path) -> None:
     assert bucket.read("nothing") is None
-    assert bucket.list_sizes("nothing") == {}
+    assert bucket.list_objects("nothing") == {}
     assert not bucket.fetch("nothing", tmp_path / "file")
     bucket.remove("nothing")
     assert not list(tmp_path.iterdir())
@@ -76,9 +77,8 @@ def test_a_server_that_is_away_is_waited_for_and_then_said(
     for name, value in storage.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(bucket_module, "MAX_RETRIES", 2)
     with pytest.raises(InputError, match="shared s3://bucket"):
-        Bucket(storage.address).read("a")
+        Bucket(storage.address, timedelta(seconds=1)).read("a")
 
 
 @pytest.mark.parametrize("address", ["s3://", "ftp://bucket/a", "nothing"])

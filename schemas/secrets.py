@@ -1,0 +1,76 @@
+"""What may be a secret: refused where it is known to be one, and hidden in errors where it only may be."""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from urllib.parse import quote
+
+HIDDEN = "***"
+# A shorter one is a placeholder, and may stand in any word of an answer or a path.
+MIN_LENGTH = 8
+# How the keys of vendors, of the hubs and of the clouds begin, tokens of the web, and what holds a password.
+_KNOWN = re.compile(
+    r"""
+    (?<=://)[^/?\#\s]+(?=@)
+    | (?<![A-Za-z0-9])(?:
+        (?:sk|rk|pk)-[\w-]{12,}
+        | (?:gsk|sk|hf|gh[opsu]|github_pat|glpat|r8|nvapi|xai|pplx|csk|fw|pn[ub]|xox[abp])[-_][A-Za-z0-9]{16,}
+        | (?:AKIA|ASIA)[A-Z0-9]{16}
+        | AIza[\w-]{30,}
+        | eyJ[\w-]{8,}\.[\w-]{8,}
+        | (?i:bearer|basic)\ +(?=\S*[0-9])[\w.~+/=-]{12,}
+    )
+    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY
+    | (?<=[?&])[\w-]*(?i:key|token|secret|password|signature)=[^&\s]+
+    """,
+    re.VERBOSE,
+)
+_RUN = re.compile(r"[\w+=-]{12,}")
+# Words and versions are put together of shorter pieces: llama3-8b-instruct, 2026-W47.
+_RANDOM_PIECE = re.compile(r"(?=[A-Za-z+=]*[0-9])[A-Za-z0-9+=]{12,}")
+
+
+def has_secret(text: str) -> bool:
+    """Whether some of it is the key of a vendor, a token, or an address with a password or a key in it."""
+    return _KNOWN.search(text) is not None
+
+
+def find_secret(value: object, keys: Collection[str]) -> str | None:
+    """Where a secret, or one of the keys, stands in a table, as in `models[0].name`; null where none does."""
+    for place, text in _list_texts(value, ""):
+        if has_secret(text) or any(key in text for key in keys):
+            return place
+    return None
+
+
+def _list_texts(value: object, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _list_texts(part, f"{place}.{key}".removeprefix("."))
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _list_texts(part, f"{place}[{index}]")
+
+
+def hide_secrets(text: str) -> str:
+    """The text without what is a secret, and without what looks as random as one."""
+    return _RUN.sub(_hide_random, _KNOWN.sub(HIDDEN, text))
+
+
+def _hide_random(match: re.Match[str]) -> str:
+    return HIDDEN if _RANDOM_PIECE.search(match[0]) else match[0]
+
+
+def hide_value(text: str, secret: str | None) -> str:
+    """The text without that secret, also as quotation marks, backslashes and addresses change it."""
+    for form in list_forms(secret) if secret else ():
+        text = text.replace(form, HIDDEN)
+    return text
+
+
+def list_forms(secret: str) -> list[str]:
+    """The secret as it may stand in a text: itself, within quotation marks, in an address; longest first."""
+    forms = {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe=""), quote(secret)}
+    return sorted(forms, key=len, reverse=True)

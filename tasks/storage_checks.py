@@ -1,0 +1,27 @@
+"""Whether the storage that hosts share can be used, found out with one small object."""
+
+import secrets
+from datetime import timedelta
+
+from schemas.errors import InputError
+from tasks.bucket import Bucket
+from tasks.checks import Check
+from tasks.lease import Lease
+
+TITLE = "shared storage"
+PATIENCE = timedelta(seconds=10)
+
+
+def check_shared(address: str) -> Check:
+    """Whether objects can be written and read there, and one process at a time be held; leaves nothing."""
+    path = f"locks/doctor-{secrets.token_hex(4)}.json"
+    try:
+        bucket = Bucket(address, PATIENCE)
+        try:
+            with Lease(bucket, path):
+                pass
+        finally:
+            bucket.remove(path)
+    except InputError as error:
+        return Check(TITLE, "failing", str(error))
+    return Check(TITLE, "ok", f"{address}: readable, writable, keeps conditional writes")

@@ -1,0 +1,61 @@
+"""What is logged holds no key; in a process of its own, as logging is the whole process's."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engines.keys import is_sendable, name_block
+
+REPOSITORY = Path(__file__).parents[2]
+KEY = "sk-secret-0123456789"
+LOGGING = f"""
+import logging
+from engines.keys import keep_out_of_logs
+logging.basicConfig(level=logging.DEBUG)
+keep_out_of_logs("short")
+{{first}}
+log = logging.getLogger("some.library")
+log.debug("headers %s", {{{{"Authorization": "Bearer {KEY}"}}}})
+log.info("a short word")
+log.info("%d of %d", 1)
+try:
+    raise ValueError("refused {KEY}")
+except ValueError:
+    log.exception("it failed")
+"""
+
+
+def run_logging(first: str) -> str:
+    """What is logged after a first line."""
+    program = LOGGING.format(first=first)
+    done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def test_a_key_is_in_no_message_and_no_traceback() -> None:
+    logged = run_logging(f'keep_out_of_logs("{KEY}")')
+    assert KEY not in logged
+    assert "DEBUG:some.library:headers {'Authorization': 'Bearer ***'}" in logged
+    assert "Traceback" in logged
+    assert "ValueError: refused ***" in logged
+    assert "a short word" in logged
+    assert "not enough arguments for format string" in logged
+
+
+def test_without_it_the_key_is_logged() -> None:
+    assert run_logging("").count(KEY) == 2
+
+
+@pytest.mark.parametrize(
+    ("variable", "block"), [("OPENROUTER_KEY", "openrouter-key"), ("AWS_ACCESS_KEY_ID", "aws-access-key-id")]
+)
+def test_the_block_is_named_after_the_variable(variable: str, block: str) -> None:
+    assert name_block(variable) == block
+
+
+@pytest.mark.parametrize(("key", "is_fine"), [("sk-a_b.c/d+e=", True), ("a b", False), ("a\n", False)])
+def test_what_a_header_can_hold(key: str, is_fine: bool) -> None:
+    assert is_sendable(key) is is_fine

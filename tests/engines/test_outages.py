@@ -1,0 +1,106 @@
+import pytest
+
+from engines import openai_engine
+from engines.base import Completion, EngineLostError, Prompt, Sampling
+from engines.load import load_engine
+from engines.openai_answers import Answer
+from engines.outages import MAX_OUTAGES, ask_through_outages
+from tests.engines.endpoint import Body, Reply, ask, configure, say, serve
+
+GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
+GOOD = Answer(Completion("True"))
+BUSY = Reply(503, {"error": {"message": "nobody is behind this gateway"}})
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of a second is long here."""
+    monkeypatch.setattr(openai_engine, "PAUSE_S", 0.1)
+    monkeypatch.setattr(openai_engine, "PATIENCE_S", 0.5)
+
+
+def play(
+    script: dict[int, list[Answer]], n_at_once: int = 1
+) -> tuple[dict[int, Answer], list[int], int, int]:
+    """What was answered, who was asked in order, how often it was waited, how many were said to be done."""
+    answers: dict[int, Answer] = {}
+    asked: list[int] = []
+    waits: list[Answer] = []
+    done: list[int] = []
+
+    def ask_next(number: int) -> Answer:
+        asked.append(number)
+        return script[number].pop(0)
+
+    ask_through_outages(
+        ask_next, sorted(script), answers, n_at_once=n_at_once, wait=waits.append, on_progress=done.append
+    )
+    return answers, asked, len(waits), sum(done)
+
+
+def test_after_an_outage_only_what_has_no_answer_is_asked() -> None:
+    answers, asked, n_waits, n_done = play({0: [GOOD], 1: [GONE, GOOD], 2: [GOOD]})
+    assert asked == [0, 1, 1, 2]
+    assert answers == dict.fromkeys(range(3), GOOD)
+    assert (n_waits, n_done) == (1, 3)
+
+
+def test_a_prompt_that_brings_the_endpoint_down_is_an_error_in_the_end() -> None:
+    answers, asked, n_waits, n_done = play({0: [GOOD], 1: [GONE] * MAX_OUTAGES, 2: [GOOD]})
+    assert answers == {0: GOOD, 1: GONE, 2: GOOD}
+    assert asked.count(1) == n_waits == MAX_OUTAGES
+    assert asked.count(2) == 1
+    assert n_done == 3
+
+
+@pytest.mark.parametrize(
+    "absence", [BUSY, Reply(429, BUSY.body), Reply(502, "<html>"), say("", finish_reason="abort")]
+)
+def test_an_absence_is_waited_for(absence: Reply, caplog: pytest.LogCaptureFixture) -> None:
+    """In the middle, longer than the client's own attempts; no prompt is asked again that was answered."""
+
+    def answer(body: Body, number: int) -> Reply:
+        return absence if 4 <= number < 10 else say(f"re {body['prompt']}")
+
+    prompts = [f"p{i}" for i in range(10)]
+    with serve(answer) as endpoint:
+        completions = ask(endpoint, prompts, Sampling(), max_attempts=2, concurrency=1)
+    assert [each.response for each in completions] == [f"re {prompt}" for prompt in prompts]
+    answered = [body["prompt"] for n, (_, _, body) in enumerate(endpoint.requests) if not 4 <= n < 10]
+    assert sorted(answered) == sorted([*prompts, "Hello"])
+    assert "waiting up to 0.5 s" in caplog.text
+
+
+def test_who_stays_away_ends_it_and_what_was_answered_is_handed_over() -> None:
+    with serve(lambda _, n: say("True") if n < 3 else BUSY) as endpoint:
+        engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
+        with pytest.raises(EngineLostError, match=r"gives no answer .* none came for 0.5 s") as caught:
+            engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
+        engine.close()
+    assert set(caught.value.answered) == {0, 1, 2}
+
+
+def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
+    refusal = Reply(401, {"error": {"message": "expired"}})
+    with serve(lambda _, n: say("True") if n < 3 else refusal) as endpoint:
+        engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
+        with pytest.raises(EngineLostError, match="refuses the key") as caught:
+            engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
+        engine.close()
+    assert set(caught.value.answered) == {0, 1, 2}
+
+
+def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
+    """Its model thinks before it speaks: in one token it says nothing."""
+
+    def answer(body: Body, number: int) -> Reply:
+        content = "True" if body["max_tokens"] > 1 else None
+        message = {"role": "assistant", "content": content}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
+        return BUSY if number == 1 else Reply(body={"choices": [choice]})
+
+    with serve(answer) as endpoint:
+        prompts = [Prompt("chat", f'[{{"content":"{i}","role":"user"}}]') for i in range(3)]
+        completions = ask(endpoint, prompts, Sampling(), max_attempts=1, concurrency=1)
+    assert [each.response for each in completions] == ["True"] * 3
+    assert {path for path, _, _ in endpoint.requests} == {"/v1/chat/completions"}
