@@ -86,7 +86,10 @@ def _build_parser() -> argparse.ArgumentParser:
     deploy = add("deploy", _deploy, "Register pools, deployments and the schedule with a Prefect server.")
     deploy.add_argument("config", type=Path, help="the TOML file that the schedule runs")
     deploy.add_argument("--gpus", type=int, default=1, help="runs that load a model at once (default: 1)")
-    deploy.add_argument("--pool-type", default="process", help="process, docker or kubernetes")
+    deploy.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
+    deploy.add_argument(
+        "--pools", type=Path, help="what runs in containers get (default: deploy/pools.toml of the project)"
+    )
     _add_review(add("review", _export_review, "Sheets for doctors to grade samples on, out and in."))
     gate = add("gate", _gate, "Measure the gate on rewordings that were read and labelled.")
     gate.add_argument("file", type=Path, help="Parquet, as docs/gate.md describes it")
@@ -157,9 +160,15 @@ def _evaluate(options: argparse.Namespace) -> int:
 def _publish(options: argparse.Namespace) -> int:
     from flows.local import run_publish
     from tasks.edition import plan_edition
+    from tasks.mirror import Mirror
 
     config = load_config(options.config)
-    for path in run_publish(config, plan_edition(config).edition_id):
+    edition = plan_edition(config)
+    Mirror(config.storage).pull_edition(edition.edition_id)
+    paths = run_publish(config, edition.edition_id if edition.promised else None)
+    if not edition.promised:
+        _tell(f"edition {edition.edition_id} is not complete: every edition that is got its page")
+    for path in paths:
         print(path)
     return 0
 
@@ -213,10 +222,10 @@ def _tables(options: argparse.Namespace) -> int:
 
 
 def _deploy(options: argparse.Namespace) -> int:
-    from flows.deploy import deploy
+    from flows.deploy import POOLS, deploy
 
     load_config(options.config)
-    deploy(options.config, options.gpus, options.pool_type)
+    deploy(options.config, options.gpus, options.pool_type, options.pools or POOLS)
     return 0
 
 

@@ -21,6 +21,9 @@ DEFAULTS = {
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     # A server whose database restarts answers 500; a worker that met one as it started a run ended.
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
+    # Who holds a limit (one `regenerate` at a time) is kept in files, under PREFECT_HOME: a server that
+    # forgot it as it restarted would have the run ended that holds it.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }

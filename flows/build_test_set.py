@@ -3,14 +3,22 @@
 from prefect import flow
 
 from config import Config
+from flows.artifacts import link_edition, show_calls
 from flows.dispatch import require_part
+from flows.keys import open_mirror
+from flows.limits import read_time_limit
+from flows.names import name_edition_run
 from flows.rephrase_samples import rephrase_samples
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition import complete_edition, list_left_out, plan_edition
 from tasks.stage import list_files_of, run_stage
 
 
-@flow(name="build-test-set", flow_run_name="build-{config.knowledge.name}-seed{config.edition.seed}")
+@flow(
+    name="build-test-set",
+    flow_run_name=name_edition_run("build"),
+    timeout_seconds=read_time_limit(),
+)
 def build_test_set(config: Config) -> str:
     """The edition's name. Stages that are there already are taken as they are.
 
@@ -18,14 +26,21 @@ def build_test_set(config: Config) -> str:
         InputError: if the knowledge base or the pool cannot be used, before anything is written;
             or if a stage does not meet its expectations, before the edition is complete.
     """
-    edition = plan_edition(config)
-    triplets = run_stage(edition, TRIPLETS.name)
-    variants = run_stage(edition, VARIANTS.name, triplets)
-    statements = run_stage(edition, STATEMENTS.name, triplets, variants)
-    if edition.has_writers and not edition.is_worded:
+    edition, mirror = plan_edition(config), open_mirror(config.storage)
+    mirror.pull_edition(edition.edition_id)
+    make = show_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
+    triplets = make(edition, TRIPLETS.name)
+    variants = make(edition, VARIANTS.name, triplets)
+    statements = make(edition, STATEMENTS.name, triplets, variants)
+    if edition.writers and not edition.is_worded:
         require_part(rephrase_samples, {"config": config})
-    attempts = [run_stage(edition, ATTEMPTS.name, triplets, statements)] if edition.rephraser else []
-    samples = run_stage(edition, SAMPLES.name, triplets, statements, *attempts)
+        for writer in edition.writers:
+            mirror.sync_responses(writer.model_id)
+    attempts = [make(edition, ATTEMPTS.name, triplets, statements)] if edition.rephraser else []
+    samples = make(edition, SAMPLES.name, triplets, statements, *attempts)
     left_out = list_left_out(edition, triplets.read())
     files = list_files_of(triplets, variants, statements, *attempts, samples)
-    return complete_edition(edition, files, left_out)
+    complete_edition(edition, files, left_out)
+    mirror.push_edition(edition.edition_id)
+    link_edition(config, edition.edition_id)
+    return edition.edition_id

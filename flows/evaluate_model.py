@@ -5,13 +5,19 @@ import time
 from prefect import flow, task
 
 from config import Config
-from flows.artifacts import show_run_progress
+from flows.artifacts import link_predictions, show_run_progress
+from flows.keys import open_mirror, provide_keys
+from flows.limits import RETRIES, read_time_limit
 from tasks.asking import AskingReport, ask_missing
 from tasks.evaluation import Evaluation, plan_evaluation
 from tasks.judging import Judged, complete_run, is_complete, write_predictions
 
 
-@flow(name="evaluate-model", flow_run_name="evaluate-{model_name}-{edition_id}")
+@flow(
+    name="evaluate-model",
+    flow_run_name="evaluate-{model_name}-{edition_id}",
+    timeout_seconds=read_time_limit(),
+)
 def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     """The model's id. Prompts that were ever answered are not asked again.
 
@@ -20,15 +26,19 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     """
     started = time.monotonic()
     evaluation = plan_evaluation(config, edition_id, model_name)
-    if is_complete(evaluation):
-        return evaluation.model_id
-    report = ask_model(evaluation)
-    judged = judge_answers(evaluation)
-    complete_run(evaluation, judged, report, time.monotonic() - started)
+    link_predictions(config, edition_id, evaluation.folder)
+    mirror = open_mirror(config.storage)
+    mirror.pull_evaluation(edition_id, evaluation.model_id)
+    if not is_complete(evaluation):
+        provide_keys([evaluation.model])
+        report = ask_model(evaluation)
+        judged = judge_answers(evaluation)
+        complete_run(evaluation, judged, report, time.monotonic() - started)
+    mirror.push_evaluation(edition_id, evaluation.model_id)
     return evaluation.model_id
 
 
-@task(name="ask-model")
+@task(name="ask-model", **RETRIES)
 def ask_model(evaluation: Evaluation) -> AskingReport:
     """Ask what was never asked; every chunk of answers is kept before the next is sent."""
     n_samples = evaluation.count_samples()
@@ -36,7 +46,7 @@ def ask_model(evaluation: Evaluation) -> AskingReport:
         return ask_missing(evaluation, advance)
 
 
-@task(name="judge-answers")
+@task(name="judge-answers", **RETRIES)
 def judge_answers(evaluation: Evaluation) -> Judged:
     """Requests and predictions of the evaluation, as files."""
     return write_predictions(evaluation)

@@ -81,11 +81,14 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
             anything is written.
     """
     from tasks.edition import plan_edition
+    from tasks.mirror import Mirror
 
-    edition = plan_edition(config)
+    edition, mirror = plan_edition(config), Mirror(config.storage)
+    mirror.pull_edition(edition.edition_id)
     if is_evaluated_next:
         _begin_evaluations(config)
     if edition.is_whole:
+        mirror.push_edition(edition.edition_id)
         return edition.edition_id
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
@@ -100,10 +103,13 @@ def _begin_evaluations(config: Config) -> None:
     Prefect's server is a process of its own that takes 5 s and more on one core, importing vLLM 6 s
     on another.
     """
+    from tasks.mirror import Mirror
     from tasks.responses import ResponseStore
 
     for model in config.models:
-        if ResponseStore(config.storage.root, identify_model(model).model_id).is_empty:
+        model_id = identify_model(model).model_id
+        Mirror(config.storage).sync_responses(model_id)
+        if ResponseStore(config.storage.root, model_id).is_empty:
             begin_loading(model)
             return
 
@@ -123,8 +129,8 @@ def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     return failures
 
 
-def run_publish(config: Config, edition_id: str) -> list[Path]:
-    """Publish what is complete; the warehouse and the edition's page."""
+def run_publish(config: Config, edition_id: str | None) -> list[Path]:
+    """Publish what is complete; the warehouse and the edition's page, or the list of all editions' pages."""
     prepare_prefect(config.storage.root)
     from flows.publish import publish
 

@@ -6,39 +6,63 @@ from prefect import flow, task
 
 from config import Config
 from flows.artifacts import link_results, show_leaderboard
+from flows.keys import open_mirror
+from flows.limits import RETRIES, read_time_limit
+from flows.moves import report_moves
+from flows.names import name_publish_run
 from report.page import write_index, write_report
+from schemas.errors import InputError
 from tasks.diversity import write_diversity
-from warehouse.publish import build_warehouse
+from tasks.publication import hold_publication
+from warehouse.publish import WAREHOUSE, build_warehouse
+from warehouse.records import find_complete
 
 
-@flow(name="publish", flow_run_name="publish-{edition_id}")
-def publish(config: Config, edition_id: str) -> list[Path]:
+@flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
+def publish(config: Config, edition_id: str | None = None) -> list[Path]:
     """The warehouse and the edition's page. The old ones stay until the new ones are whole.
 
+    Args:
+        edition_id: whose page is written; every complete edition's, and their list, if not given.
+
     Raises:
-        InputError: if a file cannot be read, or another publisher does not finish.
+        InputError: if there is no complete edition, a file cannot be read, or another publisher does not
+            finish.
     """
-    measure_samples(config.storage.root, edition_id)
-    warehouse = load_warehouse(config.storage.root)
-    page = write_pages(config.storage.root, edition_id, config.report.title)
+    root = config.storage.root
+    with hold_publication(open_mirror(config.storage), WAREHOUSE):
+        edition_ids = [edition_id] if edition_id else _list_editions(root)
+        if not edition_ids:
+            raise InputError(f"{root}: no edition is complete there; `pretexeval run CONFIG` makes one")
+        for each in edition_ids:
+            measure_samples(root, each)
+        warehouse = load_warehouse(root)
+        pages = [write_pages(root, each, config.report.title) for each in edition_ids]
     link_results(config, edition_id)
-    show_leaderboard(config.storage.root, edition_id)
-    return [warehouse, page]
+    if edition_id is None:
+        return [warehouse, root / "report" / "index.html"]
+    show_leaderboard(root, edition_id)
+    report_moves(root, edition_id)
+    return [warehouse, *pages]
 
 
-@task(name="measure-samples")
+def _list_editions(root: Path) -> list[str]:
+    return [folder.name for folder in find_complete(root / "editions", "manifest.json")]
+
+
+@task(name="measure-samples", **RETRIES)
 def measure_samples(root: Path, edition_id: str) -> Path:
     """How diverse the edition's samples are; measured once."""
     return write_diversity(root, edition_id)
 
 
-@task(name="load-warehouse")
+@task(name="load-warehouse", **RETRIES)
 def load_warehouse(root: Path) -> Path:
     """Everything complete under the root, as tables and views."""
     return build_warehouse(root)
 
 
-@task(name="write-pages")
+@task(name="write-pages", **RETRIES)
 def write_pages(root: Path, edition_id: str, title: str) -> Path:
     """The page of the edition, and the list of all editions."""
     page = write_report(root, edition_id, title=title)

@@ -1,20 +1,27 @@
 """regenerate: the next edition, every configured model on it, and the pages; what the schedule runs."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from prefect import flow, runtime
 
 from config import load_config
+from flows.artifacts import link_results, show_leaderboard, show_outcomes
 from flows.build_test_set import build_test_set
 from flows.dispatch import run_parts
 from flows.evaluate_model import evaluate_model
+from flows.limits import read_time_limit
+from flows.names import find_moment, name_week_run
 from flows.publish import publish
 from schemas.errors import InputError
 from tasks.schedule import plan_week
 
+# How often the server begins a run that lost its worker (flows/automations.py): one that takes its worker
+# down with it, for want of memory, would come back for ever.
+MAX_BEGINNINGS = 4
 
-@flow(name="regenerate", flow_run_name="regenerate-{config_file.stem}")
+
+@flow(name="regenerate", flow_run_name=name_week_run, timeout_seconds=read_time_limit())
 def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     """The name of the edition of the week. What is there already is not made, or asked for, again.
 
@@ -29,15 +36,32 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     Raises:
         InputError: if the edition cannot be built; or, after publishing, if a model failed: which, and why.
     """
-    scheduled = moment or runtime.flow_run.scheduled_start_time or datetime.now(UTC)
-    config = plan_week(load_config(config_file), scheduled)
+    require_beginning()
+    config = plan_week(load_config(config_file), find_moment())
     edition_id = build_test_set(config)
     models = [model.name for model in config.models]
     calls = [{"config": config, "edition_id": edition_id, "model_name": name} for name in models]
-    outcomes = zip(models, run_parts(evaluate_model, calls), strict=True)
+    outcomes = dict(zip(models, run_parts(evaluate_model, calls), strict=True))
     publish(config, edition_id)
-    if failures := [f"{name}: {reason}" for name, reason in outcomes if reason is not None]:
+    link_results(config, edition_id)
+    show_leaderboard(config.storage.root, edition_id)
+    show_outcomes(edition_id, outcomes)
+    if failures := [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]:
         raise InputError(
             f"{len(failures)} of {len(models)} models failed on {edition_id}; " + "; ".join(failures)
         )
     return edition_id
+
+
+def require_beginning() -> None:
+    """Give up a run that the server has begun again too often.
+
+    Raises:
+        InputError: if it lost its worker every time.
+    """
+    n_beginnings = runtime.flow_run.run_count
+    if n_beginnings > MAX_BEGINNINGS:
+        raise InputError(
+            f"this run lost its worker {n_beginnings - 1} times and is given up; see the worker's log (out "
+            "of memory?), then run it again: what was made and answered is there"
+        )

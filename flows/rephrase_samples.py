@@ -4,13 +4,21 @@ from prefect import flow, task
 
 from config import Config
 from flows.artifacts import show_run_progress
+from flows.keys import provide_keys, provide_storage_keys
+from flows.limits import RETRIES, read_time_limit
+from flows.names import name_edition_run
 from schemas.stages import STATEMENTS, TRIPLETS
+from tasks.drafting import draft_statements
 from tasks.edition import Edition, plan_edition
 from tasks.replies import ask_for_replies, ask_rounds
 from tasks.statements import join_entities
 
 
-@flow(name="rephrase-samples", flow_run_name="rephrase-{config.knowledge.name}-seed{config.edition.seed}")
+@flow(
+    name="rephrase-samples",
+    flow_run_name=name_edition_run("rephrase"),
+    timeout_seconds=read_time_limit(),
+)
 def rephrase_samples(config: Config) -> None:
     """Rewordings, verdicts and statements that were ever given are not asked for again.
 
@@ -19,27 +27,26 @@ def rephrase_samples(config: Config) -> None:
             did reply is kept.
     """
     edition = plan_edition(config)
+    provide_keys(config.writers)
+    provide_storage_keys(config.storage)
     ask_rephraser(edition)
     ask_llmeval(edition)
 
 
-@task(name="ask-rephraser")
+@task(name="ask-rephraser", **RETRIES)
 def ask_rephraser(edition: Edition) -> None:
     """Every rewording that the gate will be asked about, and every verdict of the judge."""
     if edition.rephraser is None:
         return
-    relations = [
-        join_entities(
-            edition.read_relation(STATEMENTS.name, relation), edition.read_relation(TRIPLETS.name, relation)
-        )
-        for relation in edition.base.relations
-    ]
+    # Drafted, not read: the files may lie on the host that builds the edition.
+    drafts = [draft_statements(edition, relation) for relation in edition.base.relations]
+    relations = [join_entities(draft[STATEMENTS.name], draft[TRIPLETS.name]) for draft in drafts]
     n_statements = sum(rows.height for rows in relations)
     with show_run_progress(f"rewording by {edition.rephraser.writer.config.name}", n_statements) as advance:
-        ask_rounds(edition.root, relations, edition.rephraser, advance)
+        ask_rounds(edition.config.storage, relations, edition.rephraser, advance)
 
 
-@task(name="ask-llmeval")
+@task(name="ask-llmeval", **RETRIES)
 def ask_llmeval(edition: Edition) -> None:
     """The statements of method llmeval."""
     if edition.llmeval is None:
@@ -47,7 +54,7 @@ def ask_llmeval(edition: Edition) -> None:
     asks = [
         ask
         for relation in edition.base.relations
-        for ask in edition.llmeval.ask_all(edition.read_relation(TRIPLETS.name, relation))
+        for ask in edition.llmeval.ask_all(draft_statements(edition, relation)[TRIPLETS.name])
     ]
     with show_run_progress(f"statements by {edition.llmeval.writer.config.name}", len(asks)) as advance:
-        ask_for_replies(edition.root, edition.llmeval.writer, asks, advance)
+        ask_for_replies(edition.config.storage, edition.llmeval.writer, asks, advance)

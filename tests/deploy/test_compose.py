@@ -149,5 +149,5 @@ def test_every_variable_is_explained_in_the_example() -> None:
     known = set(re.findall(r"(?m)^(?:# )?([A-Z_]+)=", example))
     used = set(re.findall(r"\$\{([A-Z_]+)", FILE.read_text(encoding="utf-8")))
     handed_on = {k for s in SERVICES.values() for k, v in s.get("environment", {}).items() if v is None}
-    assert used | handed_on | {"COMPOSE_PROFILES"} == known
+    assert used | handed_on | {"COMPOSE_PROFILES", "COMPOSE_PROJECT_NAME"} == known
     assert re.search(r"(?m)^POSTGRES_PASSWORD=$", example)

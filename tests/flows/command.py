@@ -86,7 +86,7 @@ def write_config(
     **tables: Table,
 ) -> Path:
     """A configuration of these tables, results under ``root``. JSON values are TOML values here."""
-    parts = [("[storage]", {"root": str(root)})]
+    parts = [("[storage]", {"root": str(root), **tables.pop("storage", {})})]
     parts += [(f"[{name}]", dict(table)) for name, table in tables.items()]
     parts += [("[[models]]", dict(table)) for table in models]
     parts += [("[[writers]]", dict(table)) for table in writers]

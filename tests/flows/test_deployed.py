@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,10 +17,16 @@ import pytest
 from deploy.processes import Running, start_processes
 from tests.deploy.database import NEEDS_POSTGRES, open_database_folder
 from tests.flows.command import REPOSITORY, read_stamps, run_command, write_config
+from tests.flows.deployed import MAKE_BLOCK, REPORT_MOVES, kill_run, read_tables, run_python, write_fall
+from tests.flows.notes import open_hook
+from warehouse.publish import WAREHOUSE
+from warehouse.query import run_query
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
 NAMES = ("reference-large", "reference-small")
+WEEK = r"\d{4}-W\d\d"
+ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 Row = dict[str, Any]
 
 
@@ -36,18 +43,31 @@ class Server:
     def list_runs(self, flow: str) -> list[Row]:
         return self.filter("flow_runs", flows={"name": {"any_": [flow]}}, sort="START_TIME_ASC")
 
-    def run(self, name: str, timeout_s: float = 300) -> Row:
-        """Start the deployment of that name, and what became of the run."""
+    def list_artifacts(self, run: Row) -> dict[str, Row]:
+        """By key; those without, as progress, by their type."""
+        rows = self.filter("artifacts", artifacts={"flow_run_id": {"any_": [run["id"]]}})
+        return {each["key"] or each["type"]: each for each in rows}
+
+    def start(self, name: str, **parameters: object) -> str:
+        """The id of a new run of the deployment of that name."""
         deployment = self.client.get(f"/deployments/name/{name}/{name}").raise_for_status().json()
-        made = self.client.post(f"/deployments/{deployment['id']}/create_flow_run", json={})
-        run_id = made.raise_for_status().json()["id"]
+        path = f"/deployments/{deployment['id']}/create_flow_run"
+        run_id: str = self.client.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
+        return run_id
+
+    def wait(self, run_id: str, states: tuple[str, ...], timeout_s: float = 300) -> Row:
+        """The run, as soon as it is in one of the states."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             run: Row = self.client.get(f"/flow_runs/{run_id}").raise_for_status().json()
-            if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
+            if run["state_type"] in states:
                 return run
-            time.sleep(1)
-        raise AssertionError(f"{name} did not end in {timeout_s:g} s")
+            time.sleep(0.5)
+        raise AssertionError(f"{run['name']} is {run['state_name']} after {timeout_s:g} s")
+
+    def run(self, name: str, timeout_s: float = 300, **parameters: object) -> Row:
+        """Start the deployment of that name, and what became of the run."""
+        return self.wait(self.start(name, **parameters), (*ENDED, "CRASHED"), timeout_s)
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +111,20 @@ def test_the_scheduled_flow_completes(regenerated: Row) -> None:
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("flow", "name"),
+    [
+        ("regenerate", f"regenerate-config-{WEEK}"),
+        ("build-test-set", f"build-starter-{WEEK}"),
+        ("publish", f"publish-starter-{WEEK}-[0-9a-f]{{8}}"),
+    ],
+)
+def test_names_tell_runs_apart(regenerated: Row, server: Server, flow: str, name: str) -> None:
+    begun = [run["name"] for run in server.list_runs(flow) if run["start_time"]]
+    assert begun
+    assert all(re.fullmatch(name, each) for each in begun), begun
+
+
 def test_models_are_evaluated_in_the_pool_gpu_and_never_two_at_once(regenerated: Row, server: Server) -> None:
     runs = server.list_runs("evaluate-model")
     assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2
@@ -108,7 +142,14 @@ def test_the_run_leaves_links_that_answer_and_the_page_shows_its_numbers(
 ) -> None:
     artifacts = {each["key"]: each for each in server.filter("artifacts") if each["key"]}
     stages = {f"quality-{stage}" for stage in ("triplets", "variants", "statements", "samples")}
-    assert {"dashboard", "parquet", "warehouse", "leaderboard"} | stages <= set(artifacts)
+    results = {"dashboard", "parquet", "warehouse", "leaderboard"}
+    assert results | stages <= set(artifacts)
+    assert results | {"models"} <= set(server.list_artifacts(regenerated))
+    for flow, keys in (
+        ("build-test-set", {"parquet"} | stages),
+        ("evaluate-model", {"dashboard", "parquet"}),
+    ):
+        assert keys | {"progress"} <= set(server.list_artifacts(server.list_runs(flow)[0]))
     table = json.loads(artifacts["leaderboard"]["data"])
     assert {row["model"] for row in table} == set(NAMES)
     (link,) = re.findall(re.escape(running.report_url) + r"[^)\s]+", str(artifacts["dashboard"]["data"]))
@@ -138,9 +179,53 @@ def test_the_schedule_has_upcoming_runs(regenerated: Row, server: Server) -> Non
     assert all(run["auto_scheduled"] for run in upcoming)
 
 
-def test_the_same_week_again_asks_nothing(regenerated: Row, server: Server, root: Path) -> None:
+def test_the_same_week_again_asks_nothing_even_if_it_loses_its_process(
+    regenerated: Row, server: Server, root: Path
+) -> None:
     before = read_stamps(root, "responses/**/*.parquet")
     editions = sorted(path.name for path in (root / "editions").iterdir())
-    assert server.run("regenerate")["state_type"] == "COMPLETED"
+    run_id = server.start("regenerate")
+    server.wait(run_id, ("RUNNING",))
+    kill_run(run_id)
+    run = server.wait(run_id, ENDED)
+    assert (run["state_type"], run["run_count"]) == ("COMPLETED", 2), run["state"]["message"]
     assert read_stamps(root, "responses/**/*.parquet") == before
     assert sorted(path.name for path in (root / "editions").iterdir()) == editions
+
+
+def test_a_lost_warehouse_is_made_again_from_parquet(
+    regenerated: Row, running: Running, root: Path, server: Server
+) -> None:
+    before, page = read_tables(root), (root / "report" / "index.html").read_bytes()
+    (root / WAREHOUSE).unlink()
+    shutil.rmtree(root / "report")
+    # The configuration's own edition (seed1) was never made: only those of weeks are there.
+    done = run_command(
+        "publish", root.parent / "config.toml", folder=REPOSITORY, environment=running.environment
+    ).require()
+    assert str(root / WAREHOUSE) in done.out
+    assert read_tables(root) == before
+    assert (root / "report" / "index.html").read_bytes() == page
+    edition_id = run_query(root, "select edition_id from editions")[1][0][0]
+    assert httpx.get(f"{running.report_url}{edition_id}/index.html").status_code == 200
+
+
+def test_failures_and_scores_that_moved_are_notified(
+    running: Running, server: Server, root: Path, tmp_path: Path
+) -> None:
+    with open_hook() as hook:
+        block = run_python(running, MAKE_BLOCK, hook.address).strip()
+        written = (REPOSITORY / "deploy" / "automations.yaml").read_text().replace("BLOCK\n", f"{block}\n")
+        (tmp_path / "automations.yaml").write_text(written)
+        create = ["automation", "create", "--from-file", str(tmp_path / "automations.yaml")]
+        subprocess.run([sys.executable, "-m", "prefect", *create], env=running.environment, check=True)
+        config = {"storage": {"root": str(root)}}
+        assert server.run("publish", config=config, edition_id="nowhere")["state_type"] == "FAILED"
+        for _ in range(2):
+            run_python(running, REPORT_MOVES, str(write_fall(tmp_path)), "starter-2026-W48-00000001")
+        failure, move = hook.wait_for("publish-nowhere"), hook.wait_for("Student")
+        assert "'nowhere' is not complete" in failure["body"]
+        assert move["subject"] == "Student moved by -100.0 points"
+        assert "100.0 % before, 0.0 % now" in move["body"]
+        time.sleep(3)
+        assert len([note for note in hook.notes if "Student" in note["subject"]]) == 1

@@ -1,0 +1,211 @@
+"""Keys of endpoints that repeat them: from the environment or a Secret block, and afterwards nowhere."""
+
+import hashlib
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from tests.engines.endpoint import Body, Endpoint, Reply, say, serve
+from tests.flows.command import (
+    Outcome,
+    Table,
+    make_rows,
+    run_command,
+    write_base,
+    write_config,
+    write_environment,
+)
+from tests.flows.leaks import find_in_files, read_server
+
+pytestmark = pytest.mark.slow
+
+KEY = "sk-far-7c1e9a40b2d85f36"
+# A text that was cut holds a part of it.
+PARTS = [KEY[:14], KEY[-12:]]
+SAVE_BLOCK = """
+import sys
+from prefect.blocks.system import Secret
+Secret(value=sys.stdin.read()).save("far-key", overwrite=True)
+"""
+# All that the libraries which send requests have to say, on the console and to the server.
+LOUD = {
+    "PREFECT_LOGGING_LEVEL": "DEBUG",
+    "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "openai,httpx,httpx2,httpcore,httpcore2",
+    "OPENAI_LOG": "debug",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run said, where it wrote, what its endpoint got."""
+
+    outcome: Outcome
+    folder: Path
+    endpoint: Endpoint
+    server: dict[str, str]
+
+
+@contextmanager
+def serve_echoes() -> Iterator[Endpoint]:
+    """An endpoint that takes the key alone, and repeats it: in headers, in answers and in refusals."""
+    endpoints: list[Endpoint] = []
+    echo = f"application/json; key={KEY}"
+
+    def answer(body: Body, number: int) -> Reply:
+        if endpoints[0].requests[number][1] != f"Bearer {KEY}":
+            return Reply(401, {"error": {"message": "no key"}})
+        if body["model"] == "refused":
+            return Reply(403, {"error": {"message": f"{KEY} may not use it"}}, echo)
+        kind = hashlib.sha256(str(body["prompt"]).encode()).digest()[0] % 4
+        if kind == 0:
+            return Reply(422, {"error": {"message": f"not with {KEY}, '{KEY}'"}}, echo)
+        return Reply(body=say([f" True {KEY}", " True", " False"][kind - 1]).body, content_type=echo)
+
+    with serve(answer) as endpoint:
+        endpoints.append(endpoint)
+        yield endpoint
+
+
+def configure(name: str, endpoint: Endpoint, variable: str) -> Table:
+    address = {"base_url": endpoint.base_url, "max_attempts": 1, "pairs_per_relation": 2}
+    return {"name": name, "engine": "openai", "model": name, "api_key_env": variable} | address
+
+
+def write_run(folder: Path, models: Sequence[Table]) -> Path:
+    write_base(folder / "own.tsv", make_rows("may_treat"))
+    knowledge = {"name": "own", "format": "table", "path": str(folder / "own.tsv")}
+    return write_config(folder / "c.toml", folder / "data", knowledge=knowledge, models=models)
+
+
+@pytest.fixture(scope="module")
+def from_environment(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
+) -> Iterator[Run]:
+    folder = tmp_path_factory.mktemp("environment")
+    with serve_echoes() as endpoint:
+        models = [configure(name, endpoint, "FAR_KEY") for name in ("far", "refused")]
+        environment = prefect_server | LOUD | {"FAR_KEY": KEY}
+        outcome = run_command("run", write_run(folder, models), folder=folder, environment=environment)
+        yield Run(outcome.require(1), folder, endpoint, prefect_server)
+
+
+@pytest.fixture(scope="module")
+def from_block(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Run]:
+    """The key in a block alone; and a model whose key is nowhere."""
+    folder = tmp_path_factory.mktemp("block")
+    save = [sys.executable, "-c", SAVE_BLOCK]
+    subprocess.run(save, input=KEY, text=True, check=True, env=write_environment(prefect_server))
+    with serve_echoes() as endpoint:
+        models = [configure("far", endpoint, "FAR_KEY"), configure("lost", endpoint, "LOST_KEY")]
+        config = write_run(folder, models)
+        outcome = run_command("evaluate", config, folder=folder, environment=prefect_server | LOUD)
+        yield Run(outcome.require(1), folder, endpoint, prefect_server)
+
+
+def read_answers(run: Run) -> pl.DataFrame:
+    return pl.concat([pl.read_parquet(path) for path in run.folder.glob("data/responses/far-*/*.parquet")])
+
+
+def test_the_key_was_sent_and_repeated(from_environment: Run) -> None:
+    run = from_environment
+    assert {key for _, key, _ in run.endpoint.requests} == {f"Bearer {KEY}"}
+    answers = read_answers(run)
+    assert " True ***" in answers["response"].to_list()
+    assert any("not with ***, '***'" in error for error in answers["error"].drop_nulls())
+    assert "*** may not use it" in run.outcome.err
+    told = read_server(run.server["PREFECT_API_URL"])
+    for logger in ("openai._base_client", "evaluate-model", "evaluate-far"):
+        assert logger in "".join(told.values()) + run.outcome.err
+
+
+def test_it_is_in_no_file(from_environment: Run) -> None:
+    run = from_environment
+    files = [path.suffix for path in run.folder.rglob("*")]
+    assert {".parquet", ".duckdb", ".json", ".html"} <= set(files)
+    assert find_in_files(run.folder, PARTS) == []
+    assert (Path(run.server["PREFECT_HOME"]) / "prefect.db").exists()
+    assert find_in_files(Path(run.server["PREFECT_HOME"]), PARTS) == []
+
+
+def test_it_is_not_on_the_console_and_nothing_that_the_server_tells(from_environment: Run) -> None:
+    run = from_environment
+    told = read_server(run.server["PREFECT_API_URL"])
+    texts = told | {"out": run.outcome.out, "err": run.outcome.err}
+    assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
+    for name in ("flow_runs", "task_runs", "logs", "artifacts", "events"):
+        assert len(told[name]) > 100, f"the server tells no {name}"
+    assert "FAR_KEY" in told["flow_runs"]
+
+
+def test_a_key_of_a_block_is_sent_and_left_nowhere(from_block: Run) -> None:
+    run = from_block
+    assert {key for _, key, _ in run.endpoint.requests} == {f"Bearer {KEY}"}
+    assert " True ***" in read_answers(run)["response"].to_list()
+    assert find_in_files(run.folder, PARTS) == []
+    assert find_in_files(Path(run.server["PREFECT_HOME"]), PARTS) == []
+    texts = read_server(run.server["PREFECT_API_URL"]) | {"out": run.outcome.out, "err": run.outcome.err}
+    assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
+
+
+def test_a_key_that_is_nowhere_is_named_with_its_block(from_block: Run) -> None:
+    said = [line for line in from_block.outcome.err.splitlines() if line.startswith("pretexeval: lost: ")]
+    assert len(said) == 1
+    for words in ("LOST_KEY is not set", "block 'lost-key'", "prefect block create secret"):
+        assert words in said[0]
+
+
+def test_the_doctor_says_where_keys_are(from_block: Run) -> None:
+    config = from_block.folder / "c.toml"
+    done = run_command("doctor", config, folder=from_block.folder, environment=from_block.server).require(1)
+    lines = [" ".join(line.split()) for line in done.out.splitlines()]
+    assert "ok key FAR_KEY in the Prefect Secret block 'far-key'" in lines
+    assert any(line.startswith("failing key LOST_KEY the environment variable") for line in lines)
+    assert not any(part in done.out + done.err for part in PARTS)
+
+
+PARAMETERS = """
+import sys
+from flows.evaluate_model import evaluate_model
+config = {"models": [{"name": "a", "model": "m", "api_key": sys.stdin.read()}]}
+evaluate_model(config, "e", "a")
+"""
+
+
+@pytest.mark.parametrize("key", [KEY, "7c1e9a40b2d85f367c1e9a40"])
+def test_parameters_that_do_not_fit_are_not_repeated(prefect_server: dict[str, str], key: str) -> None:
+    environment = write_environment(prefect_server | LOUD)
+    done = subprocess.run(
+        [sys.executable, "-c", PARAMETERS],
+        input=key,
+        text=True,
+        capture_output=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 1
+    assert "Parameter validation failed for flow 'evaluate-model'" in done.stderr
+    assert "config.models.0.api_key: Extra inputs" in done.stderr
+    assert key[-12:] not in done.stdout + done.stderr
+
+
+def test_a_key_that_is_there_is_found(tmp_path: Path) -> None:
+    """What the tests above would see."""
+    pl.DataFrame({"a": [f"x {KEY}"] * 100}).write_parquet(tmp_path / "a.parquet", compression="zstd")
+    with duckdb.connect(tmp_path / "b.duckdb") as connection:
+        connection.execute("create table t as select ? as a from range(9)", [KEY])
+    with sqlite3.connect(tmp_path / "c.db") as store:
+        store.execute("create table t (a text)")
+        store.execute("insert into t values (?)", [json.dumps({"a": KEY[:15]})])
+    (tmp_path / "d.html").write_text(f"<p>{KEY[-13:]}</p>")
+    (tmp_path / "e.txt").write_text("nothing")
+    assert find_in_files(tmp_path, PARTS) == ["a.parquet", "b.duckdb", "c.db", "d.html"]
