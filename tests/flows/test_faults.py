@@ -1,89 +1,111 @@
-"""What happens in production: a worker is killed in the middle of an evaluation, and nothing is lost."""
+"""What happens in production, to one run of the scheduled flow; nothing is lost.
+
+The worker is killed, then the server, then the database is restarted, each in the middle of another model's
+evaluation; the run was triggered twice; and at last one model is evaluated by two workers at once.
+"""
 
 import json
-import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from deploy.processes import Running, start_processes
+from deploy.processes import start_processes
 from tests.deploy.database import NEEDS_POSTGRES, open_database_folder
+from tests.engines.endpoint import serve
 from tests.flows.command import REPOSITORY, read_bytes, run_command, write_config
-from tests.flows.test_deployed import Server
+from tests.flows.faults import (
+    KNOWLEDGE,
+    count_asked,
+    list_differing,
+    name_model,
+    say_by_checksum,
+    say_slowly,
+)
+from tests.flows.story import (
+    GPU_WORKERS,
+    LARGE,
+    RESTARTED,
+    TWICE,
+    Story,
+    evaluate_twice_at_once,
+    kill_workers,
+    restart_what_runs_need,
+)
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
-MODEL = {"name": "large", "model": str(REPOSITORY / "models" / "reference-large"), "dtype": "bfloat16"}
-# A run is lost when its heartbeats, every 30 s, have been missing for 90.
-TAKEN_UP_S = 330
+MOMENT = "2026-11-16T03:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("faults") / "data"
-
-
-@pytest.fixture(scope="module")
-def running(root: Path) -> Iterator[Running]:
-    with (
-        open_database_folder() as database,
-        start_processes(root, database=database, folder=REPOSITORY) as processes,
-    ):
-        config = write_config(root.parent / "config.toml", root, models=[MODEL])
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    """Everything that happens."""
+    root = tmp_path_factory.mktemp("faults") / "data"
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(serve(say_slowly))
+        database = stack.enter_context(open_database_folder())
+        n_workers = len(GPU_WORKERS)
+        running = stack.enter_context(
+            start_processes(root, n_gpu_workers=n_workers, database=database, folder=REPOSITORY)
+        )
+        models = [LARGE, *(name_model(name, endpoint) for name in RESTARTED)]
+        config = write_config(root.parent / "c.toml", root, knowledge=KNOWLEDGE, models=models)
         arguments = ("deploy", config, "--gpus", "1")
-        run_command(*arguments, folder=REPOSITORY, environment=processes.environment).require()
-        yield processes
+        run_command(*arguments, folder=REPOSITORY, environment=running.environment).require()
+        told = Story(root, running, endpoint)
+        run_ids = [told.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]
+        kill_workers(told)
+        restart_what_runs_need(told)
+        told.regenerated = told.wait_for_runs("both have regenerated", run_ids, 400)
+        evaluate_twice_at_once(told)
+        print(json.dumps(told.seconds, indent=1))
+        yield told
 
 
-def wait_for_answers(root: Path, timeout_s: float = 240) -> dict[str, str]:
-    """The first answers that are kept; the evaluation goes on meanwhile."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if kept := read_bytes(root, "responses/*/part-*.parquet"):
-            return kept
-        time.sleep(0.05)
-    raise AssertionError("no answer was kept")
+def test_both_runs_of_the_same_week_complete_and_make_one_edition(story: Story) -> None:
+    assert [run["state_type"] for run in story.regenerated] == ["COMPLETED"] * 2
+    # Neither was ended and begun again: the server still knew, after its restart, who holds the limit.
+    assert [run["run_count"] for run in story.regenerated] == [1, 1]
+    assert len(list(story.root.glob("editions/*"))) == 1
 
 
-def read_predictions(root: Path) -> pl.DataFrame:
-    files = sorted(root.glob("predictions/*/*/predictions/*.parquet"))
-    return pl.concat([pl.read_parquet(file) for file in files]).sort("sample_id")
+def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(story: Story) -> None:
+    states = [run["state_type"] for run in story.list_evaluations("large")]
+    assert states[:2] == ["CRASHED", "COMPLETED"]
+    # The other run of the same week finds it done.
+    assert states[2:] == ["COMPLETED"]
+    assert story.kept.items() <= read_bytes(story.root, "responses/*/part-*.parquet").items()
+    record = json.loads(next(story.root.glob("predictions/*/large-*/run.json")).read_text())
+    n_kept = sum(pl.read_parquet(story.root / path).height for path in story.kept)
+    assert 0 < record["n_asked"] <= record["n_samples"] - n_kept
 
 
-def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(running: Running, root: Path) -> None:
-    server = Server(running)
-    deployment = server.client.get("/deployments/name/regenerate/regenerate").json()
-    made = server.client.post(f"/deployments/{deployment['id']}/create_flow_run", json={})
-    run_id = made.raise_for_status().json()["id"]
-    before = wait_for_answers(root)
-    running.kill_worker("gpu")
-    killed = time.monotonic()
-    running.restart_worker("gpu")
-    while time.monotonic() < killed + TAKEN_UP_S:
-        state = server.client.get(f"/flow_runs/{run_id}").json()["state"]
-        if state["type"] in ("COMPLETED", "FAILED", "CRASHED"):
-            break
-        time.sleep(2)
-    assert state["type"] == "COMPLETED", state
-    runs = server.list_runs("evaluate-model")
-    assert [run["state_type"] for run in runs] == ["CRASHED", "COMPLETED"]
-    after = read_bytes(root, "responses/*/part-*.parquet")
-    assert before.items() <= after.items()
-    record = json.loads(next(root.glob("predictions/*/*/run.json")).read_text())
-    n_kept = sum(pl.read_parquet(root / path).height for path in before)
-    assert record["n_asked"] <= record["n_samples"] - n_kept
+@pytest.mark.parametrize("name", RESTARTED)
+def test_a_restart_goes_unnoticed_by_the_evaluation(story: Story, name: str) -> None:
+    assert {run["state_type"] for run in story.list_evaluations(name)} == {"COMPLETED"}
+    assert set(count_asked(story.endpoint, name).values()) == {1}
 
 
-def test_the_predictions_are_those_of_an_undisturbed_run(root: Path, tmp_path: Path) -> None:
-    manifest = json.loads(next(root.glob("editions/*/manifest.json")).read_text())
+def test_two_workers_that_evaluate_one_model_ask_it_once(story: Story) -> None:
+    first, second = story.both
+    assert [run["state_type"] for run in story.both] == ["COMPLETED"] * 2
+    begins, ends = (
+        [datetime.fromisoformat(run[key]) for run in (first, second)] for key in ("start_time", "end_time")
+    )
+    assert max(begins) < min(ends)
+    assert set(count_asked(story.endpoint, TWICE).values()) == {1}
+
+
+def test_the_tables_are_those_of_an_undisturbed_run(story: Story, tmp_path: Path) -> None:
+    manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
     edition = {"seed": manifest["seed"], "label": manifest["label"]}
-    config = write_config(tmp_path / "config.toml", tmp_path / "data", edition=edition, models=[MODEL])
-    run_command("run", config, folder=tmp_path, timeout_s=600).require()
-    disturbed, calm = read_predictions(root), read_predictions(tmp_path / "data")
-    columns = ["sample_id", "prompt_key", "prediction", "is_correct"]
-    differing = disturbed.select(columns).join(calm.select(columns), on=columns, how="anti", nulls_equal=True)
-    assert disturbed.height == calm.height
-    # bf16 rounds differently in another batch: a near-tie may fall the other way.
-    assert differing.height <= calm.height / 1000
+    root = tmp_path / "data"
+    with serve(say_by_checksum) as quick:
+        models = [LARGE, *(name_model(name, quick) for name in (*RESTARTED, TWICE))]
+        config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
+        run_command("run", config, folder=tmp_path, timeout_s=600).require()
+    assert list_differing(story.root, root) == []

@@ -1,0 +1,168 @@
+"""A disk that fills up in the middle, and two that publish at once: nothing is lost, the tables are equal."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from schemas.errors import InputError
+from tests.engines.endpoint import Body, Endpoint, Reply, serve
+from tests.flows.command import (
+    list_half_written,
+    read_bytes,
+    run_command,
+    write_command,
+    write_config,
+    write_environment,
+)
+from tests.flows.faults import (
+    KNOWLEDGE,
+    count_asked,
+    list_differing,
+    name_model,
+    read_tables,
+    say_by_checksum,
+    wait_until,
+)
+from warehouse.publish import WAREHOUSE, build_warehouse
+
+pytestmark = pytest.mark.slow
+
+# More than Prefect wants to see free, so that the run begins at all.
+DISK = "size=80m"
+# In the second of three chunks of answers.
+FULL_AT = 1_500
+# Whoever reads: opens the file, counts, closes it, until a line comes. Prints every count that it met.
+READER = """
+import duckdb, select, sys
+counts, n_times = set(), 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    with duckdb.connect(sys.argv[1], read_only=True) as connection:
+        counts.add(connection.execute("select count(*) from predictions").fetchone())
+    n_times += 1
+    if n_times == 1:
+        print("reading", flush=True)
+print(n_times, sorted(counts))
+"""
+
+
+class Disk:
+    """A small file system, and the file that fills it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ballast = folder / "ballast"
+
+    def fill(self) -> None:
+        """Not a byte is left."""
+        with self.ballast.open("ab", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"-" * 65_536)
+            except OSError:
+                return
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
+    folder = tmp_path_factory.mktemp("disk")
+    mount = ["mount", "-t", "tmpfs", "-o", DISK, "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("a file system can be mounted by root only, and not in every container")
+    yield Disk(folder)
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    with serve(say_by_checksum) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def calm(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str], endpoint: Endpoint
+) -> Path:
+    """The root of a run that nothing happened to; its configuration lies beside it."""
+    folder = tmp_path_factory.mktemp("calm")
+    config = write_config(
+        folder / "c.toml", folder / "data", knowledge=KNOWLEDGE, models=[name_model("calm", endpoint)]
+    )
+    run_command("run", config, folder=folder, environment=prefect_server).require()
+    return folder / "data"
+
+
+def test_a_disk_that_fills_up_in_mid_evaluation(
+    disk: Disk, tmp_path: Path, prefect_server: dict[str, str], calm: Path
+) -> None:
+    def fill_then_answer(body: Body, number: int) -> Reply:
+        if number == FULL_AT:
+            disk.fill()
+        return say_by_checksum(body, number)
+
+    root = disk.folder / "data"
+    with serve(fill_then_answer) as endpoint:
+        models = [name_model("calm", endpoint)]
+        config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, models=models)
+        said = run_command("run", config, folder=tmp_path, environment=prefect_server).require(1)
+        assert "No space left on device" in said.err
+        assert "mend it and run again" in said.err
+        kept = read_bytes(root, "responses/*/part-*.parquet")
+        assert len(kept) == 1
+        assert not list_half_written(root)
+        disk.ballast.unlink()
+        run_command("run", config, folder=tmp_path, environment=prefect_server).require()
+        assert kept.items() <= read_bytes(root, "responses/*/part-*.parquet").items()
+        # Only what was answered when there was no room for it any more is asked again.
+        asked = count_asked(endpoint, "calm")
+        assert {asked[prompt] for path in kept for prompt in pl.read_parquet(root / path)["prompt"]} == {1}
+        assert max(asked.values()) == 2
+    assert list_differing(root, calm) == []
+
+
+def test_a_disk_that_is_full_when_it_is_published_to(disk: Disk, calm: Path) -> None:
+    """The old tables stay, and when there is room again the same ones come again."""
+    root = disk.folder / "published"
+    shutil.copytree(calm, root, ignore=shutil.ignore_patterns("prefect", "cache"))
+    before = (root / WAREHOUSE).read_bytes()
+    disk.fill()
+    with pytest.raises(InputError, match=r"cannot be written .* Make room"):
+        build_warehouse(root)
+    assert (root / WAREHOUSE).read_bytes() == before
+    assert not list(root.glob(f"{WAREHOUSE}.*"))
+    disk.ballast.unlink()
+    build_warehouse(root)
+    assert list_differing(root, calm) == []
+
+
+def test_two_publish_at_once_and_a_third_reads(calm: Path, prefect_server: dict[str, str]) -> None:
+    before = read_tables(calm)
+    config = calm.parent / "c.toml"
+    environment = write_environment(prefect_server)
+    reader = subprocess.Popen(
+        [sys.executable, "-c", READER, str(calm / WAREHOUSE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "reading\n"
+        publishers = [
+            subprocess.Popen(write_command("publish", config), cwd=calm.parent, env=environment)
+            for _ in range(2)
+        ]
+        wait_until(lambda: all(each.poll() is not None for each in publishers), "both have published")
+        said, _ = reader.communicate("\n")
+    assert [each.returncode for each in publishers] == [0, 0]
+    n_times, counts = said.split(" ", 1)
+    assert int(n_times) > 1
+    # Whoever reads meanwhile never meets another state, nor a file that is locked.
+    assert counts == f"[({len(before['predictions'])},)]\n"
+    assert read_tables(calm) == before
+    assert not list(calm.glob(f"{WAREHOUSE}.*"))
+    assert not list_half_written(calm)

@@ -1,0 +1,107 @@
+"""A model's endpoint, vLLM's own server, goes away in the middle of an evaluation and comes back."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.engines.server import Server, find_free_port, start_server
+from tests.flows.command import (
+    REPOSITORY,
+    read_bytes,
+    read_record,
+    run_command,
+    write_command,
+    write_config,
+    write_environment,
+)
+from tests.flows.faults import KNOWLEDGE, list_differing, wait_until
+
+pytestmark = pytest.mark.slow
+
+MODEL = REPOSITORY / "models" / "reference-small"
+CONCURRENCY = 8
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A run whose endpoint was away, and one that nothing happened to."""
+
+    root: Path
+    calm: Path
+    kept: dict[str, str]
+    """The files of answers that were there when the endpoint went."""
+    status: int
+    said: str
+    gone_s: float
+    n_answered: int
+    """Requests that the endpoint answered during the run, by its own log."""
+
+
+def stop(server: Server) -> None:
+    """As containers are stopped: asked, and killed after 10 s."""
+    server.process.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.process.wait(10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.process.pid, signal.SIGKILL)
+    server.process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Outage:
+    folder = tmp_path_factory.mktemp("outage")
+    port, log = find_free_port(), folder / "vllm.log"
+    model = {"name": "small", "engine": "openai", "model": "tiny", "concurrency": CONCURRENCY}
+    models = [model | {"base_url": f"http://127.0.0.1:{port}/v1"}]
+    configs = [
+        write_config(folder / f"{name}.toml", folder / name, knowledge=KNOWLEDGE, models=models)
+        for name in ("disturbed", "calm")
+    ]
+    root, calm = folder / "disturbed", folder / "calm"
+    with ExitStack() as stack:
+        said = stack.enter_context((folder / "said").open("wb"))
+        with start_server(MODEL, log, port=port, dtype="float32") as server:
+            server.wait()
+            command, environment = write_command("run", configs[0]), write_environment(prefect_server)
+            process = subprocess.Popen(command, cwd=folder, env=environment, stderr=said)
+            stack.callback(process.kill)
+            wait_until(lambda: read_bytes(root, "responses/*/part-*.parquet"), "first answers")
+            # Into the second chunk.
+            time.sleep(2)
+            kept = read_bytes(root, "responses/*/part-*.parquet")
+            gone = time.monotonic()
+            stop(server)
+        server = stack.enter_context(start_server(MODEL, log, port=port, dtype="float32"))
+        server.wait()
+        gone_s = time.monotonic() - gone
+        status = process.wait(200)
+        n_answered = len(re.findall(r"POST /v1/completions HTTP/1.1. 200", log.read_text()))
+        run_command("run", configs[1], folder=folder, environment=prefect_server).require()
+    return Outage(root, calm, kept, status, (folder / "said").read_text(), gone_s, n_answered)
+
+
+def test_the_evaluation_waits_and_goes_on(outage: Outage) -> None:
+    assert outage.status == 0, outage.said
+    assert outage.gone_s > 20
+    assert re.search(r"waiting up to 600 s for http://127.0.0.1:\d+/v1", outage.said)
+
+
+def test_nothing_is_lost_and_no_answer_is_asked_for_again(outage: Outage) -> None:
+    assert outage.kept.items() <= read_bytes(outage.root, "responses/*/part-*.parquet").items()
+    record = read_record(outage.root, "small")
+    assert record["n_asked"] == record["n_samples"]
+    assert record["n_errors"] == record["n_open"] == 0
+    # The prompts it dropped as it ended have no answer, though some have the status of one; and one probe.
+    assert record["n_samples"] < outage.n_answered <= record["n_samples"] + CONCURRENCY + 1
+
+
+def test_the_tables_are_those_of_an_undisturbed_run(outage: Outage) -> None:
+    assert list_differing(outage.root, outage.calm) == []
