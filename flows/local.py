@@ -151,5 +151,9 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     tell(f"edition {report.edition_id}")
     report.failures = run_evaluations(config, report.edition_id)
     tell("publishing")
-    report.paths = run_publish(config, report.edition_id)
+    try:
+        report.paths = run_publish(config, report.edition_id)
+    except InputError as error:
+        failures = [f"{name}: {reason}" for name, reason in report.failures.items()]
+        raise InputError("\n".join([*failures, str(error)])) from error
     return report

@@ -15,12 +15,15 @@ from engines.load import load_engine
 from tasks.evaluation import Evaluation
 from tasks.mirror import MODEL, Mirror
 from tasks.responses import ResponseStore
-from tasks.storage import write_json
+from tasks.storage import reserve_room, write_json
 
 # A chunk is what a killed run can lose. It grows until it takes about this long.
 CHUNK_S = 20.0
 FIRST_CHUNK = 1024
 MAX_CHUNK = 16_384
+# Of a row without its texts; a token of the longest words is shorter.
+ROW_BYTES = 512
+TOKEN_BYTES = 16
 
 Pending = dict[str, Prompt]
 
@@ -112,7 +115,8 @@ class Asker:
         self._require_turn()
         started = time.monotonic()
         try:
-            completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
+            with reserve_room(self.store.folder, _measure_answers(chunk, sampling)):
+                completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
         except EngineLostError as lost:
             self._keep(chunk, lost.answered)
             raise
@@ -150,6 +154,12 @@ class Asker:
     def _resize(self, seconds: float) -> None:
         factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
         self.size = int(min(max(self.size * factor, FIRST_CHUNK // 4), MAX_CHUNK))
+
+
+def _measure_answers(chunk: Pending, sampling: Sampling) -> int:
+    """Bytes that the chunk's prompts and answers take at most."""
+    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in chunk.values())
+    return n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
 
 
 def take_chunk(waiting: Pending, size: int) -> Pending:
