@@ -124,7 +124,7 @@ def _tell(message: str) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from flows.local import run_all
+    from flows.in_process.run import run_all
 
     config = load_config(options.config)
     report = run_all(config, _tell)
@@ -140,7 +140,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from flows.local import run_build
+    from flows.in_process.run import run_build
 
     config = load_config(options.config)
     print(config.storage.root / "editions" / run_build(config))
@@ -149,7 +149,7 @@ def _build(options: argparse.Namespace) -> int:
 
 def _evaluate(options: argparse.Namespace) -> int:
     from engines.identity import identify_model
-    from flows.local import run_build, run_evaluations
+    from flows.in_process.run import run_build, run_evaluations
 
     config = load_config(options.config)
     for model in config.models:
@@ -158,7 +158,7 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> int:
-    from flows.local import run_publish
+    from flows.in_process.run import run_publish
     from tasks.edition import plan_edition
     from tasks.mirror import Mirror
 
@@ -222,7 +222,7 @@ def _tables(options: argparse.Namespace) -> int:
 
 
 def _deploy(options: argparse.Namespace) -> int:
-    from flows.deploy import POOLS, deploy
+    from flows.deployment.deploy import POOLS, deploy
 
     load_config(options.config)
     deploy(options.config, options.gpus, options.pool_type, options.pools or POOLS)

@@ -3,12 +3,12 @@
 from prefect import flow
 
 from config import Config
-from flows.artifacts import link_edition, show_calls
-from flows.dispatch import require_part
-from flows.keys import open_mirror
-from flows.limits import read_time_limit
-from flows.names import name_edition_run
+from flows.deployment.dispatch import require_part
+from flows.deployment.keys import open_mirror
+from flows.deployment.limits import read_time_limit
 from flows.rephrase_samples import rephrase_samples
+from flows.ui.artifacts import link_edition, show_calls
+from flows.ui.names import name_edition_run
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition import complete_edition, list_left_out, plan_edition
 from tasks.stage import list_files_of, run_stage

@@ -5,9 +5,9 @@ import time
 from prefect import flow, task
 
 from config import Config
-from flows.artifacts import link_predictions, show_run_progress
-from flows.keys import open_mirror, provide_keys
-from flows.limits import RETRIES, read_time_limit
+from flows.deployment.keys import open_mirror, provide_keys
+from flows.deployment.limits import RETRIES, read_time_limit
+from flows.ui.artifacts import link_predictions, show_run_progress
 from tasks.asking import AskingReport, ask_missing
 from tasks.evaluation import Evaluation, plan_evaluation
 from tasks.judging import Judged, complete_run, is_complete, write_predictions

@@ -5,11 +5,11 @@ from pathlib import Path
 from prefect import flow, task
 
 from config import Config
-from flows.artifacts import link_results, show_leaderboard
-from flows.keys import open_mirror
-from flows.limits import RETRIES, read_time_limit
-from flows.moves import report_moves
-from flows.names import name_publish_run
+from flows.deployment.keys import open_mirror
+from flows.deployment.limits import RETRIES, read_time_limit
+from flows.ui.artifacts import link_results, show_leaderboard
+from flows.ui.moves import report_moves
+from flows.ui.names import name_publish_run
 from report.page import write_index, write_report
 from schemas.errors import InputError
 from tasks.diversity import write_diversity

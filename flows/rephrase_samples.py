@@ -3,10 +3,10 @@
 from prefect import flow, task
 
 from config import Config
-from flows.artifacts import show_run_progress
-from flows.keys import provide_keys, provide_storage_keys
-from flows.limits import RETRIES, read_time_limit
-from flows.names import name_edition_run
+from flows.deployment.keys import provide_keys, provide_storage_keys
+from flows.deployment.limits import RETRIES, read_time_limit
+from flows.ui.artifacts import show_run_progress
+from flows.ui.names import name_edition_run
 from schemas.stages import STATEMENTS, TRIPLETS
 from tasks.drafting import draft_statements
 from tasks.edition import Edition, plan_edition

@@ -21,10 +21,10 @@ COMMAND, EXIT = "the command, all else", "starting and ending Python"
 # Where the function is, and what of it is to be read. In the order in which they are first called;
 # tasks.asking takes load_engine when it is imported, so that one is wrapped before.
 FUNCTIONS = (
-    ("flows.local", "prepare_prefect", "starting Prefect's server"),
-    ("flows.local", "wait_for_server", "waiting for it"),
-    ("flows.local", "run_build", "flow build-test-set, every stage reused"),
-    ("flows.local", "run_evaluations", "flow evaluate-model, all else"),
+    ("flows.in_process.run", "prepare_prefect", "starting Prefect's server"),
+    ("flows.in_process.run", "wait_for_server", "waiting for it"),
+    ("flows.in_process.run", "run_build", "flow build-test-set, every stage reused"),
+    ("flows.in_process.run", "run_evaluations", "flow evaluate-model, all else"),
     ("engines.load", "load_engine", "loading vLLM and the model"),
     ("tasks.evaluation", "write_requests", "writing prompts and their keys, twice"),
     ("engines.vllm_engine", "VllmEngine.generate", "generating"),

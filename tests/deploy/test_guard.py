@@ -1,6 +1,7 @@
 """What becomes of marked processes when the one that started them is gone."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -43,7 +44,7 @@ def test_the_guard_acts_when_its_input_is_closed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_one_that_will_not_end_is_asked_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deploy.guard.PATIENCE_S", 0.5)
+    monkeypatch.setattr("deploy.guard.STEPS", [(signal.SIGTERM, 0.5), (signal.SIGINT, 3.0)])
     marked = start_marked("guard-four", STUBBORN)
     end_processes("guard-four")
     # SIGINT, which Python turns into KeyboardInterrupt.

@@ -28,7 +28,7 @@ REPORT_MOVES = """
 import sys
 from pathlib import Path
 from prefect import flow
-from flows.moves import report_moves
+from flows.ui.moves import report_moves
 flow(report_moves)(Path(sys.argv[1]), sys.argv[2])
 """
 

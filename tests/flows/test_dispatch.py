@@ -4,7 +4,7 @@ import httpx
 import pytest
 from prefect.client.schemas.objects import FlowRun
 
-from flows import dispatch
+from flows.deployment import dispatch
 
 RUN = FlowRun.model_construct(name="there")
 REQUEST = httpx.Request("GET", "http://127.0.0.1/api")

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 from ruamel.yaml import YAML
 
-from flows.limits import RETRIES, VARIABLE, may_pass, read_time_limit
+from flows.deployment.limits import RETRIES, VARIABLE, may_pass, read_time_limit
 from schemas.errors import InputError
 from tests.flows.command import REPOSITORY
 

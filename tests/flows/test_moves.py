@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.moves import find_moves, read_leaderboard
+from flows.ui.moves import find_moves, read_leaderboard
 from tests.warehouse import rules
 from tests.warehouse.conftest import fill_pairs
 from tests.warehouse.rows import Row, write_record

@@ -7,8 +7,8 @@ import pytest
 from prefect import runtime
 
 from config import Config, EditionConfig
-from flows.names import name_edition_run, name_publish_run, name_week_run
 from flows.regenerate import MAX_BEGINNINGS, require_beginning
+from flows.ui.names import name_edition_run, name_publish_run, name_week_run
 from schemas.errors import InputError
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from flows.deploy import POOLS
-from flows.pools import merge_tables, plan_pools, write_template
+from flows.deployment.deploy import POOLS
+from flows.deployment.pools import merge_tables, plan_pools, write_template
 from schemas.errors import InputError
 from tests.flows.command import REPOSITORY
 

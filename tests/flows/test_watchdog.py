@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from flows.watchdog import EPHEMERAL, MARK, find_servers
+from flows.in_process.watchdog import EPHEMERAL, MARK, find_marked
 from tests.flows.command import write_environment
 
 # A process with a watchdog that starts what Prefect would start, and something else.
 OWNER = f"""
 import os, signal, subprocess, sys
-from flows.watchdog import MARK, start_watchdog
+from flows.in_process.watchdog import MARK, start_watchdog
 start_watchdog()
 start_watchdog()
 print(os.environ[MARK])
 signal.signal(signal.SIGTERM, signal.{{on_term}})
 sleep = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
-for more in ({{{{"{EPHEMERAL.decode().partition("=")[0]}": "1"}}}}, {{{{}}}}):
+for more in ({{{{"{EPHEMERAL.partition("=")[0]}": "1"}}}}, {{{{}}}}):
     print(subprocess.Popen(sleep, env=os.environ | more).pid)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -31,6 +31,10 @@ sys.stdin.readline()
 OBEDIENT, STUBBORN = "SIG_DFL", "SIG_IGN"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
+
+
+def find_servers(mark: str) -> Iterator[int]:
+    return find_marked([f"{MARK}={mark}", EPHEMERAL])
 
 
 def is_running(pid: int) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 from config import Config
 from engines.identity import identify_model
 from engines.load import begin_loading
-from flows.server import start_server, wait_for_server
-from flows.watchdog import start_watchdog
+from flows.in_process.server import start_server, wait_for_server
+from flows.in_process.watchdog import start_watchdog
 from schemas.errors import InputError
 
 # Without room for its history Prefect's server never comes up, and is waited for in vain.

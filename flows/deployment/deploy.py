@@ -10,11 +10,11 @@ from pathlib import Path
 
 from prefect.client.orchestration import get_client
 
-from flows.automations import provide_automations
-from flows.pools import plan_pools, provide_pool
+from flows.deployment.automations import provide_automations
+from flows.deployment.pools import plan_pools, provide_pool
 from schemas.errors import InputError
 
-PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
 POOLS = PROJECT / "deploy" / "pools.toml"
 
 

@@ -16,7 +16,7 @@ from prefect.artifacts import (
 )
 
 from config import Config
-from flows.moves import read_leaderboard
+from flows.ui.moves import read_leaderboard
 from tasks.progress import show_progress
 from warehouse.publish import WAREHOUSE
 

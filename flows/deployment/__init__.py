@@ -1,0 +1,1 @@
+"""The flows as deployments: registered, sent to pools, limited, begun again."""
