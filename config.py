@@ -1,13 +1,13 @@
 """The configuration: one TOML file, read once, checked as a whole before anything is written."""
 
 import os
-import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from schemas.secrets import MIN_LENGTH, find_secret, has_secret
+from schemas.engine_config import ConfigTable, EngineConfig, ModelConfig, WriterConfig
+from schemas.secrets import MIN_LENGTH, find_secret
 from schemas.toml_files import check_table, parse_toml, replace_variables
 
 # The methods of schemas.stages, written out: that module imports pyarrow,
@@ -21,17 +21,9 @@ PATH_KEYS = (
     ("writers", "model"),
     ("storage", "root"),
 )
-# A key of capital letters and digits alone is told from a name by its length without a pause.
-_VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
-_ADDRESS_WITH_MORE = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 
 
-class _Table(BaseModel):
-    # Prefect shows the error where a run's parameters do not fit: without their values.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class KnowledgeConfig(_Table):
+class KnowledgeConfig(ConfigTable):
     """Where the true triplets come from."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "starter"
@@ -52,7 +44,7 @@ class KnowledgeConfig(_Table):
         return self
 
 
-class EditionConfig(_Table):
+class EditionConfig(ConfigTable):
     """What makes the edition this edition."""
 
     seed: Annotated[int, Field(ge=0)] = 1
@@ -66,91 +58,7 @@ class EditionConfig(_Table):
     methods: tuple[Method, ...] = ("pretexeval",)
 
 
-class EngineConfig(_Table):
-    """A language model, and how to reach it."""
-
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
-    engine: Literal["vllm", "openai", "recorded"] = "vllm"
-    model: str
-    """vllm: folder or hub name; openai: the name the endpoint knows; recorded: the Parquet file of
-    responses."""
-    revision: str | None = None
-    """Hub revision, or the declared revision of what an endpoint serves."""
-    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    quantization: str | None = None
-    max_model_len: Annotated[int, Field(ge=64)] | None = None
-    tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
-    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
-    base_url: str | None = None
-    """openai: address of the endpoint, for example `http://127.0.0.1:8000/v1`."""
-    api_key_env: str | None = None
-    """openai: name of the environment variable, or of the Prefect block, that holds the key."""
-    concurrency: Annotated[int, Field(ge=1)] = 32
-    timeout_s: Annotated[float, Field(gt=0)] = 60.0
-    max_attempts: Annotated[int, Field(ge=1)] = 5
-    price_input: Annotated[float, Field(ge=0)] | None = None
-    """What a million tokens of prompts cost; for `pretexeval plan` alone."""
-    price_output: Annotated[float, Field(ge=0)] | None = None
-    """What a million generated tokens cost."""
-    price_currency: Annotated[str, Field(min_length=1)] = "USD"
-
-    @field_validator("api_key_env")
-    @classmethod
-    def _names_a_variable(cls, name: str | None) -> str | None:
-        if name is not None and (not _VARIABLE.fullmatch(name) or has_secret(name)):
-            raise ValueError(
-                "the name of a variable is wanted (capital letters, digits and _, such as OPENROUTER_KEY), "
-                "and never the key itself"
-            )
-        return name
-
-    @field_validator("base_url")
-    @classmethod
-    def _holds_no_key(cls, address: str | None) -> str | None:
-        if address is not None and _ADDRESS_WITH_MORE.search(address):
-            raise ValueError(
-                "no user, password or query may stand in an address: put the key into a variable, and name "
-                "that in api_key_env"
-            )
-        return address
-
-    @model_validator(mode="after")
-    def _has_both_prices(self) -> Self:
-        if (self.price_input is None) != (self.price_output is None):
-            missing = "price_input" if self.price_input is None else "price_output"
-            raise ValueError(f"{missing} is needed with the other price (0 if it costs nothing)")
-        return self
-
-    @model_validator(mode="after")
-    def _needs_base_url(self) -> Self:
-        if (self.base_url is not None) != (self.engine == "openai"):
-            rule = "needed" if self.base_url is None else "not allowed"
-            raise ValueError(f"base_url is {rule} with engine {self.engine!r}")
-        return self
-
-
-class ModelConfig(EngineConfig):
-    """A model to evaluate, and how it is asked."""
-
-    prompt_style: Literal["completion", "chat"] = "completion"
-    system_prompt: str | None = None
-    """Chat style only."""
-    max_tokens: Annotated[int, Field(ge=1)] = 8
-    pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
-    """Ask only about so many pairs of each relation, drawn once; all if not given."""
-    logprobs: bool = False
-    """Also read the log-probabilities of ` True` and ` False` from the same pass."""
-
-
-class WriterConfig(EngineConfig):
-    """A model that writes: rewordings, statements of llmeval, or verdicts on rewordings."""
-
-    prompt_style: Literal["completion", "chat"] = "chat"
-    system_prompt: str | None = "You are an experienced clinician."
-    """Chat style only."""
-
-
-class RephraserConfig(_Table):
+class RephraserConfig(ConfigTable):
     """Who words the samples."""
 
     kind: Literal["none", "reviewed", "model"] = "reviewed"
@@ -177,7 +85,7 @@ class RephraserConfig(_Table):
         return self
 
 
-class LlmevalConfig(_Table):
+class LlmevalConfig(ConfigTable):
     """Who writes the statements of method llmeval, straight from the triplet."""
 
     writer: str | None = None
@@ -194,7 +102,7 @@ class LlmevalConfig(_Table):
         return self
 
 
-class JudgeConfig(_Table):
+class JudgeConfig(ConfigTable):
     """Who is asked whether a rewording says what its statement says, beside the gate."""
 
     writer: str | None = None
@@ -218,7 +126,7 @@ def _require_slot(key: str, text: str, slot: str) -> None:
         raise ValueError(f"{key} has to hold {slot}")
 
 
-class ScoringConfig(_Table):
+class ScoringConfig(ConfigTable):
     """How predictions become scores."""
 
     policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
@@ -236,7 +144,7 @@ class ScoringConfig(_Table):
         return self
 
 
-class StorageConfig(_Table):
+class StorageConfig(ConfigTable):
     """Where everything lies."""
 
     root: Path = Path("data")
@@ -244,7 +152,7 @@ class StorageConfig(_Table):
     """Object storage that hosts share, for example `s3://bucket/prefix`; `root` is each host's own folder."""
 
 
-class ReportConfig(_Table):
+class ReportConfig(ConfigTable):
     """The dashboard pages."""
 
     title: str = "PretexEval"
@@ -252,7 +160,7 @@ class ReportConfig(_Table):
     """Where the folder `report` is served, for the links in the Prefect UI."""
 
 
-class Config(_Table):
+class Config(ConfigTable):
     """One run of the pipeline: a knowledge base, an edition of it, and the models to ask."""
 
     knowledge: KnowledgeConfig = KnowledgeConfig()

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from config import EngineConfig
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from schemas.hashing import checksum_file, hash_json
 

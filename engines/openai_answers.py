@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from config import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.prompts import PROMPT_TOO_LONG, read_messages
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from schemas.secrets import MIN_LENGTH, hide_value
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from config import KnowledgeConfig, LlmevalConfig, RephraserConfig, WriterConfig
+from config import KnowledgeConfig, LlmevalConfig, RephraserConfig
 from engines.base import Engine, Sampling
 from engines.load import load_engine
 from knowledge.base import KnowledgeBase
@@ -18,6 +18,7 @@ from knowledge.read import read_knowledge_base
 from models.writer_card import WriterScores, read_writer_card, write_writer_card
 from models.writing import NAME, POSITIVE, build_questions, fill_texts
 from prototypes.pool import Pool, load_pool
+from schemas.engine_config import WriterConfig
 from tasks import triplets as drawing
 from tasks.llmeval import N_STATEMENTS, list_statements
 from tasks.statements import fill_prototypes, join_entities

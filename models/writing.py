@@ -9,11 +9,12 @@ from random import Random
 
 import polars as pl
 
-from config import LlmevalConfig, RephraserConfig, WriterConfig
+from config import LlmevalConfig, RephraserConfig
 from engines.base import Prompt
 from knowledge.base import KnowledgeBase
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes
+from schemas.engine_config import WriterConfig
 from schemas.transformations import POSITIVE_OF
 from tasks.llmeval import N_STATEMENTS, Llmeval
 from tasks.rephrasing import Rephraser

@@ -8,10 +8,11 @@ from types import TracebackType
 
 from filelock import FileLock
 
-from config import EngineConfig, StorageConfig
+from config import StorageConfig
 from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
 from engines.identity import identify_model
 from engines.load import load_engine
+from schemas.engine_config import EngineConfig
 from tasks.evaluation import Evaluation
 from tasks.mirror import MODEL, Mirror
 from tasks.responses import ResponseStore

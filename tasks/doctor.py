@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from config import Config, EngineConfig, load_config
+from config import Config, load_config
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from tasks.checks import Check
 from tasks.endpoint_checks import check_endpoint

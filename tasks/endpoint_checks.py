@@ -7,8 +7,8 @@ import urllib.request
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
-from config import EngineConfig
 from engines.openai_engine import read_key, show_address
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from schemas.secrets import hide_value
 from tasks.checks import Check

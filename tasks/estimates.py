@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from config import EngineConfig
 from engines.identity import find_folder
+from schemas.engine_config import EngineConfig
 from tasks.model_checks import find_cached
 from tasks.responses import ResponseStore
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from config import Config, ModelConfig, StorageConfig
+from config import Config, StorageConfig
 from engines.base import Sampling
 from engines.identity import ModelIdentity, find_folder, identify_model
+from schemas.engine_config import ModelConfig
 from schemas.errors import InputError
 from schemas.stages import SAMPLES
 from tasks.extraction import AnswerWords

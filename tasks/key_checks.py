@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from config import EngineConfig
 from engines.keys import explain_missing, name_block
+from schemas.engine_config import EngineConfig
 from tasks.checks import Check
 from tasks.endpoint_checks import fetch
 from tasks.server_checks import authorize

@@ -4,8 +4,8 @@ import json
 import os
 from pathlib import Path
 
-from config import EngineConfig
 from engines.identity import WEIGHT_PATTERN, find_folder, find_recording
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from tasks.checks import Check, State
 from tasks.machine import Machine

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from config import EngineConfig, StorageConfig
+from config import StorageConfig
 from engines.base import Engine, Prompt, Sampling
 from engines.load import load_engine
 from engines.prompts import PROMPT_TOO_LONG
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from tasks.asking import Asker
 from tasks.rephrasing import Asks, Rephraser, Rounds, play_rounds

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config import WriterConfig
 from engines.base import Prompt, Sampling, hash_prompt
 from engines.identity import identify_model
+from schemas.engine_config import WriterConfig
 from tasks.prompts import PromptForm
 
 # In completion style a model would go on with the next paragraph.

@@ -8,8 +8,9 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
-from config import EngineConfig, StorageConfig
+from config import StorageConfig
 from engines.keys import keep_out_of_logs, name_block
+from schemas.engine_config import EngineConfig
 from schemas.errors import InputError
 from schemas.secrets import hide_secrets
 from tasks.bucket import SECRETS

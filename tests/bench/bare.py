@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from config import ModelConfig
 from engines.vllm_process import load_llm, prepare_environment
+from schemas.engine_config import ModelConfig
 from tasks.prompts import STOP_TEXTS
 
 

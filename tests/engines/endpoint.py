@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from config import ModelConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.load import load_engine
+from schemas.engine_config import ModelConfig
 
 Body = dict[str, Any]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from config import ModelConfig
 from engines.identity import find_folder, identify_model
+from schemas.engine_config import ModelConfig
 from schemas.errors import InputError
 
 

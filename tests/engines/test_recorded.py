@@ -3,10 +3,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import ModelConfig
 from engines.base import Completion, Engine, Prompt, Sampling
 from engines.load import load_engine
 from engines.recorded import RecordedEngine
+from schemas.engine_config import ModelConfig
 from schemas.errors import InputError
 
 

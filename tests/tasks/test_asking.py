@@ -7,10 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import EngineConfig, ModelConfig, StorageConfig
+from config import StorageConfig
 from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
 from engines.load import load_engine
 from engines.prompts import PROMPT_TOO_LONG
+from schemas.engine_config import EngineConfig, ModelConfig
 from schemas.errors import InputError
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks import asking

@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from config import ModelConfig
+from schemas.engine_config import ModelConfig
 from tasks import endpoint_checks
 from tasks.endpoint_checks import check_endpoint
 from tests.tasks.web import serve

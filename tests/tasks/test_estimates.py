@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from config import ModelConfig
 from engines.base import Completion, Prompt
+from schemas.engine_config import ModelConfig
 from tasks.estimates import Span, TokenCounter, measure_completions, measure_throughput
 from tasks.responses import ResponseStore
 

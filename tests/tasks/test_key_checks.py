@@ -1,6 +1,6 @@
 import pytest
 
-from config import ModelConfig
+from schemas.engine_config import ModelConfig
 from tasks.key_checks import check_keys, find_keys
 from tests.tasks.web import serve
 

@@ -1,7 +1,8 @@
 import polars as pl
 import pytest
 
-from config import LlmevalConfig, WriterConfig
+from config import LlmevalConfig
+from schemas.engine_config import WriterConfig
 from schemas.stages import SAMPLES
 from tasks.llmeval import Llmeval, list_statements, write_from_triplets
 from tasks.prompts import draw_demonstrations

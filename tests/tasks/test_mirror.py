@@ -10,8 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import EngineConfig, ModelConfig, StorageConfig
+from config import StorageConfig
 from engines.base import Completion, Engine, Prompt
+from schemas.engine_config import EngineConfig, ModelConfig
 from schemas.errors import InputError
 from schemas.hashing import checksum_file
 from tasks.asking import Asker, ask_missing

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config import ModelConfig
+from schemas.engine_config import ModelConfig
 from tasks.checks import Check
 from tasks.machine import Gpu, Machine, VllmBuild
 from tasks.model_checks import check_local_model, check_recording, check_vllm

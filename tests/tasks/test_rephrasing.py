@@ -6,7 +6,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from config import JudgeConfig, RephraserConfig, WriterConfig
+from config import JudgeConfig, RephraserConfig
+from schemas.engine_config import WriterConfig
 from schemas.stages import ATTEMPTS
 from tasks.rephrasing import Asks, Judge, Rephraser, play_rounds
 from tasks.samples import choose_rewordings
