@@ -23,7 +23,7 @@ RUN pip install --no-cache-dir --no-deps -r /build/gpu.txt
 FROM base AS runtime
 RUN groupadd --gid 10001 pretexeval \
     && useradd --uid 10001 --gid 10001 --create-home pretexeval \
-    && install -d -o 10001 -g 10001 /app/data /cache
+    && install -d -o 10001 -g 10001 /app/data /cache /prefect
 ENV PRETEXEVAL_REFERENCE_DATA=/reference \
     PREFECT_HOME=/app/data/prefect \
     PREFECT_SERVER_ANALYTICS_ENABLED=false \

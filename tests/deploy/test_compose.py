@@ -114,7 +114,7 @@ def test_a_service_that_is_waited_for_is_waited_for_rightly(name: str) -> None:
 
 def test_data_lies_in_named_volumes() -> None:
     volumes = WRITTEN["volumes"]
-    assert volumes.keys() == {"data", "cache", "database"}
+    assert volumes.keys() == {"data", "cache", "database", "server"}
     mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
     assert {mount.partition(":")[0] for mount in mounted if mount[0] not in ".$"} == volumes.keys()
     assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
