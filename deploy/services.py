@@ -24,6 +24,8 @@ DEFAULTS = {
     # Who holds a limit (one `regenerate` at a time) is kept in files, under PREFECT_HOME: a server that
     # forgot it as it restarted would have the run ended that holds it.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    # What is waited for (an endpoint, another host) is told in the UI as well.
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "engines,tasks",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }

@@ -1,12 +1,13 @@
 """Asking a model what it was never asked: chunk by chunk, each kept before the next is sent."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from config import StorageConfig
 from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
@@ -17,6 +18,8 @@ from tasks.evaluation import Evaluation
 from tasks.mirror import MODEL, Mirror
 from tasks.responses import ResponseStore
 from tasks.storage import reserve_room, write_json
+
+logger = logging.getLogger(__name__)
 
 # A chunk is what a killed run can lose. It grows until it takes about this long.
 CHUNK_S = 20.0
@@ -83,7 +86,7 @@ class Asker:
         """
         self._lock.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            stack.enter_context(FileLock(self._lock))
+            stack.callback(self._take_lock().release)
             self._require_turn = stack.enter_context(self._mirror.hold(self.identity.model_id))
             self._mirror.sync_responses(self.identity.model_id)
             self._held = stack.pop_all()
@@ -142,6 +145,15 @@ class Asker:
         path = self.store.folder / MODEL
         write_json(path, description)
         self._mirror.send(path.relative_to(self._mirror.root).as_posix())
+
+    def _take_lock(self) -> FileLock:
+        lock = FileLock(self._lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            logger.warning("another process asks %s: waiting for it to end", self.identity.model_id)
+            lock.acquire()
+        return lock
 
     def _keep(self, chunk: Pending, completions: Mapping[int, Completion]) -> None:
         """Keep these of the chunk's completions, each known by its place in the chunk."""

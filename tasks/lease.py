@@ -8,6 +8,7 @@ the state that it follows, so of two who try at once one gets it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import socket
@@ -20,6 +21,8 @@ from tasks.bucket import Bucket
 
 if TYPE_CHECKING:
     from obstore import UpdateVersion as Tag
+
+logger = logging.getLogger(__name__)
 
 TERM_S = 60.0
 # How often the holder writes within a term.
@@ -95,6 +98,8 @@ class Lease:
             if holder == self._holder:
                 self._tag = tag
                 return True
+            if seen is None and holder is not None:
+                logger.warning("%s is held by %s: waiting for it to end", self._path, holder)
             if tag != seen:
                 seen, since = tag, time.monotonic()
             if holder is None or time.monotonic() > since + self._term_s:
