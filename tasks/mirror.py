@@ -130,7 +130,7 @@ class Mirror:
         here = [f"{folder}/{path.name}" for path in store.list_files()]
         there = self.bucket.list_objects(folder)
         self._send_unless(there, here)
-        parts = [path for path in there if store.is_part(path.rpartition("/")[2])]
+        parts = [path for path in there if store.is_part(path.removeprefix(f"{folder}/"))]
         transfer(self._fetch_responses, [path for path in parts if path not in here])
         record = f"{folder}/{MODEL}"
         if (self.root / record).is_file():
@@ -176,6 +176,8 @@ def _list_files(folder: str, content: bytes, record: str) -> list[FileRef]:
     """The files that a record in the bucket or here lists."""
     try:
         files = json.loads(content)["files"]
+        if any(".." in name.split("/") for name in files):
+            raise ValueError("a file of it lies elsewhere")
         return [
             FileRef(path=f"{folder}/{name}", n_rows=entry["rows"], sha256=entry["sha256"])
             for name, entry in files.items()

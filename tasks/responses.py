@@ -7,6 +7,7 @@ asked again.
 
 import hashlib
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,7 +36,7 @@ class ResponseStore:
     @staticmethod
     def is_part(name: str) -> bool:
         """Whether a file of that name holds responses."""
-        return name.startswith("part-") and name.endswith(".parquet")
+        return re.fullmatch(r"part-[0-9a-f]+\.parquet", name) is not None
 
     @property
     def is_empty(self) -> bool:

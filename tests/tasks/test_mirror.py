@@ -187,6 +187,18 @@ def test_two_editions_of_one_name_are_told_apart(hosts: tuple[Host, Host], editi
             act(edition.edition_id)
 
 
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"files": {"../../x": {"rows": 1, "sha256": "0"}}}'])
+def test_a_record_that_cannot_be_used_is_said(
+    hosts: tuple[Host, Host], edition: Edition, content: bytes
+) -> None:
+    mirror = Mirror(hosts[1])
+    assert mirror.bucket is not None
+    mirror.bucket.write(f"{edition.folder}/manifest.json", content)
+    with pytest.raises(InputError, match=r"manifest\.json: cannot be read; delete it"):
+        mirror.pull_edition(edition.edition_id)
+    assert not hosts[1].root.exists()
+
+
 def test_what_one_host_asked_no_other_asks(evaluations: list[Evaluation]) -> None:
     evaluate(evaluations[0], Yes())
     other = evaluations[1]
