@@ -158,13 +158,12 @@ def _evaluate(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> int:
-    from flows.in_process.run import run_publish
+    from flows.in_process.run import open_mirror, run_publish
     from tasks.edition import plan_edition
-    from tasks.mirror import Mirror
 
     config = load_config(options.config)
     edition = plan_edition(config)
-    Mirror(config.storage).pull_edition(edition.edition_id)
+    open_mirror(config.storage).pull_edition(edition.edition_id)
     paths = run_publish(config, edition.edition_id if edition.promised else None)
     if not edition.promised:
         _tell(f"edition {edition.edition_id} is not complete: every edition that is got its page")

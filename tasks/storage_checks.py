@@ -17,6 +17,8 @@ def check_shared(address: str) -> Check:
     path = f"locks/doctor-{secrets.token_hex(4)}.json"
     try:
         bucket = Bucket(address, PATIENCE)
+        # Where nobody answers, this alone is waited for.
+        bucket.read(path)
         try:
             with Lease(bucket, path):
                 pass

@@ -5,13 +5,17 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from config import Config
+from config import Config, StorageConfig
 from engines.identity import identify_model
 from engines.load import begin_loading
 from flows.in_process.server import start_server, wait_for_server
 from flows.in_process.watchdog import start_watchdog
 from schemas.errors import InputError
+
+if TYPE_CHECKING:
+    from tasks.mirror import Mirror
 
 # Without room for its history Prefect's server never comes up, and is waited for in vain.
 MIN_FREE_BYTES = 50_000_000
@@ -73,6 +77,22 @@ def _require_room(root: Path, home: Path) -> None:
         )
 
 
+def open_mirror(storage: StorageConfig) -> "Mirror":
+    """The storage that hosts share; its keys from a server's secret blocks too, where one is named.
+
+    Raises:
+        InputError: if the storage cannot be used.
+    """
+    if storage.shared is None or "PREFECT_API_URL" not in os.environ:
+        from tasks.mirror import Mirror
+
+        return Mirror(storage)
+    prepare_prefect(storage.root)
+    from flows.deployment import keys
+
+    return keys.open_mirror(storage)
+
+
 def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     """Build the edition, unless all of it is there; its name.
 
@@ -81,9 +101,8 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
             anything is written.
     """
     from tasks.edition import plan_edition
-    from tasks.mirror import Mirror
 
-    edition, mirror = plan_edition(config), Mirror(config.storage)
+    edition, mirror = plan_edition(config), open_mirror(config.storage)
     mirror.pull_edition(edition.edition_id)
     if is_evaluated_next:
         _begin_evaluations(config)
@@ -103,12 +122,12 @@ def _begin_evaluations(config: Config) -> None:
     Prefect's server is a process of its own that takes 5 s and more on one core, importing vLLM 6 s
     on another.
     """
-    from tasks.mirror import Mirror
     from tasks.responses import ResponseStore
 
+    mirror = open_mirror(config.storage)
     for model in config.models:
         model_id = identify_model(model).model_id
-        Mirror(config.storage).sync_responses(model_id)
+        mirror.sync_responses(model_id)
         if ResponseStore(config.storage.root, model_id).is_empty:
             begin_loading(model)
             return

@@ -1,17 +1,29 @@
 """Three hosts with a folder each and a bucket between them: one builds, one evaluates, one publishes."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from tests.flows.command import REPOSITORY, read_bytes, run_command, write_config
+from tasks.bucket import Bucket
+from tests.flows.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
+from tests.flows.leaks import find_in_files, read_server
 from tests.object_storage import KEYS, ObjectStorage, serve_moto
 
 pytestmark = pytest.mark.slow
 
 MODEL = {"name": "large", "model": str(REPOSITORY / "models" / "reference-large"), "dtype": "bfloat16"}
+SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
+SAVE_BLOCKS = """
+import json, sys
+from prefect.blocks.system import Secret
+for name, value in json.load(sys.stdin).items():
+    Secret(value=value).save(name.lower().replace("_", "-"), overwrite=True)
+"""
 TABLES = ("editions", "triplets", "samples", "models", "responses", "predictions", "runs")
 
 
@@ -26,7 +38,11 @@ def read_warehouse(path: Path) -> dict[str, list[tuple[object, ...]]]:
         return {name: connection.execute(f"from {name} order by all").fetchall() for name in TABLES}
 
 
-def test_what_one_host_makes_the_others_have(server: ObjectStorage, tmp_path: Path) -> None:
+def test_what_one_host_makes_the_others_have(
+    server: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    environment = prefect_server | server.environment
+
     def call(host: str, *commands: str) -> Path:
         folder = tmp_path / host
         folder.mkdir(exist_ok=True)
@@ -38,7 +54,7 @@ def test_what_one_host_makes_the_others_have(server: ObjectStorage, tmp_path: Pa
             models=[MODEL],
         )
         for command in commands:
-            run_command(command, config, folder=folder, environment=server.environment).require()
+            run_command(command, config, folder=folder, environment=environment).require()
         return folder / "data"
 
     builder = call("builder", "build")
@@ -50,6 +66,30 @@ def test_what_one_host_makes_the_others_have(server: ObjectStorage, tmp_path: Pa
     newcomer = call("newcomer", "run")
     assert read_warehouse(newcomer / "warehouse.duckdb") == read_warehouse(publisher / "warehouse.duckdb")
     assert read_bytes(newcomer, "responses/**/*.parquet") == read_bytes(evaluator, "responses/**/*.parquet")
-    for path in tmp_path.rglob("*"):
-        if path.is_file():
-            assert KEYS["AWS_SECRET_ACCESS_KEY"].encode() not in path.read_bytes(), path
+    assert find_in_files(tmp_path, SECRETS) == []
+
+
+def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
+    server: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    save = [sys.executable, "-c", SAVE_BLOCKS]
+    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
+    environment = {k: v for k, v in server.environment.items() if k not in KEYS}
+    config = write_config(
+        tmp_path / "config.toml",
+        tmp_path / "data",
+        storage={"shared": "s3://bucket/blocks"},
+        knowledge={"relations": ["may_treat"]},
+    )
+    loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
+    said = run_command(
+        "build", config, folder=tmp_path, environment=prefect_server | environment | loud
+    ).require()
+    (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
+    assert find_in_files(tmp_path, SECRETS) == []
+    texts = read_server(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
+    assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
