@@ -10,7 +10,8 @@ from tasks.bucket import Bucket
 from tasks.lease import Lease
 from tests.object_storage import ObjectStorage, serve_moto, serve_rclone
 
-TERM_S = 2.0
+# A busy machine must not make it stand still for so long.
+TERM_S = 4.0
 PATH = "locks/model.json"
 
 
