@@ -119,17 +119,11 @@ class Bucket:
 
         return self._try(get)
 
-    def send(self, path: str, source: Path) -> None:
-        """Put a file in the place of the object, whole or not at all."""
+    def send(self, path: str, source: Path | bytes) -> None:
+        """Put a file, or these bytes, in the place of the object, whole or not at all."""
         import obstore
 
         self._try(lambda: obstore.put(self._store, path, source))
-
-    def write(self, path: str, content: bytes) -> None:
-        """Put the bytes in the place of the object."""
-        import obstore
-
-        self._try(lambda: obstore.put(self._store, path, content))
 
     def create(self, path: str, content: bytes) -> Tag | None:
         """Put the bytes where there is no object yet; the new tag, or null if there is one."""
@@ -157,15 +151,23 @@ class Bucket:
 
         return self._try(put)
 
+    def set_aside(self, path: str) -> None:
+        """Give an object another name, if there is one: `….damaged`, so that a whole one can be sent."""
+        import obstore
+
+        def rename() -> None:
+            with contextlib.suppress(FileNotFoundError):
+                obstore.rename(self._store, path, f"{path}.damaged")
+
+        self._try(rename)
+
     def remove(self, path: str) -> None:
         """Remove the object, if there is one."""
         import obstore
 
         def delete() -> None:
-            try:
+            with contextlib.suppress(FileNotFoundError):
                 obstore.delete(self._store, path)
-            except FileNotFoundError:
-                return
 
         self._try(delete)
 

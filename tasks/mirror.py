@@ -42,6 +42,8 @@ class Mirror:
     def pull_edition(self, edition_id: str) -> None:
         """Bring what is missing or damaged here of an edition that is complete in the bucket.
 
+        What is damaged there is set aside, and sent anew by the next host that has it.
+
         Raises:
             InputError: if the edition is complete here as well and is another.
         """
@@ -58,7 +60,9 @@ class Mirror:
                 "they bear the same name, but other code made them; delete the one that is not wanted"
             )
         missing = [ref for ref in _list_files(folder, content, MANIFEST) if not ref.is_intact(self.root)]
-        transfer(self._fetch, missing)
+        for ref, is_whole in zip(missing, transfer(self._fetch, missing), strict=True):
+            if not is_whole:
+                self.bucket.set_aside(ref.path)
         _place(path, content)
 
     def push_edition(self, edition_id: str) -> None:
@@ -119,10 +123,10 @@ class Mirror:
         self.bucket.remove(f"{folder}/{RUN}")
         refs = _list_files(folder, content, RUN)
         transfer(self.send, [ref.path for ref in refs if known.get(ref.path) != ref.sha256])
-        self.bucket.write(f"{folder}/{RUN}", content)
+        self.bucket.send(f"{folder}/{RUN}", content)
 
     def sync_responses(self, model_id: str) -> None:
-        """Have all answers of a model on both sides; one that is damaged in the bucket is passed by."""
+        """Have all answers of a model on both sides; what is damaged in the bucket is set aside."""
         if self.bucket is None:
             return
         store = ResponseStore(self.root, model_id)
@@ -131,7 +135,10 @@ class Mirror:
         there = self.bucket.list_objects(folder)
         self._send_unless(there, here)
         parts = [path for path in there if store.is_part(path.removeprefix(f"{folder}/"))]
-        transfer(self._fetch_responses, [path for path in parts if path not in here])
+        missing = [path for path in parts if path not in here]
+        for path, is_whole in zip(missing, transfer(self._fetch_responses, missing), strict=True):
+            if not is_whole:
+                self.bucket.set_aside(path)
         record = f"{folder}/{MODEL}"
         if (self.root / record).is_file():
             if record not in there:

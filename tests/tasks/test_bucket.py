@@ -31,7 +31,7 @@ def test_what_was_sent_is_listed_and_brought_back(bucket: Bucket, tmp_path: Path
     # More than one part of an upload, more than one chunk of a download.
     source.write_bytes(bytes(range(256)) * 100_000)
     bucket.send("a/b/file", source)
-    bucket.write("a/small", b"few")
+    bucket.send("a/small", b"few")
     found = {path: each.n_bytes for path, each in bucket.list_objects("a").items()}
     assert found == {"a/b/file": 25_600_000, "a/small": 3}
     assert list(bucket.list_objects("a/b")) == ["a/b/file"]
@@ -50,13 +50,13 @@ def test_what_is_not_there_is_not_there(bucket: Bucket, tmp_path: Path) -> None:
 
 def test_other_bytes_than_asked_for_are_not_kept(bucket: Bucket, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"old")
-    bucket.write("object", b"new")
+    bucket.send("object", b"new")
     assert not bucket.fetch("object", tmp_path / "file", "0" * 64)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 
 def test_an_object_is_removed(bucket: Bucket) -> None:
-    bucket.write("object", b"some")
+    bucket.send("object", b"some")
     bucket.remove("object")
     assert bucket.read("object") is None
 
@@ -67,7 +67,7 @@ def test_a_bucket_that_is_not_there_is_said_without_keys(
     for name, value in storage.environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(InputError, match=r"^\[storage\] shared s3://nowhere/at/all: .*environment") as caught:
-        Bucket("s3://nowhere/at/all").write("a", b"b")
+        Bucket("s3://nowhere/at/all").send("a", b"b")
     assert not any(secret in str(caught.value) for secret in KEYS.values())
 
 

@@ -157,7 +157,8 @@ def test_what_is_damaged_here_is_brought_again_and_what_is_damaged_there_is_not_
     (hosts[1].root / here).write_bytes(b"changed")
     (hosts[1].root / there).unlink()
     assert second.bucket is not None
-    second.bucket.write(there, b"changed")
+    # Of the same size: nobody would see it from the list.
+    second.bucket.send(there, b"-" * (hosts[0].root / there).stat().st_size)
     second.pull_edition(edition.edition_id)
     assert checksum_file(hosts[1].root / here) == checksum_file(hosts[0].root / here)
     assert not (hosts[1].root / there).exists()
@@ -193,7 +194,7 @@ def test_a_record_that_cannot_be_used_is_said(
 ) -> None:
     mirror = Mirror(hosts[1])
     assert mirror.bucket is not None
-    mirror.bucket.write(f"{edition.folder}/manifest.json", content)
+    mirror.bucket.send(f"{edition.folder}/manifest.json", content)
     with pytest.raises(InputError, match=r"manifest\.json: cannot be read; delete it"):
         mirror.pull_edition(edition.edition_id)
     assert not hosts[1].root.exists()
@@ -254,9 +255,11 @@ def test_damaged_answers_in_the_bucket_are_not_taken(evaluations: list[Evaluatio
     mirror = Mirror(second.storage)
     (name,) = [path.name for path in first.store.list_files()]
     assert mirror.bucket is not None
-    mirror.bucket.write(f"responses/{first.model_id}/{name}", b"changed")
+    damaged = b"-" * (first.store.folder / name).stat().st_size
+    mirror.bucket.send(f"responses/{first.model_id}/{name}", damaged)
     mirror.sync_responses(second.model_id)
     assert second.store.read().height == 0
+    assert mirror.bucket.read(f"responses/{first.model_id}/{name}.damaged") == damaged
     Mirror(first.storage).sync_responses(first.model_id)
     mirror.sync_responses(second.model_id)
     assert second.store.read().height == first.count_samples()
@@ -280,7 +283,7 @@ def test_an_evaluation_that_is_being_written_anew_is_passed_by(evaluations: list
     mirror = Mirror(second.storage)
     file = next(path for path in read_tree(first.root, "predictions") if path.endswith(".parquet"))
     assert mirror.bucket is not None
-    mirror.bucket.write(file, b"newer than its record")
+    mirror.bucket.send(file, b"newer than its record")
     mirror.pull_evaluation(second.edition_id, second.model_id)
     assert not (second.root / second.folder / "run.json").exists()
 
