@@ -15,11 +15,13 @@ import urllib.error
 import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from schemas.errors import InputError
 
 PATIENCE_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 STOP_S = 5.0
+MAX_STARTS = 3
 # As Prefect marks the servers that it starts for one process; the watchdog knows them by it.
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 
@@ -29,7 +31,11 @@ _starting: dict[str, "subprocess.Popen[bytes]"] = {}
 def start_server() -> None:
     """Start it, and name it in PREFECT_API_URL; call `wait_for_server` before the first flow."""
     port = _find_free_port()
-    address = f"http://127.0.0.1:{port}/api"
+    address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
+    _starting[address] = _launch(port)
+
+
+def _launch(port: int) -> "subprocess.Popen[bytes]":
     # Inherited by the server: Ctrl-C in a terminal goes to every process of the group, and a run that
     # is interrupted still has to say so to its server.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -39,12 +45,13 @@ def start_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     # Registered before Prefect is imported, so it runs after Prefect's own last words.
     atexit.register(_stop, server)
-    os.environ["PREFECT_API_URL"] = address
-    _starting[address] = server
+    return server
 
 
 def wait_for_server() -> None:
     """Return as soon as the server answers; at once if it did before, or is not ours.
+
+    One that ends before it ever answered is started again: on a busy machine its set-up fails now and then.
 
     Raises:
         InputError: if it ends, or does not answer in the time that the environment gives it.
@@ -54,9 +61,13 @@ def wait_for_server() -> None:
     if server is None:
         return
     patience_s = float(os.environ.get(PATIENCE_VARIABLE, "120"))
-    deadline = time.monotonic() + patience_s
+    deadline, n_starts = time.monotonic() + patience_s, 1
     while not _answers(address):
         status = server.poll()
+        if status is not None and n_starts < MAX_STARTS:
+            n_starts += 1
+            server = _launch(urlsplit(address).port or 0)
+            continue
         if status is not None or time.monotonic() > deadline:
             reason = f"no answer in {patience_s:g} s" if status is None else f"it ended with {status}"
             raise InputError(
