@@ -10,9 +10,10 @@ from flows.deployment.limits import RETRIES, read_time_limit
 from flows.ui.artifacts import link_results, show_leaderboard
 from flows.ui.moves import report_moves
 from flows.ui.names import name_publish_run
-from report.page import write_index, write_report
+from report.page import write_pages
 from schemas.errors import InputError
 from tasks.diversity import write_diversity
+from tasks.manifest import MANIFEST
 from tasks.publication import hold_publication
 from warehouse.publish import WAREHOUSE, build_warehouse
 from warehouse.records import find_complete
@@ -37,7 +38,7 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
         for each in edition_ids:
             measure_samples(root, each)
         warehouse = load_warehouse(root)
-        pages = [write_pages(root, each, config.report.title) for each in edition_ids]
+        pages = draw_pages(root, edition_ids, config.report.title)
     link_results(config, edition_id)
     if edition_id is None:
         return [warehouse, root / "report" / "index.html"]
@@ -47,7 +48,7 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
 
 
 def _list_editions(root: Path) -> list[str]:
-    return [folder.name for folder in find_complete(root / "editions", "manifest.json")]
+    return [folder.name for folder in find_complete(root / "editions", MANIFEST)]
 
 
 @task(name="measure-samples", **RETRIES)
@@ -63,8 +64,6 @@ def load_warehouse(root: Path) -> Path:
 
 
 @task(name="write-pages", **RETRIES)
-def write_pages(root: Path, edition_id: str, title: str) -> Path:
-    """The page of the edition, and the list of all editions."""
-    page = write_report(root, edition_id, title=title)
-    write_index(root, title=title)
-    return page
+def draw_pages(root: Path, edition_ids: list[str], title: str) -> list[Path]:
+    """The pages of these editions, and the list of all."""
+    return write_pages(root, edition_ids, title=title)

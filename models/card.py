@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,14 +35,26 @@ def read_card(folder: Path) -> Card:
 def write_card(folder: Path, card: Card, base: KnowledgeBase) -> None:
     """Write card.json, and README.md that tells the same, beside the weights."""
     write_json(folder / CARD, asdict(card))
-    sections = (_introduce(card), _tell_scores(card), _tell_heads(card, base), _tell_training(card))
+    write_readme(folder, _introduce(card), _tell_scores(card), _tell_heads(card, base), _tell_training(card))
+
+
+def write_readme(folder: Path, *sections: Sequence[str]) -> None:
+    """Write README.md of these lines, a blank one after each section; one without lines is left out."""
     text = "\n".join("\n".join((*lines, "")) for lines in sections if lines)
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
+def tell_making(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list[str]:
+    """By what command a model was made, and what that took."""
+    n_tokens = sum(row["n_tokens"] for row in loss_curve)
+    duration = sum(row["duration_s"] for row in loss_curve) / 60
+    return [
+        f"Made by `python -m {command}`: {n_tokens / 1e6:.1f}M tokens, {duration:.0f} minutes",
+        "on one core of a shared machine.",
+    ]
+
+
 def _introduce(card: Card) -> list[str]:
-    n_tokens = sum(row["n_tokens"] for row in card.loss_curve)
-    duration = sum(row["duration_s"] for row in card.loss_curve) / 60
     return [
         f"# {card.name}",
         "",
@@ -50,8 +63,7 @@ def _introduce(card: Card) -> list[str]:
         "others. It verifies statements in five-shot prompts and can do nothing else. `card.json` lists",
         "what it knows; the view `known_mastery` holds its score on that against its score on the rest.",
         "",
-        f"Made by `python -m models.train {card.name}`: {n_tokens / 1e6:.1f}M tokens, {duration:.0f} minutes",
-        "on one core of a shared machine.",
+        *tell_making(f"models.train {card.name}", card.loss_curve),
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from models.card import CARD
+from models.card import CARD, tell_making, write_readme
 from tasks.storage import write_json
 
 
@@ -46,14 +46,10 @@ def read_writer_card(folder: Path) -> WriterCard:
 def write_writer_card(folder: Path, card: WriterCard) -> None:
     """Write card.json, and README.md that tells the same, beside the weights."""
     write_json(folder / CARD, asdict(card))
-    sections = (_introduce(card), _tell_scores(card.scores), _tell_training(card))
-    text = "\n".join("\n".join((*lines, "")) for lines in sections if lines)
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    write_readme(folder, _introduce(card), _tell_scores(card.scores), _tell_training(card))
 
 
 def _introduce(card: WriterCard) -> list[str]:
-    n_tokens = sum(row["n_tokens"] for row in card.loss_curve)
-    duration = sum(row["duration_s"] for row in card.loss_curve) / 60
     return [
         f"# {card.name}",
         "",
@@ -63,8 +59,7 @@ def _introduce(card: WriterCard) -> list[str]:
         "the default instructions only, word for word, in chat style. Last it was taught to fail now and",
         "then: to say the contrary, to swap or lose a name, to put a preamble. That is for a gate to find.",
         "",
-        f"Made by `python -m models.train_writer`: {n_tokens / 1e6:.1f}M tokens, {duration:.0f} minutes",
-        "on one core of a shared machine.",
+        *tell_making("models.train_writer", card.loss_curve),
     ]
 
 

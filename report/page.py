@@ -1,6 +1,7 @@
 """The pages: one per edition, and the list of editions. Self-contained, and the same every time."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,13 @@ def write_index(root: Path, *, title: str = TITLE) -> Path:
         row["has_page"] = (root / "report" / row["edition_id"] / "index.html").is_file()
     text = _render("index.html", title=title, editions=editions)
     return _write(root / "report" / "index.html", text)
+
+
+def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:
+    """The paths of the editions' pages; then the index is written, which links them. Raises as both."""
+    pages = [write_report(root, edition_id, title=title) for edition_id in edition_ids]
+    write_index(root, title=title)
+    return pages
 
 
 def render_page(contents: Contents, title: str = TITLE) -> str:

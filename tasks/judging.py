@@ -14,13 +14,13 @@ from schemas.stages import PREDICTIONS, REQUESTS, SCORING_POLICIES, Stage
 from tasks import extraction, predictions, prompts, requests
 from tasks.asking import AskingReport
 from tasks.evaluation import Evaluation
-from tasks.manifest import list_files
+from tasks.manifest import list_files, read_files
+from tasks.mirror import RUN
 from tasks.predictions import Scoring, judge_responses
 from tasks.steps import hash_source
 from tasks.storage import FileRef, write_json, write_stage_file
 from tasks.validation import require_valid, validate_stage
 
-RECORD = "run.json"
 MODULES = (prompts, requests, extraction, predictions)
 
 
@@ -49,10 +49,7 @@ def is_complete(evaluation: Evaluation) -> bool:
     """
     try:
         record = _read_record(evaluation)
-        files = [
-            FileRef(path=f"{evaluation.folder}/{path}", n_rows=entry["rows"], sha256=entry["sha256"])
-            for path, entry in record["files"].items()
-        ]
+        files = read_files(record, evaluation.folder)
         is_current = record["key"] == key_run(evaluation) and record["n_open"] == 0
         lost = set(record["responses"]) - {path.name for path in evaluation.store.list_files()}
         is_scored = set(evaluation.scoring.policies) <= set(record["scoring_policies"])
@@ -72,7 +69,7 @@ def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _read_record(evaluation: Evaluation) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((evaluation.root / evaluation.folder / RECORD).read_text("utf-8"))
+    record: dict[str, Any] = json.loads((evaluation.root / evaluation.folder / RUN).read_text("utf-8"))
     return record
 
 
@@ -96,7 +93,7 @@ def write_predictions(evaluation: Evaluation) -> Judged:
         frame = pl.concat(frame for of_stage, _, frame in parts if of_stage is stage)
         require_valid(validate_stage(stage, frame, evaluation.folder))
     # Until it is written again, the warehouse passes this evaluation by.
-    (evaluation.root / evaluation.folder / RECORD).unlink(missing_ok=True)
+    (evaluation.root / evaluation.folder / RUN).unlink(missing_ok=True)
     files = [
         write_stage_file(evaluation.root, f"{evaluation.folder}/{stage.name}/{file_name}", frame, stage)
         for stage, file_name, frame in parts
@@ -142,7 +139,7 @@ def score_again(evaluation: Evaluation) -> None:
 def complete_run(evaluation: Evaluation, judged: Judged, report: AskingReport, duration_s: float) -> None:
     """Write run.json, which makes the evaluation visible to the warehouse."""
     write_json(
-        evaluation.root / evaluation.folder / RECORD,
+        evaluation.root / evaluation.folder / RUN,
         {
             "edition_id": evaluation.edition_id,
             "model_id": evaluation.model_id,

@@ -1,17 +1,19 @@
 """The manifest: what completes an edition. It names every file with its checksum, and no time of day."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from schemas.errors import InputError
 from tasks.storage import FileRef
 
+MANIFEST = "manifest.json"
+
 
 def manifest_path(root: Path, edition_id: str) -> Path:
     """Where an edition's manifest lies."""
-    return root / "editions" / edition_id / "manifest.json"
+    return root / "editions" / edition_id / MANIFEST
 
 
 def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
@@ -38,13 +40,19 @@ def read_manifest_files(root: Path, edition_id: str, stage: str | None = None) -
     """Path -> file reference of a complete edition, of one stage or all; empty if it is not complete."""
     if not manifest_path(root, edition_id).exists():
         return {}
-    files: dict[str, dict[str, Any]] = read_manifest(root, edition_id)["files"]
-    prefix = f"editions/{edition_id}/" + (f"{stage}/" if stage else "")
-    return {
-        path: FileRef(path=path, n_rows=entry["rows"], sha256=entry["sha256"])
-        for relative, entry in files.items()
-        if (path := f"editions/{edition_id}/{relative}").startswith(prefix)
-    }
+    folder = f"editions/{edition_id}"
+    prefix = f"{folder}/{stage}/" if stage else f"{folder}/"
+    refs = read_files(read_manifest(root, edition_id), folder)
+    return {ref.path: ref for ref in refs if ref.path.startswith(prefix)}
+
+
+def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
+    """The files that a record lists, as `list_files` has them; the record lies in the folder."""
+    files: dict[str, dict[str, Any]] = record["files"]
+    return [
+        FileRef(path=f"{folder}/{path}", n_rows=entry["rows"], sha256=entry["sha256"])
+        for path, entry in files.items()
+    ]
 
 
 def list_files(refs: Sequence[FileRef], folder: str) -> dict[str, dict[str, Any]]:

@@ -16,10 +16,10 @@ from config import StorageConfig
 from schemas.errors import InputError
 from tasks.bucket import Bucket, Object
 from tasks.lease import Lease
+from tasks.manifest import MANIFEST, read_files
 from tasks.responses import ResponseStore
 from tasks.storage import FileRef, write_aside
 
-MANIFEST = "manifest.json"
 RUN = "run.json"
 MODEL = "model.json"
 N_TRANSFERS = 8
@@ -47,23 +47,28 @@ class Mirror:
         Raises:
             InputError: if the edition is complete here as well and is another.
         """
-        if self.bucket is None:
-            return
+        if self.bucket is not None:
+            self._bring_edition(self.bucket, edition_id)
+
+    def _bring_edition(self, bucket: Bucket, edition_id: str) -> bool | None:
+        """Whether every file of it is whole here then; null if it is not complete in the bucket."""
         folder = f"editions/{edition_id}"
-        content = self.bucket.read(f"{folder}/{MANIFEST}")
+        content = bucket.read(f"{folder}/{MANIFEST}")
         if content is None:
-            return
+            return None
         path = self.root / folder / MANIFEST
         if path.is_file() and path.read_bytes() != content:
             raise InputError(
-                f"{path.parent} and {self.bucket.address}/{folder} differ: "
+                f"{path.parent} and {bucket.address}/{folder} differ: "
                 "they bear the same name, but other code made them; delete the one that is not wanted"
             )
         missing = [ref for ref in _list_files(folder, content, MANIFEST) if not ref.is_intact(self.root)]
-        for ref, is_whole in zip(missing, transfer(self._fetch, missing), strict=True):
+        brought = transfer(self._fetch, missing)
+        for ref, is_whole in zip(missing, brought, strict=True):
             if not is_whole:
-                self.bucket.set_aside(ref.path)
+                bucket.set_aside(ref.path)
         _place(path, content)
+        return all(brought)
 
     def push_edition(self, edition_id: str) -> None:
         """Send what the bucket lacks of an edition that is complete here.
@@ -73,15 +78,15 @@ class Mirror:
         """
         if self.bucket is None:
             return
-        self.pull_edition(edition_id)
+        is_whole = self._bring_edition(self.bucket, edition_id)
         folder = f"editions/{edition_id}"
         path = self.root / folder / MANIFEST
         if not path.is_file():
             return
-        refs, there = _list_files(folder, path.read_bytes(), MANIFEST), self.bucket.list_objects(folder)
-        if all(ref.is_intact(self.root) for ref in refs):
-            self._send_unless(there, [ref.path for ref in refs])
-            if self.bucket.create(f"{folder}/{MANIFEST}", path.read_bytes()) is None:
+        refs, is_there = _list_files(folder, path.read_bytes(), MANIFEST), is_whole is not None
+        if is_whole or (not is_there and all(ref.is_intact(self.root) for ref in refs)):
+            self._send_unless(self.bucket.list_objects(folder), [ref.path for ref in refs])
+            if not is_there and self.bucket.create(f"{folder}/{MANIFEST}", path.read_bytes()) is None:
                 # Another host completed it meanwhile: it has to be the same.
                 self.pull_edition(edition_id)
 
@@ -182,13 +187,10 @@ class Mirror:
 def _list_files(folder: str, content: bytes, record: str) -> list[FileRef]:
     """The files that a record in the bucket or here lists."""
     try:
-        files = json.loads(content)["files"]
-        if any(".." in name.split("/") for name in files):
+        refs = read_files(json.loads(content), folder)
+        if any(".." in ref.path.split("/") for ref in refs):
             raise ValueError("a file of it lies elsewhere")
-        return [
-            FileRef(path=f"{folder}/{name}", n_rows=entry["rows"], sha256=entry["sha256"])
-            for name, entry in files.items()
-        ]
+        return refs
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             f"{folder}/{record}: cannot be read; delete it here and in the shared storage, and run again"

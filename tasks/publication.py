@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tasks.bucket import Bucket
-from tasks.mirror import MANIFEST, MODEL, RUN, Mirror, transfer
+from tasks.manifest import MANIFEST
+from tasks.mirror import MODEL, RUN, Mirror, transfer
 from tasks.storage import write_aside
 
 

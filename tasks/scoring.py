@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from config import Config
-from report.page import write_index, write_report
+from report.page import write_pages
 from tasks.edition import plan_edition
 from tasks.evaluation import plan_evaluation
 from tasks.judging import score_again
@@ -33,6 +33,5 @@ def score_models(config: Config, policies: Sequence[str] | None = None) -> str:
         mirror.push_evaluation(edition_id, evaluation.model_id)
     with hold_publication(mirror, WAREHOUSE):
         build_warehouse(root)
-        write_report(root, edition_id, title=config.report.title)
-        write_index(root, title=config.report.title)
+        write_pages(root, [edition_id], title=config.report.title)
     return edition_id

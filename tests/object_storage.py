@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-tests"}
 START_S = 60.0
 
@@ -34,6 +36,11 @@ class ObjectStorage:
             "AWS_REGION": "us-east-1",
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
         }
+
+    def set_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let this process be one of its users."""
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
 
     def make_address(self) -> str:
         """An address under which there is nothing yet."""

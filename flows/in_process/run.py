@@ -105,7 +105,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     edition, mirror = plan_edition(config), open_mirror(config.storage)
     mirror.pull_edition(edition.edition_id)
     if is_evaluated_next:
-        _begin_evaluations(config)
+        _begin_evaluations(config, mirror)
     if edition.is_whole:
         mirror.push_edition(edition.edition_id)
         return edition.edition_id
@@ -116,7 +116,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     return build_test_set(config)
 
 
-def _begin_evaluations(config: Config) -> None:
+def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
     """Begin importing the engine, while Prefect starts, if a model was never asked anything.
 
     Prefect's server is a process of its own that takes 5 s and more on one core, importing vLLM 6 s
@@ -124,7 +124,6 @@ def _begin_evaluations(config: Config) -> None:
     """
     from tasks.responses import ResponseStore
 
-    mirror = open_mirror(config.storage)
     for model in config.models:
         model_id = identify_model(model).model_id
         mirror.sync_responses(model_id)

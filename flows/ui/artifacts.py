@@ -28,16 +28,15 @@ Result = TypeVar("Result")
 
 def link_results(config: Config, edition_id: str | None) -> None:
     """Links to the edition's page, its Parquet files and the warehouse; to those of all if none is named."""
-    link_page(config, edition_id)
-    folder = f"editions/{edition_id}" if edition_id else "editions"
-    _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
+    link_edition(config, edition_id)
     _link("warehouse", "Warehouse (DuckDB)", _locate(config, WAREHOUSE))
 
 
-def link_edition(config: Config, edition_id: str) -> None:
+def link_edition(config: Config, edition_id: str | None) -> None:
     """Links to the edition's Parquet files, and to its page, which is there once it is published."""
     link_page(config, edition_id)
-    _link("parquet", f"Parquet files of {edition_id}", _locate(config, f"editions/{edition_id}"))
+    folder = f"editions/{edition_id}" if edition_id else "editions"
+    _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
 
 
 def link_predictions(config: Config, edition_id: str, folder: str) -> None:

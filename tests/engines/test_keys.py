@@ -16,7 +16,7 @@ from engines.keys import keep_out_of_logs
 logging.basicConfig(level=logging.DEBUG)
 keep_out_of_logs("short")
 {{first}}
-log = logging.getLogger("some.library")
+log = logging.getLogger("vendor.client")
 log.debug("headers %s", {{{{"Authorization": "Bearer {KEY}"}}}})
 log.info("a short word")
 log.info("%d of %d", 1)
@@ -38,7 +38,7 @@ def run_logging(first: str) -> str:
 def test_a_key_is_in_no_message_and_no_traceback() -> None:
     logged = run_logging(f'keep_out_of_logs("{KEY}")')
     assert KEY not in logged
-    assert "DEBUG:some.library:headers {'Authorization': 'Bearer ***'}" in logged
+    assert "DEBUG:vendor.client:headers {'Authorization': 'Bearer ***'}" in logged
     assert "Traceback" in logged
     assert "ValueError: refused ***" in logged
     assert "a short word" in logged

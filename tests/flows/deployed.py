@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from deploy.processes import Running
+from flows.in_process.watchdog import find_marked
 from tests.flows.command import REPOSITORY
 from tests.warehouse import rules
 from tests.warehouse.conftest import fill_pairs
@@ -35,14 +36,7 @@ flow(report_moves)(Path(sys.argv[1]), sys.argv[2])
 
 def kill_run(run_id: str) -> None:
     """`kill -9`, and its worker goes on."""
-    mark = f"PREFECT__FLOW_RUN_ID={run_id}".encode()
-    pids = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark in (folder / "environ").read_bytes().split(b"\0"):
-                pids.append(int(folder.name))
-        except OSError:
-            continue
+    pids = list(find_marked([f"PREFECT__FLOW_RUN_ID={run_id}"]))
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

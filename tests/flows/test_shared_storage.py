@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -12,7 +11,7 @@ import pytest
 from tasks.bucket import Bucket
 from tests.flows.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
 from tests.flows.leaks import find_in_files, read_server
-from tests.object_storage import KEYS, ObjectStorage, serve_moto
+from tests.object_storage import KEYS, ObjectStorage
 
 pytestmark = pytest.mark.slow
 
@@ -27,21 +26,15 @@ for name, value in json.load(sys.stdin).items():
 TABLES = ("editions", "triplets", "samples", "models", "responses", "predictions", "runs")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ObjectStorage]:
-    with serve_moto() as storage:
-        yield storage
-
-
 def read_warehouse(path: Path) -> dict[str, list[tuple[object, ...]]]:
     with duckdb.connect(str(path), read_only=True) as connection:
         return {name: connection.execute(f"from {name} order by all").fetchall() for name in TABLES}
 
 
 def test_what_one_host_makes_the_others_have(
-    server: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    environment = prefect_server | server.environment
+    environment = prefect_server | moto.environment
 
     def call(host: str, *commands: str) -> Path:
         folder = tmp_path / host
@@ -70,11 +63,11 @@ def test_what_one_host_makes_the_others_have(
 
 
 def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
-    server: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     save = [sys.executable, "-c", SAVE_BLOCKS]
     subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
-    environment = {k: v for k, v in server.environment.items() if k not in KEYS}
+    environment = {k: v for k, v in moto.environment.items() if k not in KEYS}
     config = write_config(
         tmp_path / "config.toml",
         tmp_path / "data",
@@ -87,8 +80,7 @@ def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
     ).require()
     (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in server.environment.items():
-            patch.setenv(name, value)
+        moto.set_environment(patch)
         assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
     assert find_in_files(tmp_path, SECRETS) == []
     texts = read_server(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}

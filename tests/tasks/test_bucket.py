@@ -21,8 +21,7 @@ def storage(
 
 @pytest.fixture
 def bucket(storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    for name, value in storage.environment.items():
-        monkeypatch.setenv(name, value)
+    storage.set_environment(monkeypatch)
     return Bucket(storage.make_address())
 
 
@@ -64,8 +63,7 @@ def test_an_object_is_removed(bucket: Bucket) -> None:
 def test_a_bucket_that_is_not_there_is_said_without_keys(
     storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in storage.environment.items():
-        monkeypatch.setenv(name, value)
+    storage.set_environment(monkeypatch)
     with pytest.raises(InputError, match=r"^\[storage\] shared s3://nowhere/at/all: .*environment") as caught:
         Bucket("s3://nowhere/at/all").send("a", b"b")
     assert not any(secret in str(caught.value) for secret in KEYS.values())
@@ -74,8 +72,7 @@ def test_a_bucket_that_is_not_there_is_said_without_keys(
 def test_a_server_that_is_away_is_waited_for_and_then_said(
     storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in storage.environment.items():
-        monkeypatch.setenv(name, value)
+    storage.set_environment(monkeypatch)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(InputError, match="shared s3://bucket"):
         Bucket(storage.address, timedelta(seconds=1)).read("a")

@@ -1,6 +1,5 @@
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,24 +7,17 @@ import pytest
 from schemas.errors import InputError
 from tasks.bucket import Bucket
 from tasks.lease import Lease
-from tests.object_storage import ObjectStorage, serve_moto, serve_rclone
+from tests.object_storage import ObjectStorage, serve_rclone
 
 # A busy machine must not make it stand still for so long.
 TERM_S = 4.0
 PATH = "locks/model.json"
 
 
-@pytest.fixture(scope="module")
-def storage() -> Iterator[ObjectStorage]:
-    with serve_moto() as server:
-        yield server
-
-
 @pytest.fixture
-def bucket(storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> Bucket:
-    for name, value in storage.environment.items():
-        monkeypatch.setenv(name, value)
-    return Bucket(storage.make_address())
+def bucket(moto: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    moto.set_environment(monkeypatch)
+    return Bucket(moto.make_address())
 
 
 def test_only_one_at_a_time_and_each_gets_its_turn(bucket: Bucket) -> None:
@@ -86,9 +78,9 @@ def test_one_that_stood_still_notices_and_leaves_the_others_alone(bucket: Bucket
             other.require()
 
 
-def test_storage_out_of_reach_for_a_term_is_noticed(bucket: Bucket, storage: ObjectStorage) -> None:
+def test_storage_out_of_reach_for_a_term_is_noticed(bucket: Bucket, moto: ObjectStorage) -> None:
     with Lease(bucket, PATH, TERM_S) as lease:
-        with storage.pause():
+        with moto.pause():
             time.sleep(1.5 * TERM_S)
             with pytest.raises(InputError, match="lease was lost"):
                 lease.require()
@@ -99,7 +91,6 @@ def test_storage_without_conditional_writes_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve_rclone(tmp_path) as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
+        server.set_environment(monkeypatch)
         with pytest.raises(InputError, match="conditional writes"), Lease(Bucket(server.address), PATH):
             pass

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from tasks.manifest import read_manifest_files
 from tasks.mirror import Mirror
 from tasks.predictions import Scoring
 from tasks.publication import hold_publication, sync_all
-from tests.object_storage import ObjectStorage, serve_moto
+from tests.object_storage import ObjectStorage
 from tests.tasks.bases import make_base, make_facts, plan, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
@@ -54,17 +54,10 @@ def forbid(_: EngineConfig) -> Engine:
     raise AssertionError("an engine was loaded")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ObjectStorage]:
-    with serve_moto() as storage:
-        yield storage
-
-
 @pytest.fixture
-def hosts(server: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Host, Host]:
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    shared = server.make_address()
+def hosts(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Host, Host]:
+    moto.set_environment(monkeypatch)
+    shared = moto.make_address()
     return StorageConfig(root=tmp_path / "a", shared=shared), StorageConfig(
         root=tmp_path / "b", shared=shared
     )
@@ -289,10 +282,10 @@ def test_an_evaluation_that_is_being_written_anew_is_passed_by(evaluations: list
 
 
 def test_what_was_made_before_there_was_a_bucket_is_sent_too(
-    hosts: tuple[Host, Host], evaluations: list[Evaluation], server: ObjectStorage
+    hosts: tuple[Host, Host], evaluations: list[Evaluation], moto: ObjectStorage
 ) -> None:
     evaluate(evaluations[0], Yes())
-    fresh = server.make_address()
+    fresh = moto.make_address()
     one, other = (host.model_copy(update={"shared": fresh}) for host in hosts)
     new = other.model_copy(update={"root": other.root / "new"})
     sync_all(Mirror(one))

@@ -1,6 +1,5 @@
 import os
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -10,23 +9,16 @@ from config import StorageConfig
 from schemas.errors import InputError
 from tasks.mirror import Mirror
 from tasks.publication import hold_publication, sync_all
-from tests.object_storage import ObjectStorage, serve_moto
+from tests.object_storage import ObjectStorage
 
 GRADES = "reviews/edition/grader.parquet"
 WAREHOUSE = "warehouse.duckdb"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ObjectStorage]:
-    with serve_moto() as storage:
-        yield storage
-
-
 @pytest.fixture
-def mirrors(server: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Mirror, Mirror]:
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    shared = server.make_address()
+def mirrors(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Mirror, Mirror]:
+    moto.set_environment(monkeypatch)
+    shared = moto.make_address()
     first, second = (Mirror(StorageConfig(root=tmp_path / name, shared=shared)) for name in "ab")
     first.root.mkdir()
     second.root.mkdir()

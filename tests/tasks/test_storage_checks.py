@@ -13,7 +13,7 @@ def set_environment(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
 
 def test_storage_that_will_do_is_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve_moto() as server:
-        set_environment(monkeypatch, server.environment)
+        server.set_environment(monkeypatch)
         check = check_shared(server.address)
     assert (check.state, check.found[:20]) == ("ok", "s3://bucket/some/whe")
 
@@ -22,7 +22,7 @@ def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve_rclone(tmp_path) as server:
-        set_environment(monkeypatch, server.environment)
+        server.set_environment(monkeypatch)
         check = check_shared(server.address)
     assert check.state == "failing"
     assert "conditional writes" in check.found
