@@ -28,7 +28,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 bench: $(STAMP)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m benchmarks
 
 # Torch goes in first and alone: the registry's own build is CUDA, several gigabytes. From the
 # index that is configured, else from the PyTorch project's; nothing else looks at a second index.

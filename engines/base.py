@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Protocol
 
-from schemas.errors import InputError
-from schemas.hashing import hash_text, write_canonical_json
+from primitives.errors import InputError
+from primitives.hashing import hash_text, write_canonical_json
 
 
 @dataclass(frozen=True)

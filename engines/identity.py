@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas.engine_config import EngineConfig
-from schemas.errors import InputError
-from schemas.hashing import checksum_file, hash_json
+from config.engines import EngineConfig
+from primitives.errors import InputError
+from primitives.hashing import checksum_file, hash_json
 
 WEIGHT_PATTERN = "*.safetensors"
 # Whatever changes an answer: the architecture, the tokenizer, the template, where an answer ends.

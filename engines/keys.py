@@ -4,7 +4,7 @@ import logging
 import traceback
 from collections.abc import Callable
 
-from schemas.secrets import MIN_LENGTH, hide_value
+from primitives.secrets import MIN_LENGTH, hide_value
 
 _kept_out: set[str] = set()
 

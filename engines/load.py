@@ -3,8 +3,8 @@
 import contextlib
 from threading import Thread
 
+from config.engines import EngineConfig
 from engines.base import Engine
-from schemas.engine_config import EngineConfig
 
 
 def load_engine(config: EngineConfig) -> Engine:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from config.engines import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.prompts import PROMPT_TOO_LONG, read_messages
-from schemas.engine_config import EngineConfig
-from schemas.errors import InputError
-from schemas.secrets import MIN_LENGTH, hide_value
+from primitives.errors import InputError
+from primitives.secrets import MIN_LENGTH, hide_value
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI

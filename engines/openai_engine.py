@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
+from config.engines import EngineConfig
 from engines.base import Completion, EngineLostError, Prompt, Sampling
 from engines.keys import explain_missing, is_sendable
 from engines.openai_answers import Answer, ask_endpoint
 from engines.outages import ask_through_outages
-from schemas.engine_config import EngineConfig
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 logger = logging.getLogger(__name__)
 

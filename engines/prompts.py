@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engines.base import Prompt
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

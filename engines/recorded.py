@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from config.engines import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_recording
-from schemas.engine_config import EngineConfig
-from schemas.errors import InputError
-from schemas.hashing import hash_text
+from primitives.errors import InputError
+from primitives.hashing import hash_text
 
 NEEDED = ("prompt", "response")
 OPTIONAL = (

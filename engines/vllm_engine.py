@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from config.engines import EngineConfig
 from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_folder
 from engines.prompts import PROMPT_TOO_LONG, find_answer_token, render_prompt, tokenise_texts
 from engines.vllm_process import free_memory, load_llm, name_cause, prepare_environment, retire_llm
 from engines.vllm_progress import watch_progress
-from schemas.engine_config import EngineConfig
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from schemas.engine_config import EngineConfig
+from config.engines import EngineConfig
 
 if TYPE_CHECKING:
     from vllm import LLM

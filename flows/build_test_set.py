@@ -2,16 +2,16 @@
 
 from prefect import flow
 
-from config import Config
-from flows.deployment.dispatch import require_part
-from flows.deployment.keys import open_mirror
-from flows.deployment.limits import read_time_limit
+from config.file import Config
 from flows.rephrase_samples import rephrase_samples
-from flows.ui.artifacts import link_edition, show_calls
-from flows.ui.names import name_edition_run
+from flows.support.artifacts import link_edition, show_calls
+from flows.support.dispatch import require_part
+from flows.support.keys import open_mirror
+from flows.support.retries import read_time_limit
+from flows.support.run_names import name_edition_run
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from tasks.edition import complete_edition, list_left_out, plan_edition
-from tasks.stage import list_files_of, run_stage
+from tasks.edition.cached_stage import list_files_of, run_stage
+from tasks.edition.edition import complete_edition, list_left_out, plan_edition
 
 
 @flow(

@@ -4,13 +4,13 @@ import time
 
 from prefect import flow, task
 
-from config import Config
-from flows.deployment.keys import open_mirror, provide_keys
-from flows.deployment.limits import RETRIES, read_time_limit
-from flows.ui.artifacts import link_predictions, show_run_progress
-from tasks.asking import AskingReport, ask_missing
-from tasks.evaluation import Evaluation, plan_evaluation
-from tasks.judging import Judged, complete_run, is_complete, write_predictions
+from config.file import Config
+from flows.support.artifacts import link_predictions, show_run_progress
+from flows.support.keys import open_mirror, provide_keys
+from flows.support.retries import RETRIES, read_time_limit
+from tasks.asking.asker import AskingReport, ask_missing
+from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.scoring import Judged, complete_run, is_complete, write_predictions
 
 
 @flow(

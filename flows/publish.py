@@ -4,17 +4,17 @@ from pathlib import Path
 
 from prefect import flow, task
 
-from config import Config
-from flows.deployment.keys import open_mirror
-from flows.deployment.limits import RETRIES, read_time_limit
-from flows.ui.artifacts import link_results, show_leaderboard
-from flows.ui.moves import report_moves
-from flows.ui.names import name_publish_run
+from config.file import Config
+from flows.support.artifacts import link_results, show_leaderboard
+from flows.support.keys import open_mirror
+from flows.support.retries import RETRIES, read_time_limit
+from flows.support.run_names import name_publish_run
+from flows.support.score_changes import report_moves
+from primitives.errors import InputError
 from report.page import write_pages
-from schemas.errors import InputError
-from tasks.diversity import write_diversity
-from tasks.manifest import MANIFEST
-from tasks.publication import hold_publication
+from storage.publication import hold_publication
+from storage.records import MANIFEST
+from tasks.quality.diversity import write_diversity
 from warehouse.publish import WAREHOUSE, build_warehouse
 from warehouse.records import find_complete
 

@@ -5,18 +5,18 @@ from pathlib import Path
 
 from prefect import flow, runtime
 
-from config import load_config
+from config.file import load_config
 from flows.build_test_set import build_test_set
-from flows.deployment.dispatch import run_parts
-from flows.deployment.limits import read_time_limit
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
-from flows.ui.artifacts import link_results, show_leaderboard, show_outcomes
-from flows.ui.names import find_moment, name_week_run
-from schemas.errors import InputError
-from tasks.schedule import plan_week
+from flows.support.artifacts import link_results, show_leaderboard, show_outcomes
+from flows.support.dispatch import run_parts
+from flows.support.retries import read_time_limit
+from flows.support.run_names import find_moment, name_week_run
+from flows.support.weeks import plan_week
+from primitives.errors import InputError
 
-# How often the server begins a run that lost its worker (flows/deployment/automations.py): one that takes
+# How often the server begins a run that lost its worker (deploy/automations.py): one that takes
 # its worker down with it, for want of memory, would come back for ever.
 MAX_BEGINNINGS = 4
 

@@ -2,16 +2,16 @@
 
 from prefect import flow, task
 
-from config import Config
-from flows.deployment.keys import provide_keys, provide_storage_keys
-from flows.deployment.limits import RETRIES, read_time_limit
-from flows.ui.artifacts import show_run_progress
-from flows.ui.names import name_edition_run
+from config.file import Config
+from flows.support.artifacts import show_run_progress
+from flows.support.keys import provide_keys, provide_storage_keys
+from flows.support.retries import RETRIES, read_time_limit
+from flows.support.run_names import name_edition_run
 from schemas.stages import STATEMENTS, TRIPLETS
-from tasks.drafting import draft_statements
-from tasks.edition import Edition, plan_edition
-from tasks.replies import ask_for_replies, ask_rounds
-from tasks.statements import join_entities
+from tasks.asking.writer_replies import ask_for_replies, ask_rounds
+from tasks.edition.drafts import draft_statements
+from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.statements import join_entities
 
 
 @flow(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from schemas.errors import InputError
-from schemas.hashing import hash_text
+from primitives.errors import InputError
+from primitives.hashing import hash_text
 
 COLUMNS = {
     "relation": pl.String,

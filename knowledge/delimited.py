@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from knowledge.rows import read_text, require_columns
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 
 def read_delimited(

@@ -12,7 +12,7 @@ import polars as pl
 from knowledge.base import KnowledgeBase, fold_name
 from knowledge.disek_files import JOINT, OPTIONAL, READERS
 from knowledge.rows import Source, as_source_rows
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 # Relation -> its aspect: the papers' name first (PretexEval, table 5), then what it is also called.
 # Compared without case, punctuation and the s of a plural.

@@ -9,7 +9,7 @@ import polars as pl
 from knowledge.delimited import read_delimited
 from knowledge.rows import read_text
 from knowledge.tables import read_parquet_columns
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 REQUIRED = ("disease", "aspect", "attributes")
 OPTIONAL = ("disease_id", "also_true")

@@ -19,7 +19,7 @@ from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
 from knowledge.rows import Source, as_source_rows
 from knowledge.tables import read_parquet_columns
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 # The papers leave these two out: they are the inverses of two others.
 INVERSE_RELATIONS = frozenset({"gene_associated_with_disease", "gene_product_encoded_by_gene"})

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import polars as pl
 
-from config import KnowledgeConfig
+from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from knowledge.rows import Source, build_base, clean_rows
 from knowledge.starter import read_starter
 from knowledge.tables import read_tables
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
 

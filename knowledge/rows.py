@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 # row: the line as an editor counts it, from 1; of a Parquet file the row index, from 0.
 # problem: what the reader itself could not make sense of.

@@ -13,7 +13,7 @@ import polars as pl
 from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
 from knowledge.rows import Source, as_source_rows, read_text, require_columns
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 REQUIRED = ("head", "relation", "tail")
 OPTIONAL = ("head_id", "tail_id", "also_true")

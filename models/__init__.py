@@ -1,1 +1,1 @@
-"""The reference models: Llamas trained from scratch on a known part of the starter base."""
+"""The reference models: their weights and cards, one folder each."""

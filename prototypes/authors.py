@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from primitives.errors import InputError
 from prototypes.check import check_slots
 from prototypes.templates import RelationPrototypes, build_prototypes
-from schemas.errors import InputError
 from schemas.transformations import NAMES
 
 # Column of the CSV -> transformation; default_prompt is MedLAMA's own and not used.

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.transformations import POSITIVE_OF
 
 SLOTS = ("[X]", "[Y]")

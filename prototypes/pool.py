@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from primitives.errors import InputError
+from primitives.hashing import hash_json
 from prototypes.authors import read_authors_pool
 from prototypes.check import check_wordings
 from prototypes.templates import Cell, RelationPrototypes
 from prototypes.toml_pool import read_toml_pool
-from schemas.errors import InputError
-from schemas.hashing import hash_json
 from schemas.transformations import NAMES
 
 __all__ = ["Cell", "Pool", "RelationPrototypes", "check_pool", "check_pool_wordings", "load_pool"]

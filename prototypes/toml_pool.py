@@ -15,10 +15,10 @@ cell denies entry i of its positive cell.
 import re
 from pathlib import Path
 
+from primitives.errors import InputError
+from primitives.toml_files import parse_toml
 from prototypes.check import check_cells
 from prototypes.templates import RelationPrototypes, build_prototypes
-from schemas.errors import InputError
-from schemas.toml_files import parse_toml
 from schemas.transformations import NAMES
 
 N_SHOWN = 20

@@ -8,11 +8,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from primitives.errors import InputError
 from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
 from report.read import read_contents, read_editions
 from report.read_pairs import N_EDITIONS_SHOWN
-from schemas.errors import InputError
 
 FOLDER = Path(__file__).parent
 TITLE = "PretexEval"

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from primitives.errors import InputError
 from report.contents import (
     Contents,
     Row,
@@ -13,7 +14,6 @@ from report.contents import (
 )
 from report.read_pairs import read_comparisons, read_drift
 from report.reader import Reader, open_warehouse
-from schemas.errors import InputError
 
 N_MISSED_SHOWN = 5
 # Read as they are, under the setting of the figures; those that are the same under any scoring policy;

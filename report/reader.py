@@ -6,8 +6,8 @@ from pathlib import Path
 
 import duckdb
 
+from primitives.errors import InputError
 from report.contents import Row, Setting
-from schemas.errors import InputError
 
 
 class Reader:

@@ -1,8 +1,13 @@
+"""Fixtures that tests of several folders use."""
+
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.object_storage import ObjectStorage, serve_moto
+from tests.support.object_storage import ObjectStorage, serve_moto
+from tests.support.prefect_server import serve_prefect
+from tests.support.tiny_llama import build_tiny_llama
 
 
 @pytest.fixture(scope="session")
@@ -10,3 +15,23 @@ def moto() -> Iterator[ObjectStorage]:
     """An S3 server that keeps conditional writes; every test makes an address of its own."""
     with serve_moto() as storage:
         yield storage
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment that names a real Prefect server, so that not every command starts its own.
+
+    Commands that use it log what they would log without it.
+    """
+    with serve_prefect(tmp_path_factory.mktemp("prefect")) as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny_llama(tmp_path_factory.mktemp("models") / "tiny-a", seed=1)
+
+
+@pytest.fixture(scope="session")
+def other_tiny_llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_tiny_llama(tmp_path_factory.mktemp("models") / "tiny-b", seed=2)

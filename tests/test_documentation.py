@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from config import Config
+from config.file import Config
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 ROW = re.compile(r"^\| `(?P<key>\w+)` \| (?P<type>.+?) \| (?P<default>.+?) \| (?P<meaning>.+) \|$")

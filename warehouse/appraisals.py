@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.stages import DIVERSITY, HUMAN_GRADES
 from warehouse.records import insert_parquet
 

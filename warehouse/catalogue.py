@@ -5,7 +5,7 @@ from typing import Any
 
 import duckdb
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent

@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
 from warehouse.appraisals import load_diversity, load_grades
 from warehouse.catalogue import create_tables, create_views, insert_row

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 from filelock import FileLock, Timeout
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from warehouse.load import load_warehouse
 
 WAREHOUSE = "warehouse.duckdb"

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from warehouse.catalogue import VIEWS
 from warehouse.publish import WAREHOUSE
 

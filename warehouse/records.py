@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.stages import Stage
 
 REBUILD = "run `pretexeval run CONFIG` to rebuild it"

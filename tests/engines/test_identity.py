@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from config.engines import ModelConfig
 from engines.identity import find_folder, identify_model
-from schemas.engine_config import ModelConfig
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 
 def make_folder(folder: Path) -> Path:

@@ -2,8 +2,8 @@ import pytest
 
 from engines.base import Completion, Prompt, Sampling
 from engines.prompts import PROMPT_TOO_LONG
-from schemas.errors import InputError
-from tests.engines.endpoint import Body, Reply, ask, say, serve
+from primitives.errors import InputError
+from tests.support.endpoint import Body, Reply, ask, say, serve
 
 KEY = "sk-secret-0123456789"
 CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')

@@ -5,9 +5,9 @@ import pytest
 
 from engines.base import Completion, Prompt, Sampling
 from engines.load import load_engine
-from schemas.errors import InputError
-from tests.engines.endpoint import Body, Reply, ask, configure, say, serve
-from tests.engines.server import find_free_port
+from primitives.errors import InputError
+from tests.support.endpoint import Body, Reply, ask, configure, say, serve
+from tests.support.vllm_server import find_free_port
 
 KEY = "sk-secret-0123456789"
 

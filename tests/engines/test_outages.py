@@ -5,7 +5,7 @@ from engines.base import Completion, EngineLostError, Prompt, Sampling
 from engines.load import load_engine
 from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
-from tests.engines.endpoint import Body, Reply, ask, configure, say, serve
+from tests.support.endpoint import Body, Reply, ask, configure, say, serve
 
 GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
 GOOD = Answer(Completion("True"))

@@ -7,7 +7,7 @@ import pytest
 
 from engines.base import Prompt
 from engines.prompts import find_answer_token, read_messages, tokenise_prompt
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

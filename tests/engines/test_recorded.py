@@ -3,11 +3,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from config.engines import ModelConfig
 from engines.base import Completion, Engine, Prompt, Sampling
 from engines.load import load_engine
 from engines.recorded import RecordedEngine
-from schemas.engine_config import ModelConfig
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 
 def load_rows(path: Path, **columns: list[object]) -> Engine:

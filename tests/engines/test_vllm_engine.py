@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from config.engines import ModelConfig
 from engines.base import Completion, Engine, Prompt, Sampling
 from engines.load import load_engine
 from engines.prompts import PROMPT_TOO_LONG
 from engines.vllm_engine import VllmEngine
 from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
-from schemas.engine_config import ModelConfig
-from schemas.errors import InputError
-from tests.engines.server import Server, start_server
-from tests.engines.tiny_llama import MAX_POSITIONS, WORDS
+from primitives.errors import InputError
+from tests.support.tiny_llama import MAX_POSITIONS, WORDS
+from tests.support.vllm_server import Server, start_server
 
 pytestmark = pytest.mark.slow
 

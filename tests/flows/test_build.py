@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.flows.command import (
+from tests.support.command import (
     REPOSITORY,
     Outcome,
     list_half_written,

@@ -14,11 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
-from deploy.processes import Running, start_processes
-from tests.deploy.database import NEEDS_POSTGRES, open_database_folder
-from tests.flows.command import REPOSITORY, read_stamps, run_command, write_config
-from tests.flows.deployed import MAKE_BLOCK, REPORT_MOVES, kill_run, read_tables, run_python, write_fall
-from tests.flows.notes import open_hook
+from deploy.local.processes import Running, start_processes
+from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
+from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.installation import MAKE_BLOCK, REPORT_MOVES, kill_run, read_tables, run_python, write_fall
+from tests.support.webhook import open_hook
 from warehouse.publish import WAREHOUSE
 from warehouse.query import run_query
 

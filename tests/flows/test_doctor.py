@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.command import run_command
+from tests.support.command import run_command
 
 pytestmark = pytest.mark.slow
 

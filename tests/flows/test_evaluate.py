@@ -14,8 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.engines.endpoint import Body, Endpoint, Reply, say, serve
-from tests.flows.command import (
+from tests.support.command import (
     Outcome,
     list_half_written,
     make_rows,
@@ -29,6 +28,7 @@ from tests.flows.command import (
     write_config,
     write_environment,
 )
+from tests.support.endpoint import Body, Endpoint, Reply, say, serve
 
 pytestmark = pytest.mark.slow
 

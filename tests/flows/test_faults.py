@@ -13,11 +13,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from deploy.processes import start_processes
-from tests.deploy.database import NEEDS_POSTGRES, open_database_folder
-from tests.engines.endpoint import serve
-from tests.flows.command import REPOSITORY, read_bytes, run_command, write_config
-from tests.flows.faults import (
+from deploy.local.processes import start_processes
+from tests.support.command import REPOSITORY, read_bytes, run_command, write_config
+from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.endpoint import serve
+from tests.support.fault_models import (
     KNOWLEDGE,
     count_asked,
     list_differing,
@@ -25,7 +25,7 @@ from tests.flows.faults import (
     say_by_checksum,
     say_slowly,
 )
-from tests.flows.story import (
+from tests.support.installation_faults import (
     GPU_WORKERS,
     LARGE,
     RESTARTED,

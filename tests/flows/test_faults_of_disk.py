@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import InputError
-from tests.engines.endpoint import Body, Endpoint, Reply, serve
-from tests.flows.command import (
+from primitives.errors import InputError
+from tests.support.command import (
     list_half_written,
     read_bytes,
     run_command,
@@ -18,7 +17,8 @@ from tests.flows.command import (
     write_config,
     write_environment,
 )
-from tests.flows.faults import (
+from tests.support.endpoint import Body, Endpoint, Reply, serve
+from tests.support.fault_models import (
     KNOWLEDGE,
     count_asked,
     list_differing,

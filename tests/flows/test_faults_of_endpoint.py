@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.server import Server, find_free_port, start_server
-from tests.flows.command import (
+from tests.support.command import (
     REPOSITORY,
     read_bytes,
     read_record,
@@ -22,7 +21,8 @@ from tests.flows.command import (
     write_config,
     write_environment,
 )
-from tests.flows.faults import KNOWLEDGE, list_differing, wait_until
+from tests.support.fault_models import KNOWLEDGE, list_differing, wait_until
+from tests.support.vllm_server import Server, find_free_port, start_server
 
 pytestmark = pytest.mark.slow
 

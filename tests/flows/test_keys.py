@@ -14,8 +14,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from tests.engines.endpoint import Body, Endpoint, Reply, say, serve
-from tests.flows.command import (
+from tests.support.command import (
     Outcome,
     Table,
     make_rows,
@@ -24,7 +23,8 @@ from tests.flows.command import (
     write_config,
     write_environment,
 )
-from tests.flows.leaks import find_in_files, read_server
+from tests.support.endpoint import Body, Endpoint, Reply, say, serve
+from tests.support.secret_search import find_in_files, read_server
 
 pytestmark = pytest.mark.slow
 

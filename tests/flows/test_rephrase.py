@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import load_config
+from config.file import load_config
 from schemas.stages import STATEMENTS, TRIPLETS
-from tasks.edition import Edition, plan_edition
-from tasks.statements import join_entities
-from tests.flows.command import (
+from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.statements import join_entities
+from tests.support.command import (
     REPOSITORY,
     Table,
     list_half_written,
@@ -143,7 +143,7 @@ def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
 
 def list_asks(edition: Edition) -> list[tuple[str, str]]:
     """(statement, prompt) of every first attempt; other attempts have the same prompt, another seed."""
-    from tasks.steps import STEPS
+    from tasks.edition.recipes import STEPS
 
     frames: dict[str, pl.DataFrame] = {}
     for stage in edition.stages[:3]:

@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.engines.tiny_llama import build_tiny_llama
-from tests.flows.command import (
+from tests.support.command import (
     Outcome,
     block_packages,
     list_half_written,
@@ -27,6 +26,7 @@ from tests.flows.command import (
     write_config,
     write_environment,
 )
+from tests.support.tiny_llama import build_tiny_llama
 
 pytestmark = pytest.mark.slow
 

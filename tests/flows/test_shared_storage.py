@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tasks.bucket import Bucket
-from tests.flows.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
-from tests.flows.leaks import find_in_files, read_server
-from tests.object_storage import KEYS, ObjectStorage
+from storage.bucket import Bucket
+from tests.support.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
+from tests.support.object_storage import KEYS, ObjectStorage
+from tests.support.secret_search import find_in_files, read_server
 
 pytestmark = pytest.mark.slow
 

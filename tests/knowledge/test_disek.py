@@ -8,8 +8,8 @@ import pytest
 from knowledge.base import KnowledgeBase
 from knowledge.disek import ASPECTS, as_disek_table, find_relation, read_disek
 from knowledge.rows import build_base, clean_rows
-from schemas.errors import InputError
-from tests.tasks.bases import as_facts, as_rows
+from primitives.errors import InputError
+from tests.support.small_bases import as_facts, as_rows
 
 TEXT = (
     "disease,aspect,attributes,disease_id,also_true\n"

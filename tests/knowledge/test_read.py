@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from config import KnowledgeConfig
+from config.tables import KnowledgeConfig
 from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from knowledge.read import read_knowledge_base
 from knowledge.rows import Source, as_source_rows, build_base, clean_rows
 from knowledge.starter import FOLDER
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 HEADER = "head,relation,tail,also_true,head_id,tail_id\n"
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config import KnowledgeConfig
+from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase, LeftOut
 from knowledge.read import read_knowledge_base
-from schemas.errors import InputError
+from primitives.errors import InputError
 
 
 def read_base(path: Path, *relations: str) -> KnowledgeBase:

@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from primitives.errors import InputError
 from prototypes.authors import INSTANCE
 from prototypes.pool import load_pool
-from schemas.errors import InputError
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 PROTOTYPES = Path(FOLDER) / "prototypes.parquet"

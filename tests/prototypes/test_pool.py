@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from primitives.errors import InputError
 from prototypes import check
 from prototypes.pool import Cell, Pool, check_pool, check_pool_wordings, load_pool
-from schemas.errors import InputError
 from schemas.transformations import NAMES
 
 OWN = """

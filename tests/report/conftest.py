@@ -7,9 +7,9 @@ import pytest
 
 from report.page import write_report
 from schemas.stages import DIVERSITY, HUMAN_GRADES
-from tests.warehouse import rules
-from tests.warehouse.rows import Row, digest, write_record, write_rows
-from tests.warehouse.world import World
+from tests.support import simulated_models
+from tests.support.data_folder import World
+from tests.support.stage_rows import Row, digest, write_record, write_rows
 from warehouse.publish import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -43,8 +43,13 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small.write_model("expert", [{"relation": "symptoms", "head": "Influenza"}])
     small.write_model("polarity")
     small.write_model("silent")
-    for rule in (rules.expert, rules.polarity, rules.silent, rules.erratic):
-        if rule is rules.erratic:
+    for rule in (
+        simulated_models.expert,
+        simulated_models.polarity,
+        simulated_models.silent,
+        simulated_models.erratic,
+    ):
+        if rule is simulated_models.erratic:
             name_model(small, "erratic", ODD_NAME)
         small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=("strict", "excluded"))
     build_warehouse(small.root)
@@ -115,7 +120,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     old.write_edition(EDITION, ALL_METHODS, attempts=attempts)
     fresh.write_edition(FRESH)
-    for rule in (rules.erratic, recall, rules.silent):
+    for rule in (simulated_models.erratic, recall, simulated_models.silent):
         old.write_model(rule.__name__)
         old.write_answers(
             EDITION,

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from report.formats import format_percent, format_points, format_span
-from tests.report.cells import SETTING, ask, change, share
 from tests.report.conftest import ODD_NAME
-from tests.report.parsed import Parsed, parse
+from tests.support.page_cells import SETTING, ask, change, share
+from tests.support.parsed_page import Parsed, parse
 
 
 @pytest.fixture(scope="module")

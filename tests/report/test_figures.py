@@ -12,9 +12,9 @@ from report.page import render_page
 from report.read import read_contents
 from report.shares import AVERAGE, MASTERY, Curve, Difference, DotRow, Share, measure_all_right
 from tests.report.conftest import EDITION, fill_pairs
-from tests.report.parsed import parse
-from tests.warehouse import rules
-from tests.warehouse.world import World
+from tests.support import simulated_models
+from tests.support.data_folder import World
+from tests.support.parsed_page import parse
 from warehouse.publish import build_warehouse
 
 HALF = Share(AVERAGE, 0.5, 0.4, 0.6, "8 samples")
@@ -114,7 +114,7 @@ def test_methods_without_transformations(tmp_path: Path, method: str, n_curves: 
     small = fill_pairs(World(tmp_path / "data", usable_lines={"Scurvy": 5}))
     small.write_edition(EDITION, (method,))
     small.write_model("erratic")
-    small.write_answers(EDITION, "erratic", rules.erratic, methods=(method,))
+    small.write_answers(EDITION, "erratic", simulated_models.erratic, methods=(method,))
     build_warehouse(small.root)
     contents = read_contents(small.root, EDITION)
     figures = draw_figures(contents)

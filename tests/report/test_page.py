@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from primitives.errors import InputError
 from report.page import write_index, write_report
-from schemas.errors import InputError
 from tests.report.conftest import EDITION, ODD_HEAD, ODD_NAME
-from tests.report.parsed import Parsed, parse
+from tests.support.parsed_page import Parsed, parse
 from warehouse.publish import build_warehouse
 from warehouse.query import run_query
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.cells import ask
 from tests.report.conftest import ODD_REASON
-from tests.report.parsed import Parsed, parse
+from tests.support.page_cells import ask
+from tests.support.parsed_page import Parsed, parse
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,9 @@ from pathlib import Path
 from report.contents import Setting
 from report.read_pairs import N_EDITIONS_SHOWN, read_drift
 from report.reader import Reader, open_warehouse
-from tests.warehouse import rules
-from tests.warehouse.rows import write_record
-from tests.warehouse.world import World
+from tests.support import simulated_models
+from tests.support.data_folder import World
+from tests.support.stage_rows import write_record
 from warehouse.publish import build_warehouse
 from warehouse.records import read_record
 
@@ -20,7 +20,7 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
     for name in names:
         world.write_edition(name)
         if name != "tiny-2026w12":
-            world.write_answers(name, "expert", rules.expert)
+            world.write_answers(name, "expert", simulated_models.expert)
     foreign = world.root / "editions" / "tiny-2026w14" / "manifest.json"
     write_record(foreign, read_record(foreign) | {"kb": "another"})
     build_warehouse(world.root)

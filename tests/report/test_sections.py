@@ -8,9 +8,9 @@ import pytest
 
 from report.page import write_report
 from tests.report.conftest import EDITION, ODD_NAME, ODD_REASON, fill_pairs
-from tests.report.parsed import Parsed, parse
-from tests.warehouse import rules
-from tests.warehouse.world import World
+from tests.support import simulated_models
+from tests.support.data_folder import World
+from tests.support.parsed_page import Parsed, parse
 from warehouse.publish import build_warehouse
 
 NEW = ("comparison", "methods", "components", "steps", "probabilities", "policies", "drift", "quality")
@@ -74,7 +74,7 @@ def test_one_model_one_method_one_policy(tmp_path: Path) -> None:
     small = fill_pairs(World(tmp_path / "data"))
     small.write_edition(EDITION)
     small.write_model("erratic")
-    small.write_answers(EDITION, "erratic", rules.erratic, weigh=lambda sample: (None, None))
+    small.write_answers(EDITION, "erratic", simulated_models.erratic, weigh=lambda sample: (None, None))
     build_warehouse(small.root)
     page = parse(write_report(small.root, EDITION).read_text(encoding="utf-8"))
     assert section_ids(page) & set(NEW) == {"comparison", "components", "steps", "quality"}

@@ -6,9 +6,9 @@ import pytest
 
 from report.formats import format_percent, format_span
 from report.page import write_report
-from tests.report.cells import ask, change, share
 from tests.report.conftest import EDITION, FRESH, ODD_NAME
-from tests.report.parsed import Parsed, parse
+from tests.support.page_cells import ask, change, share
+from tests.support.parsed_page import Parsed, parse
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from schemas.expectations import (
     judge_rows,
 )
 from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS, Column, Stage
-from tests.schemas.broken_rows import BROKEN
-from tests.schemas.good_frames import make_frame
+from tests.support.broken_rows import BROKEN
+from tests.support.good_frames import make_frame
 
 
 @pytest.mark.parametrize("name", STAGES)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.warehouse import rules
-from tests.warehouse.world import World
+from tests.support import simulated_models
+from tests.support.data_folder import World
 from warehouse.publish import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -27,7 +27,7 @@ def world(tmp_path: Path) -> World:
     small = fill_pairs(World(tmp_path / "data"))
     small.write_edition(EDITION)
     small.write_model("expert")
-    small.write_answers(EDITION, "expert", rules.expert)
+    small.write_answers(EDITION, "expert", simulated_models.expert)
     return small
 
 
@@ -38,11 +38,11 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> World:
     methods = ("pretexeval", "direct")
     small.write_edition(EDITION, methods)
     for rule in (
-        rules.expert,
-        rules.always_true,
-        rules.polarity,
-        rules.silent,
-        rules.erratic,
+        simulated_models.expert,
+        simulated_models.always_true,
+        simulated_models.polarity,
+        simulated_models.silent,
+        simulated_models.erratic,
     ):
         small.write_model(rule.__name__)
         small.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=("strict", "excluded"))

@@ -1,20 +1,26 @@
 import pytest
 
 from schemas.transformations import NAMES
-from tests.warehouse import rules
-from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.expected import (
+from tests.support import simulated_models
+from tests.support.data_folder import Rule, World, ask
+from tests.support.expected_views import (
     expected_average,
     expected_joint,
     expected_mastery,
     group,
     judge_samples,
 )
-from tests.warehouse.rows import Row, digest
-from tests.warehouse.world import Rule, World, ask
+from tests.support.stage_rows import Row, digest
+from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publish import build_warehouse
 
-RULES = (rules.expert, rules.always_true, rules.polarity, rules.silent, rules.erratic)
+RULES = (
+    simulated_models.expert,
+    simulated_models.always_true,
+    simulated_models.polarity,
+    simulated_models.silent,
+    simulated_models.erratic,
+)
 EVERY_RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 EVERY_POLICY = pytest.mark.parametrize("policy", ["strict", "excluded"])
 # Wilson's interval where 4 of 4, 2 of 4 and 1 of 1 are right (scipy's).
@@ -47,19 +53,25 @@ def test_average_accuracy_by_hand(published: World) -> None:
         names = ("n_samples", "average_accuracy", "ci_low", "ci_high", "no_answer_rate")
         return [row[name] for name in names]
 
-    assert look(rules.expert) == pytest.approx([64, 1.0, *ALL_OF_4, 0.0], abs=1e-6)
-    assert look(rules.always_true) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
-    assert look(rules.polarity) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
-    assert look(rules.silent) == pytest.approx([64, 0.0, 1 - ALL_OF_4[1], 1 - ALL_OF_4[0], 1.0], abs=1e-6)
-    assert look(rules.silent, "excluded") == [0, None, None, None, 1.0]
+    assert look(simulated_models.expert) == pytest.approx([64, 1.0, *ALL_OF_4, 0.0], abs=1e-6)
+    assert look(simulated_models.always_true) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
+    assert look(simulated_models.polarity) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
+    assert look(simulated_models.silent) == pytest.approx(
+        [64, 0.0, 1 - ALL_OF_4[1], 1 - ALL_OF_4[0], 1.0], abs=1e-6
+    )
+    assert look(simulated_models.silent, "excluded") == [0, None, None, None, 1.0]
 
 
 def test_gain_over_random(published: World) -> None:
     gains = {
         rule: ask_view(published, "average_accuracy", rule, "strict")[0]["gain_over_random"]
-        for rule in (rules.expert, rules.always_true, rules.silent)
+        for rule in (simulated_models.expert, simulated_models.always_true, simulated_models.silent)
     }
-    assert gains == {rules.expert: 0.5, rules.always_true: 0.0, rules.silent: -0.5}
+    assert gains == {
+        simulated_models.expert: 0.5,
+        simulated_models.always_true: 0.0,
+        simulated_models.silent: -0.5,
+    }
 
 
 @EVERY_RULE
@@ -75,7 +87,7 @@ def test_accuracy_by_relation(published: World, rule: Rule, policy: str) -> None
 
 
 def test_a_relation_with_one_pair_counts_as_one_observation(published: World) -> None:
-    drugs, _ = ask_view(published, "accuracy_by_relation", rules.expert, "strict")
+    drugs, _ = ask_view(published, "accuracy_by_relation", simulated_models.expert, "strict")
     assert (drugs["n_samples"], drugs["n_pairs"], drugs["mastery"]) == (16, 1, 1.0)
     assert (drugs["ci_low"], drugs["ci_high"]) == pytest.approx(ALL_OF_1, abs=1e-6)
     assert (drugs["mastery_ci_low"], drugs["mastery_ci_high"]) == pytest.approx(ALL_OF_1, abs=1e-6)
@@ -94,9 +106,11 @@ def test_accuracy_by_transformation(published: World, rule: Rule, policy: str) -
 
 
 def test_direct_has_the_one_transformation(published: World) -> None:
-    (row,) = ask_view(published, "accuracy_by_transformation", rules.expert, "strict", method="direct")
+    (row,) = ask_view(
+        published, "accuracy_by_transformation", simulated_models.expert, "strict", method="direct"
+    )
     assert (row["transformation"], row["n_samples"], row["average_accuracy"]) == ("none", 8, 1.0)
-    assert ask_view(published, "transformation_ablation", rules.expert, "strict", "direct") == []
+    assert ask_view(published, "transformation_ablation", simulated_models.expert, "strict", "direct") == []
 
 
 @EVERY_RULE
@@ -141,7 +155,7 @@ def test_transformation_ablation(published: World, rule: Rule, policy: str) -> N
 
 def test_editions_with_the_same_samples_are_kept_apart(world: World) -> None:
     world.write_edition("tiny-seed2-00000002")
-    world.write_answers("tiny-seed2-00000002", "expert", rules.always_true)
+    world.write_answers("tiny-seed2-00000002", "expert", simulated_models.always_true)
     build_warehouse(world.root)
     sql = "select edition_id, n_samples, average_accuracy from average_accuracy"
     assert [tuple(row.values()) for row in ask(world, sql)] == [
@@ -180,7 +194,7 @@ def test_demonstrations_are_not_counted(world: World) -> None:
     everything = fill_pairs(World(world.root.parent / "demonstrations"))
     everything.pairs = [(*pair[:4], "test") for pair in everything.pairs]
     everything.root = world.root
-    everything.write_answers(EDITION, "expert", rules.always_true)
+    everything.write_answers(EDITION, "expert", simulated_models.always_true)
     build_warehouse(world.root)
     assert ask(world, "select count(*) as n from predictions") == [{"n": 80}]
     assert ask(world, "select n_samples, n_pairs from average_accuracy") == [{"n_samples": 64, "n_pairs": 4}]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
+from tests.support.data_folder import World
+from tests.support.stage_rows import write_rows
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.rows import write_rows
 from tests.warehouse.test_quality_views import attempt, measured, write_grades
-from tests.warehouse.world import World
 from warehouse.publish import build_warehouse
 from warehouse.query import run_query
 

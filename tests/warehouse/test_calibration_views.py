@@ -5,12 +5,12 @@ from math import exp
 import pytest
 from scipy.stats import mannwhitneyu
 
-from tests.warehouse import rules
+from tests.support import simulated_models
+from tests.support.data_folder import Weigh, World, ask
+from tests.support.expected_views import expected_interval, group, judge_samples
+from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.expected import expected_interval, group, judge_samples
-from tests.warehouse.rows import Row, digest
 from tests.warehouse.test_accuracy_views import ALL_OF_4
-from tests.warehouse.world import Weigh, World, ask
 from warehouse.publish import build_warehouse
 
 Weights = tuple[float | None, float | None]
@@ -51,7 +51,7 @@ def weighed(tmp_path_factory: pytest.TempPathFactory) -> World:
     for weigh in WEIGHS:
         world.write_model(weigh.__name__)
         world.write_answers(
-            EDITION, weigh.__name__, rules.erratic, weigh=weigh, policies=("excluded", "strict")
+            EDITION, weigh.__name__, simulated_models.erratic, weigh=weigh, policies=("excluded", "strict")
         )
     build_warehouse(world.root)
     return world
@@ -59,7 +59,7 @@ def weighed(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 def weigh_samples(world: World, weigh: Weigh) -> list[tuple[Row, float]]:
     """The samples with both log-probabilities, and p_true."""
-    samples = judge_samples(world, "pretexeval", rules.erratic, "strict")
+    samples = judge_samples(world, "pretexeval", simulated_models.erratic, "strict")
     both = [(sample, *weigh(sample)) for sample in samples]
     return [(s, 1 / (1 + exp(no - yes))) for s, yes, no in both if yes is not None and no is not None]
 

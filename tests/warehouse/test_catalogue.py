@@ -7,7 +7,7 @@ import duckdb
 import pytest
 from scipy.stats import binom, binomtest, t
 
-from tests.warehouse.expected import expected_difference, expected_interval
+from tests.support.expected_views import expected_difference, expected_interval
 from warehouse.catalogue import FOLDER, VIEWS, create_tables
 
 

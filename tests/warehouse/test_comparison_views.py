@@ -6,8 +6,8 @@ from itertools import combinations
 import pytest
 from scipy.stats import norm
 
-from tests.warehouse.contest import first, publish_contest, second
-from tests.warehouse.expected import (
+from tests.support.data_folder import Rule, World, ask
+from tests.support.expected_views import (
     complete_triplets,
     expected_average,
     expected_difference,
@@ -15,8 +15,8 @@ from tests.warehouse.expected import (
     judge_samples,
     pair_up,
 )
+from tests.support.two_models import first, publish_contest, second
 from tests.warehouse.test_accuracy_views import EVERY_POLICY, RULES, pick
-from tests.warehouse.world import Rule, World, ask
 
 POWER = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975) / 2)
 MODELS = list(combinations(sorted(RULES, key=lambda r: r.__name__), 2))

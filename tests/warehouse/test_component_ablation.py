@@ -3,10 +3,9 @@
 import pytest
 
 from schemas.transformations import NAMES
-from tests.warehouse import rules
-from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.contest import first, publish_contest, second
-from tests.warehouse.expected import (
+from tests.support import simulated_models
+from tests.support.data_folder import Rule, World, ask
+from tests.support.expected_views import (
     expected_average,
     expected_difference,
     expected_joint,
@@ -14,9 +13,10 @@ from tests.warehouse.expected import (
     judge_samples,
     pair_up,
 )
-from tests.warehouse.rows import Row
+from tests.support.stage_rows import Row
+from tests.support.two_models import first, publish_contest, second
+from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from tests.warehouse.world import Rule, World, ask
 from warehouse.publish import build_warehouse
 
 
@@ -81,7 +81,7 @@ def test_a_component_without_the_whole_has_no_difference(world: World) -> None:
     alone = fill_pairs(World(world.root.parent / "alone"))
     alone.write_edition(EDITION, ("prototype",))
     alone.write_model("expert")
-    alone.write_answers(EDITION, "expert", rules.expert, methods=("prototype",))
+    alone.write_answers(EDITION, "expert", simulated_models.expert, methods=("prototype",))
     build_warehouse(alone.root)
     (row,) = ask(alone, "from component_ablation")
     assert (row["component"], row["mastery"], row["n_shared_pairs"]) == ("without_rephrasing", 1.0, None)

@@ -1,10 +1,10 @@
-"""The statistics hold what they promise, on 5,000 simulated editions of each kind (coverage.py)."""
+"""The statistics hold what they promise, on 5,000 simulated editions of each kind (interval_coverage.py)."""
 
 import duckdb
 import pytest
 
-from tests.warehouse import coverage
-from tests.warehouse.coverage import (
+from benchmarks import interval_coverage
+from benchmarks.interval_coverage import (
     DISCORDANCE,
     SIZES,
     K,
@@ -71,7 +71,7 @@ def test_an_interval_that_is_too_narrow_would_be_found(monkeypatch: pytest.Monke
                 f"(p * n + 1.445 {sign} 1.7 * sqrt(p * (1 - p) * n + 0.7225)) / (n + 2.89)"
             )
 
-    monkeypatch.setattr(coverage, "create_tables", create_narrow)
+    monkeypatch.setattr(interval_coverage, "create_tables", create_narrow)
     covered = [covers for cell, (covers, _) in average_coverage(seed=1).items() if cell.n_pairs == 500]
     assert len(covered) == 6
     assert max(covered) < 0.93

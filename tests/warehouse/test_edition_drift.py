@@ -2,18 +2,18 @@
 
 import pytest
 
-from tests.warehouse import rules
-from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.expected import (
+from tests.support import simulated_models
+from tests.support.data_folder import World, ask
+from tests.support.expected_views import (
     expected_average,
     expected_difference,
     expected_mastery,
     judge_samples,
     pair_up,
 )
-from tests.warehouse.rows import Row, digest, write_record
+from tests.support.stage_rows import Row, digest, write_record
+from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from tests.warehouse.world import World, ask
 from warehouse.publish import build_warehouse
 from warehouse.records import read_record
 
@@ -96,9 +96,9 @@ def test_editions_of_different_bases_are_not_compared(world: World, fresh: World
 
 def test_a_model_without_an_answer_has_no_difference(world: World, fresh: World) -> None:
     world.write_model("mute")
-    world.write_answers(EDITION, "mute", rules.silent, policies=("excluded",))
+    world.write_answers(EDITION, "mute", simulated_models.silent, policies=("excluded",))
     fresh.write_edition(FRESH)
-    fresh.write_answers(FRESH, "mute", rules.silent, policies=("excluded",))
+    fresh.write_answers(FRESH, "mute", simulated_models.silent, policies=("excluded",))
     build_warehouse(world.root)
     (row,) = ask(world, "from edition_drift")
     assert (row["n_heads"], row["n_samples"], row["n_complete_heads"]) == (3, 0, 0)

@@ -1,14 +1,15 @@
 import pytest
 
-from tests.warehouse import rules
-from tests.warehouse.conftest import EDITION
-from tests.warehouse.expected import (
+from tests.support import simulated_models
+from tests.support.data_folder import Rule, World, ask
+from tests.support.expected_views import (
     expected_average,
     expected_curve,
     expected_joint,
     expected_mastery,
     judge_samples,
 )
+from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import (
     ALL_OF_4,
     EVERY_POLICY,
@@ -16,7 +17,6 @@ from tests.warehouse.test_accuracy_views import (
     ask_view,
     pick,
 )
-from tests.warehouse.world import Rule, World, ask
 from warehouse.publish import build_warehouse
 
 
@@ -40,10 +40,10 @@ def test_joint_accuracy(published: World, rule: Rule, policy: str, method: str, 
 @pytest.mark.parametrize(
     ("rule", "by_triplet", "by_pair"),
     [
-        (rules.expert, 1.0, 1.0),
-        (rules.always_true, 0.0, 0.0),
-        (rules.polarity, 0.5, 0.0),
-        (rules.silent, 0.0, 0.0),
+        (simulated_models.expert, 1.0, 1.0),
+        (simulated_models.always_true, 0.0, 0.0),
+        (simulated_models.polarity, 0.5, 0.0),
+        (simulated_models.silent, 0.0, 0.0),
     ],
 )
 def test_joint_accuracy_by_hand(published: World, rule: Rule, by_triplet: float, by_pair: float) -> None:
@@ -52,11 +52,13 @@ def test_joint_accuracy_by_hand(published: World, rule: Rule, by_triplet: float,
 
 
 def test_all_right_has_an_interval_below_one(published: World) -> None:
-    for row in ask_view(published, "joint_accuracy", rules.expert, "strict"):
+    for row in ask_view(published, "joint_accuracy", simulated_models.expert, "strict"):
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(ALL_OF_4, abs=1e-6)
 
 
-@pytest.mark.parametrize("rule", [rules.always_true, rules.polarity, rules.erratic])
+@pytest.mark.parametrize(
+    "rule", [simulated_models.always_true, simulated_models.polarity, simulated_models.erratic]
+)
 def test_joint_accuracy_curve(published: World, rule: Rule) -> None:
     rows = ask_view(published, "joint_accuracy_curve", rule, "strict")
     samples = judge_samples(published, "pretexeval", rule, "strict")
@@ -81,22 +83,22 @@ def test_the_curve_ends_in_the_average_and_the_joint_accuracy(published: World, 
 
 
 def test_the_curve_of_direct_is_one_point(published: World) -> None:
-    rows = ask_view(published, "joint_accuracy_curve", rules.always_true, "strict", "direct")
+    rows = ask_view(published, "joint_accuracy_curve", simulated_models.always_true, "strict", "direct")
     assert [(row["n"], row["joint_accuracy"]) for row in rows] == [(1, 0.5)]
 
 
 def test_nothing_answered_has_no_joint_accuracy(published: World) -> None:
-    for row in ask_view(published, "joint_accuracy", rules.silent, "excluded"):
+    for row in ask_view(published, "joint_accuracy", simulated_models.silent, "excluded"):
         assert (row["n_units"], row["joint_accuracy"], row["ci_low"]) == (0, None, None)
         assert row["no_answer_rate"] == 1.0
-    curve = ask_view(published, "joint_accuracy_curve", rules.silent, "excluded")
+    curve = ask_view(published, "joint_accuracy_curve", simulated_models.silent, "excluded")
     assert [row["joint_accuracy"] for row in curve] == [None] * 8
 
 
 def test_triplets_with_too_few_lines_are_left_out_and_counted(world: World) -> None:
     world.usable_lines = {"Influenza": 7}
     world.write_edition("llmeval-seed1-00000003", ("llmeval",))
-    world.write_answers("llmeval-seed1-00000003", "expert", rules.expert, methods=("llmeval",))
+    world.write_answers("llmeval-seed1-00000003", "expert", simulated_models.expert, methods=("llmeval",))
     build_warehouse(world.root)
     where = "where method = 'llmeval'"
     (average,) = ask(world, f"select n_samples, average_accuracy from average_accuracy {where}")
@@ -116,7 +118,10 @@ def test_leaderboard(published: World) -> None:
     assert names[-1] == "silent"
     ranks = {row["model_id"]: row["rank"] for row in rows}
     assert ranks["always_true"] == ranks["polarity"]
-    checked = {rule.__name__: rule for rule in (rules.expert, rules.erratic, rules.polarity)}
+    checked = {
+        rule.__name__: rule
+        for rule in (simulated_models.expert, simulated_models.erratic, simulated_models.polarity)
+    }
     for row in rows:
         if row["model_id"] in checked:
             own = judge_samples(published, "pretexeval", checked[row["model_id"]], "strict")
@@ -127,7 +132,7 @@ def test_leaderboard(published: World) -> None:
 
 @pytest.mark.parametrize(
     ("rule", "consistency"),
-    [(rules.expert, 1.0), (rules.always_true, 0.0), (rules.polarity, 1.0)],
+    [(simulated_models.expert, 1.0), (simulated_models.always_true, 0.0), (simulated_models.polarity, 1.0)],
 )
 def test_consistency(published: World, rule: Rule, consistency: float) -> None:
     (row,) = ask_view(published, "leaderboard", rule, "strict")
@@ -135,8 +140,11 @@ def test_consistency(published: World, rule: Rule, consistency: float) -> None:
 
 
 def test_missed_points_by_hand(published: World) -> None:
-    assert ask_view(published, "missed_points", rules.expert, "strict") == []
-    rows = {row["head"]: row for row in ask_view(published, "missed_points", rules.always_true, "strict")}
+    assert ask_view(published, "missed_points", simulated_models.expert, "strict") == []
+    rows = {
+        row["head"]: row
+        for row in ask_view(published, "missed_points", simulated_models.always_true, "strict")
+    }
     assert sorted(rows) == ["Angina pectoris", "Influenza", "Scabies", "Scurvy"]
     scurvy = rows["Scurvy"]
     assert (scurvy["relation"], scurvy["true_tail"], scurvy["false_tail"]) == (
@@ -147,14 +155,14 @@ def test_missed_points_by_hand(published: World) -> None:
     assert (scurvy["n_samples"], scurvy["n_correct"], scurvy["n_no_answer"]) == (16, 8, 0)
     assert scurvy["wrong_of_true"] == ["dn", "inv_dn", "ins_dn", "inv_ins_dn"]
     assert scurvy["wrong_of_false"] == ["none", "inv", "ins", "inv_ins"]
-    polar = ask_view(published, "missed_points", rules.polarity, "strict")
+    polar = ask_view(published, "missed_points", simulated_models.polarity, "strict")
     assert all(row["wrong_of_true"] == [] and len(row["wrong_of_false"]) == 8 for row in polar)
 
 
 def test_missed_points_are_the_complete_pairs_that_are_not_mastered(published: World) -> None:
     for policy in ("strict", "excluded"):
-        _, by_pair = ask_view(published, "joint_accuracy", rules.erratic, policy)
-        missed = ask_view(published, "missed_points", rules.erratic, policy)
+        _, by_pair = ask_view(published, "joint_accuracy", simulated_models.erratic, policy)
+        missed = ask_view(published, "missed_points", simulated_models.erratic, policy)
         mastered = (by_pair["joint_accuracy"] or 0.0) * by_pair["n_units"]
         assert len(missed) == by_pair["n_units"] - mastered
         assert all(row["edition_id"] == EDITION for row in missed)

@@ -2,12 +2,12 @@ from datetime import datetime
 
 import pytest
 
-from schemas.errors import InputError
+from primitives.errors import InputError
 from schemas.stages import RESPONSES, SAMPLES
+from tests.support.data_folder import World
+from tests.support.simulated_models import expert
+from tests.support.stage_rows import digest, response_row, write_record, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.rows import digest, response_row, write_record, write_rows
-from tests.warehouse.rules import expert
-from tests.warehouse.world import World
 from warehouse.publish import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import read_record

@@ -1,11 +1,11 @@
 import pytest
 from scipy.stats import binomtest
 
-from tests.warehouse import rules
+from tests.support import simulated_models
+from tests.support.data_folder import World, ask
+from tests.support.simulated_models import expert, polarity
+from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.rows import Row, digest
-from tests.warehouse.rules import expert, polarity
-from tests.warehouse.world import World, ask
 from warehouse.publish import build_warehouse
 
 
@@ -73,7 +73,7 @@ def test_known_mastery(world: World) -> None:
     world.write_model("taught", known)
     world.write_answers(EDITION, "taught", answer)
     world.write_model("untaught", [])
-    world.write_answers(EDITION, "untaught", rules.silent)
+    world.write_answers(EDITION, "untaught", simulated_models.silent)
     build_warehouse(world.root)
     rows = {(row["model_id"], row["is_known"]): row for row in ask(world, "from known_mastery")}
     assert sorted(rows) == [("taught", False), ("taught", True), ("untaught", False)]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.warehouse import rules
+from tests.support import simulated_models
+from tests.support.data_folder import World, ask
+from tests.support.expected_views import expected_average, group, judge_samples
+from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.expected import expected_average, group, judge_samples
-from tests.warehouse.rows import Row
-from tests.warehouse.world import World, ask
 from warehouse.publish import build_warehouse
 
 POLICIES = ("strict", "coin-flip", "excluded")
@@ -28,7 +28,7 @@ KEYED = (
 @pytest.fixture
 def scored(world: World) -> World:
     """Published: an expert and one that is right on three samples in four, under every policy."""
-    for rule in (rules.expert, rules.erratic):
+    for rule in (simulated_models.expert, simulated_models.erratic):
         world.write_model(rule.__name__)
         world.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
     build_warehouse(world.root)
@@ -46,7 +46,7 @@ def test_every_view_has_the_same_rows_under_each(scored: World) -> None:
 def test_average_accuracy_under_each(scored: World) -> None:
     rows = ask(scored, "from average_accuracy where model_id = 'erratic'")
     average = {row["scoring_policy"]: row for row in rows}
-    samples = judge_samples(scored, "pretexeval", rules.erratic, "strict")
+    samples = judge_samples(scored, "pretexeval", simulated_models.erratic, "strict")
     answered = [s for s in samples if s["answer"] is not None]
     n_right = sum(s["is_correct"] for s in answered)
     n_lucky = sum(s["answer"] is None and s["label"] for s in samples)
@@ -65,14 +65,16 @@ def test_the_rate_of_no_answer_is_that_of_the_responses(scored: World, view: str
     rows = ask(scored, f"from {view} where model_id = 'erratic'")
     if view == "component_ablation":
         rows = [row for row in rows if row["component"] == "full"]
-    samples = judge_samples(scored, "pretexeval", rules.erratic, "strict")
+    samples = judge_samples(scored, "pretexeval", simulated_models.erratic, "strict")
     assert {row["no_answer_rate"] for row in rows} == {expected_average(samples)["no_answer_rate"]}
 
 
 def test_an_incomplete_pair_is_left_out_only_where_it_is_excluded(scored: World) -> None:
     rows = ask(scored, "from joint_accuracy where model_id = 'erratic' and unit = 'pair'")
     left_out = {row["scoring_policy"]: row["n_left_out"] for row in rows}
-    pairs = group(judge_samples(scored, "pretexeval", rules.erratic, "strict"), lambda r: r["pair_id"])
+    pairs = group(
+        judge_samples(scored, "pretexeval", simulated_models.erratic, "strict"), lambda r: r["pair_id"]
+    )
     n_mute = sum(any(s["answer"] is None for s in samples) for samples in pairs.values())
     assert n_mute > 0
     assert left_out == {"strict": 0, "coin-flip": 0, "excluded": n_mute}

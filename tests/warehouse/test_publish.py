@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from schemas.errors import InputError
+from primitives.errors import InputError
+from tests.support.data_folder import World
+from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.rules import expert
-from tests.warehouse.world import World
 from warehouse.publish import LOCK, build_warehouse
 from warehouse.query import list_views, run_query
 
@@ -157,7 +157,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(world: World) -> None:
         capture_output=True,
         text=True,
     )
-    assert "schemas.errors.InputError" in limited.stderr
+    assert "primitives.errors.InputError" in limited.stderr
     assert "cannot be written" in limited.stderr
     assert path.read_bytes() == before
     assert files_of(world.root) == ["warehouse.duckdb"]

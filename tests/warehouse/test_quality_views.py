@@ -5,10 +5,10 @@ from itertools import permutations
 import pytest
 
 from schemas.stages import DIVERSITY, HUMAN_GRADES
+from tests.support.data_folder import World, ask
+from tests.support.stage_rows import Row, digest, write_rows
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.rows import Row, digest, write_rows
 from tests.warehouse.test_accuracy_views import pick
-from tests.warehouse.world import World, ask
 from warehouse.publish import build_warehouse
 
 Verdict = bool | None

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from schemas.errors import InputError
-from tests.warehouse.world import World
+from primitives.errors import InputError
+from tests.support.data_folder import World
 from warehouse.catalogue import VIEWS
 from warehouse.publish import build_warehouse
 from warehouse.query import list_views, run_query

@@ -1,6 +1,6 @@
 -- Grain: one row per edition, method and relation (null: all of them).
 -- How far the samples lie from their statements and from each other, 0 to 1: means over the n_samples
--- measured, of n_triplets drawn for it (the distances are defined in tasks/diversity.py).
+-- measured, of n_triplets drawn for it (the distances are defined in tasks/quality/diversity.py).
 -- lexical: words changed; structural: parts of speech. _distance: to the statement. _spread: to the
 -- other samples of the same triplet and method; null for a method with one sample a triplet.
 create or replace view diversity as

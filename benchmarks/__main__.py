@@ -1,0 +1,41 @@
+"""``make bench``: all of MedLAMA into samples, and the pipeline beside the bare engine."""
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from benchmarks.engine_comparison import Comparison, compare
+from benchmarks.medlama import measure_medlama
+
+METHODS = ("pretexeval", "prototype", "direct")
+
+
+def main() -> None:
+    """Measure, and print what docs/performance.md explains."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--model", type=Path, default=Path("models/reference-large"))
+    parser.add_argument("--rounds", type=int, default=2, help="runs of each, in alternating order")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        choices=METHODS,
+        default=["pretexeval"],
+        help="what is asked: 8,032 prompts of pretexeval, some 17,000 of all three",
+    )
+    parser.add_argument("--only", choices=("medlama", "comparison"), help="one of the two parts")
+    options = parser.parse_args()
+    os.environ.setdefault("PYTHONPATH", str(Path.cwd()))
+    load = os.getloadavg()[0]
+    print(f"{os.cpu_count()} cores, load before: {load:.1f}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="pretexeval-bench-") as name:
+        folder = Path(name)
+        if options.only != "comparison":
+            print(measure_medlama(folder), flush=True)
+        if options.only != "medlama":
+            comparison = Comparison(folder, options.model, tuple(options.methods))
+            print("", compare(comparison, options.rounds), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""The engine and nothing else: ``python -m benchmarks.bare_engine MODEL PROMPTS ANSWERS``.
+
+Reads prompts from a Parquet file, puts them to `vllm.LLM.generate` in one call, with the settings of
+the pipeline's engine, and writes the answers.
+"""
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from config.engines import ModelConfig
+from engines.vllm_process import load_llm, prepare_environment
+from tasks.asking.prompts import STOP_TEXTS
+
+
+def main() -> None:
+    """Read, ask, write."""
+    model, prompts_file, answers_file = sys.argv[1:]
+    prompts = pq.read_table(prompts_file)["prompt"].to_pylist()
+    prepare_environment(is_local=True)
+    config = ModelConfig(name="bare", model=model, dtype="bfloat16")
+    llm = load_llm(config, str(Path(model)))
+    from vllm import SamplingParams
+
+    params = SamplingParams(max_tokens=config.max_tokens, temperature=0.0, stop=list(STOP_TEXTS))
+    outputs = llm.generate(prompts, params, use_tqdm=False)
+    texts = [output.outputs[0].text for output in outputs]
+    pq.write_table(pa.table({"prompt": prompts, "response": texts}), answers_file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""The same prompts through the pipeline and through the bare engine, each as a whole process."""
+
+import shutil
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from benchmarks.processes import Finished, run_python
+from benchmarks.timeline import read_timeline
+from config.file import Config, load_config
+from report.console import align
+from tasks.edition.edition import plan_edition
+from tasks.evaluation.evaluation import Evaluation
+
+CONFIG = """\
+[edition]
+methods = [{methods}]
+
+[storage]
+root = "{root}"
+
+[[models]]
+name = "bench"
+model = "{model}"
+dtype = "bfloat16"
+"""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One run of each, right after one another."""
+
+    pipeline: Finished
+    bare: Finished
+
+    @property
+    def ratio(self) -> float:
+        """What the pipeline takes, the bare engine being 1."""
+        return self.pipeline.wall_s / self.bare.wall_s
+
+
+class Comparison:
+    """An edition of the starter base that is built, a model, and its prompts in a file."""
+
+    def __init__(self, folder: Path, model: Path, methods: tuple[str, ...]) -> None:
+        """Build the edition and write its prompts down; none of it is measured."""
+        self.folder = folder
+        self.path = folder / "compared.toml"
+        names = ", ".join(f'"{method}"' for method in methods)
+        root = folder / "compared"
+        self.path.write_text(CONFIG.format(methods=names, root=root, model=model.absolute()))
+        run_python(["-m", "cli", "build", str(self.path)], folder)
+        self.config: Config = load_config(self.path)
+        edition_id = plan_edition(self.config).edition_id
+        self.evaluation = Evaluation(self.config.storage, edition_id, self.config.models[0])
+        relations = self.evaluation.read_relations()
+        # A prompt that two samples share is asked once.
+        prompts = dict.fromkeys(p.text for _, _, asked in relations for p in asked.prompts)
+        self.n_prompts = len(prompts)
+        self.prompts_file, self.answers_file = folder / "prompts.parquet", folder / "answers.parquet"
+        pl.DataFrame({"prompt": list(prompts)}).write_parquet(self.prompts_file)
+
+    def run_pipeline(self, module: str = "cli") -> Finished:
+        """Evaluate, with nothing answered before."""
+        root = self.config.storage.root
+        for name in ("responses", "predictions"):
+            shutil.rmtree(root / name, ignore_errors=True)
+        return run_python(["-m", module, "evaluate", str(self.path)], self.folder)
+
+    def run_bare(self) -> Finished:
+        """Ask the engine alone."""
+        model = self.config.models[0].model
+        files = [str(self.prompts_file), str(self.answers_file)]
+        return run_python(["-m", "benchmarks.bare_engine", model, *files], self.folder)
+
+    def run_round(self, is_pipeline_first: bool) -> Round:
+        """One run of each, in the order asked for."""
+        if is_pipeline_first:
+            pipeline = self.run_pipeline()
+            return Round(pipeline, self.run_bare())
+        bare = self.run_bare()
+        return Round(self.run_pipeline(), bare)
+
+    def count_different_answers(self) -> int:
+        """How many prompts the two answered differently: bf16 rounds differently in other batches."""
+        kept = self.evaluation.store.read(["prompt", "response"])
+        both = pl.read_parquet(self.answers_file).join(kept, on="prompt", suffix="_pipeline")
+        if both.height != self.n_prompts:
+            raise SystemExit(f"{both.height} of {self.n_prompts} prompts were answered by both")
+        return both.filter(pl.col("response") != pl.col("response_pipeline")).height
+
+
+def compare(comparison: Comparison, n_rounds: int) -> str:
+    """A line per round, the median ratio, and where the time of one more run of the pipeline went."""
+    rounds = [comparison.run_round(is_pipeline_first=n % 2 == 0) for n in range(n_rounds)]
+    n_different = comparison.count_different_answers()
+    columns = [
+        "round",
+        "pipeline (s)",
+        "bare (s)",
+        "ratio",
+        "pipeline CPU (s)",
+        "bare CPU (s)",
+        "pipeline peak (GB)",
+    ]
+    rows = [
+        [
+            str(n + 1),
+            *(f"{value:.1f}" for value in (run.pipeline.wall_s, run.bare.wall_s)),
+            f"{run.ratio:.2f}",
+            *(f"{value:.1f}" for value in (run.pipeline.cpu_s, run.bare.cpu_s)),
+            f"{run.pipeline.peak_bytes / 1e9:.2f}",
+        ]
+        for n, run in enumerate(rounds)
+    ]
+    timeline = comparison.run_pipeline("benchmarks.timeline")
+    return "\n".join(
+        [
+            f"the same {comparison.n_prompts:,} prompts, {n_different:,} answered differently",
+            align(columns, rows),
+            f"median ratio {statistics.median(run.ratio for run in rounds):.2f}; of the fastest of each, "
+            # What else the machine does only ever adds.
+            f"{min(r.pipeline.wall_s for r in rounds) / min(r.bare.wall_s for r in rounds):.2f}",
+            "",
+            "where the time of one more run of the pipeline went",
+            read_timeline(timeline),
+        ]
+    )

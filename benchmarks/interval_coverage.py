@@ -1,0 +1,196 @@
+"""How often the warehouse's intervals hold the truth, on simulated editions.
+
+`python -m benchmarks.interval_coverage` prints the tables of docs/statistics.md. The intervals are the
+macros' own, computed by one query over all simulated editions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from scipy.stats import binom
+
+from warehouse.catalogue import create_tables
+
+K = 16
+SIZES = (20, 100, 500)
+ACCURACIES = (0.02, 0.5, 0.98)
+CLUSTERING = {"none": 0.0, "strong": 0.5}
+"""Intra-class correlation of the samples of a pair: right by the draw, or by knowing the pair."""
+N_EDITIONS = 5000
+N_PAIRED_EDITIONS = 2000
+DIFFERENCES = ((0.02, 0.02), (0.02, 0.1), (0.5, 0.5), (0.5, 0.6), (0.98, 0.98), (0.98, 0.9))
+DISCORDANCE = (0.02, 0.1, 0.3, 1.0)
+
+Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Editions of one kind: pairs each, the true accuracies, and how samples hang together."""
+
+    n_pairs: int
+    accuracies: tuple[float, ...]
+    clustering: str
+
+
+def list_cells(accuracies: tuple[tuple[float, ...], ...]) -> list[Cell]:
+    """Return one cell per edition size, accuracy and kind of clustering."""
+    return [Cell(*values) for values in product(SIZES, accuracies, CLUSTERING)]
+
+
+def draw_chances(rng: np.random.Generator, accuracy: float, clustering: str, shape: tuple[int, int]) -> Array:
+    """Per pair the chance of a right sample: the accuracy, or a draw from the beta around it."""
+    rho = CLUSTERING[clustering]
+    if rho == 0:
+        return np.full(shape, accuracy)
+    scale = (1 - rho) / rho
+    return rng.beta(accuracy * scale, (1 - accuracy) * scale, shape)
+
+
+def average_coverage(seed: int) -> dict[Cell, tuple[float, float]]:
+    """Of each cell: how often the interval of average accuracy holds it, and its mean width.
+
+    The pairs go in as their histogram, as in joint_accuracy_curve: 1.5 million rows and not 56.
+    """
+    rng = np.random.default_rng(seed)
+    cells = list_cells(tuple((p,) for p in ACCURACIES))
+    blocks = []
+    for k, cell in enumerate(cells):
+        chances = draw_chances(rng, cell.accuracies[0], cell.clustering, (N_EDITIONS, cell.n_pairs))
+        right = rng.binomial(K, chances)
+        flat = np.repeat(np.arange(N_EDITIONS), cell.n_pairs) * (K + 1) + right.ravel()
+        counts = np.bincount(flat, minlength=N_EDITIONS * (K + 1))
+        edition, c = np.divmod(np.flatnonzero(counts), K + 1)
+        blocks.append(
+            pa.table(
+                {
+                    "cell": np.full(len(c), k),
+                    "truth": np.full(len(c), cell.accuracies[0]),
+                    "edition": edition,
+                    "c": c,
+                    "w": counts[counts > 0],
+                }
+            )
+        )
+    rows = _ask(
+        pa.concat_tables(blocks),
+        f"""
+        with sizes as (
+            select cell, edition, any_value(truth) as truth, share(w * c, w * {K}) as p,
+                effective_n(c, {K}, w, sum(w * {K})) as n
+            from simulated group by cell, edition
+        )
+        select cell, avg((truth between wilson_low(p, n) and wilson_high(p, n))::integer),
+            avg(wilson_high(p, n) - wilson_low(p, n))
+        from sizes group by cell order by cell
+        """,
+    )
+    return {cells[k]: (covered, width) for k, covered, width in rows}
+
+
+def difference_coverage(seed: int) -> dict[Cell, tuple[float, float]]:
+    """Of each cell: how often the interval of the paired difference holds it, and its mean width.
+
+    The other model knows what the one knows in half of the pairs, and draws anew in the rest.
+    """
+    rng = np.random.default_rng(seed)
+    cells = list_cells(DIFFERENCES)
+    rows: list[tuple[Any, ...]] = []
+    for k, cell in enumerate(cells):
+        p, q = cell.accuracies
+        shape = (N_PAIRED_EDITIONS, cell.n_pairs)
+        mine = draw_chances(rng, p, cell.clustering, shape)
+        theirs = np.where(rng.random(shape) < 0.5, mine, draw_chances(rng, q, cell.clustering, shape))
+        # Of a sample, gained with the chance a(1 − b) and lost with (1 − a)b.
+        gained = rng.binomial(K, mine * (1 - theirs))
+        rest = (1 - mine) * theirs / np.maximum(1 - mine * (1 - theirs), 1e-12)
+        lost = rng.binomial(K - gained, np.minimum(rest, 1))
+        block = pa.table(
+            {
+                "edition": np.repeat(np.arange(N_PAIRED_EDITIONS), cell.n_pairs),
+                "g": gained.ravel(),
+                "l": lost.ravel(),
+            }
+        )
+        rows += _ask(
+            block,
+            f"""
+            with sums as (
+                select paired(g, l, {K}) as d from simulated group by edition
+            )
+            select {k}, avg(({(p - q) / 2} between paired_low(d) and paired_high(d))::integer),
+                avg(paired_high(d) - paired_low(d))
+            from sums
+            """,
+        )
+    return {cells[k]: (covered, width) for k, covered, width in rows}
+
+
+def mastery_coverage() -> dict[tuple[int, float], float]:
+    """By pairs and mastery: how often Wilson's interval holds it; summed over all outcomes, exact."""
+    rows = _ask(
+        pa.table({"n": list(SIZES)}),
+        "select n, k, wilson_low(k / n, n), wilson_high(k / n, n) "
+        "from (select n, unnest(range(0, n + 1)) as k from simulated)",
+    )
+    covered: dict[tuple[int, float], float] = {}
+    for size, p in product(SIZES, ACCURACIES):
+        held = [k for n, k, low, high in rows if n == size and low <= p <= high]
+        covered[size, p] = float(binom.pmf(held, size, p).sum())
+    return covered
+
+
+def mcnemar_rejections(seed: int) -> dict[tuple[int, float], float]:
+    """By pairs and share of them that differ: how often p ≤ 0.05 where neither model is better."""
+    rng = np.random.default_rng(seed)
+    cells = list(product(SIZES, DISCORDANCE))
+    n_differ = np.array([rng.binomial(n, share, N_EDITIONS) for n, share in cells])
+    table = pa.table(
+        {
+            "cell": np.repeat(np.arange(len(cells)), N_EDITIONS),
+            "n": n_differ.ravel(),
+            "b": rng.binomial(n_differ, 0.5).ravel(),
+        }
+    )
+    rows = _ask(
+        table,
+        "with tested as ("
+        "select b, n, mcnemar_p(b, n - b) as p from (select distinct b, n from simulated)) "
+        "select cell, avg((p <= 0.05)::integer) from simulated inner join tested using (b, n) "
+        "group by cell order by cell",
+    )
+    return {cells[k]: rate for k, rate in rows}
+
+
+def _ask(simulated: pa.Table, sql: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect() as connection:
+        create_tables(connection)
+        connection.register("simulated", simulated)
+        rows: list[tuple[Any, ...]] = connection.execute(sql).fetchall()
+    return rows
+
+
+def render() -> Iterator[str]:
+    """The lines of the tables in docs/statistics.md."""
+    yield "| pairs | accuracy | clustering | covers | mean width |\n| --- | --- | --- | --- | --- |"
+    for cell, (covered, width) in average_coverage(1).items():
+        yield f"| {cell.n_pairs} | {cell.accuracies[0]} | {cell.clustering} | {covered:.3f} | {width:.3f} |"
+    yield "\n| pairs | accuracies | clustering | covers | mean width |\n| --- | --- | --- | --- | --- |"
+    for cell, (covered, width) in difference_coverage(2).items():
+        names = " against ".join(map(str, cell.accuracies))
+        yield f"| {cell.n_pairs} | {names} | {cell.clustering} | {covered:.3f} | {width:.3f} |"
+    yield "\n| pairs | mastery | covers |\n| --- | --- | --- |"
+    for (n, p), covered in mastery_coverage().items():
+        yield f"| {n} | {p} | {covered:.3f} |"
+    yield "\n| pairs | of which differ | rejects |\n| --- | --- | --- |"
+    for (n, share), rate in mcnemar_rejections(3).items():
+        yield f"| {n} | {share} | {rate:.3f} |"
+
+
+if __name__ == "__main__":
+    print("\n".join(render()))

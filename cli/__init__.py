@@ -1,0 +1,1 @@
+"""The command `pretexeval`: its subcommands, and Prefect in the process of one command."""

@@ -1,0 +1,6 @@
+"""`python -m cli`: the command without an installed script."""
+
+from cli.main import run
+
+if __name__ == "__main__":
+    run()

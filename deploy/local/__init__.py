@@ -1,0 +1,1 @@
+"""The services of an installation as processes of this machine, without containers."""

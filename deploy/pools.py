@@ -1,0 +1,131 @@
+"""The work pools `cpu` and `gpu`: of processes, or of containers as deploy/pools.toml describes them."""
+
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
+from prefect.exceptions import ObjectNotFound
+
+from primitives.errors import InputError
+from primitives.toml_files import parse_toml
+
+POOL_TYPES = ("process", "docker", "kubernetes")
+SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY|AUTH_STRING")
+
+Table = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PoolPlan:
+    """What the pools are of."""
+
+    pool_type: str
+    home: Path
+    """Where its runs find the project, `configs/` and a relative `[storage] root`."""
+    tables: Table
+    """Pool (`cpu`, `gpu`) -> what goes into its template; empty for processes."""
+
+
+def plan_pools(pool_type: str, file: Path) -> PoolPlan:
+    """The pools of that type, as the file has them; processes run in the working directory.
+
+    Raises:
+        InputError: if there is no such type, or the file has nothing for it, or holds a secret.
+    """
+    if pool_type not in POOL_TYPES:
+        raise InputError(f"pool type {pool_type!r}: choose one of {', '.join(POOL_TYPES)}")
+    if pool_type == "process":
+        return PoolPlan(pool_type, Path.cwd(), {})
+    table = parse_toml(file)
+    if pool_type not in table or "home" not in table:
+        raise InputError(f"{file}: it needs `home` and a table [{pool_type}]")
+    of_type = table[pool_type]
+    common = of_type.get("all", {})
+    tables = {name: merge_tables(common, of_type.get(name, {})) for name in ("cpu", "gpu")}
+    for name, each in tables.items():
+        _require_no_secret(f"{file} [{pool_type}.{name}.variables.env]", each)
+    return PoolPlan(pool_type, Path(table["home"]), tables)
+
+
+def _require_no_secret(where: str, table: Table) -> None:
+    """Whoever may read the pool reads its variables: in the UI, in the API, in the database."""
+    names = table.get("variables", {}).get("env", {})
+    if found := sorted(name for name in names if SECRET.search(name)):
+        raise InputError(
+            f"{where}: {found[0]} looks like a secret, and job variables can be read by everybody who "
+            "sees the pool; keep it in a Prefect secret block or, for Kubernetes, in a secret"
+        )
+
+
+def merge_tables(below: Table, above: Table) -> Table:
+    """Both, table by table; where both have a value, the one above."""
+    merged = deepcopy(below)
+    for name, value in above.items():
+        kept = merged.get(name)
+        are_tables = isinstance(kept, dict) and isinstance(value, dict)
+        merged[name] = merge_tables(kept or {}, value) if are_tables else deepcopy(value)
+    return merged
+
+
+def write_template(offered: Table, pool_type: str, table: Table) -> Table:
+    """The base job template that the server offers for the type, with what the table says of the pool.
+
+    Raises:
+        InputError: if the template has no variable of a name.
+    """
+    template = deepcopy(offered)
+    variables, job = template["variables"]["properties"], template["job_configuration"]
+    for name, value in table.get("variables", {}).items():
+        if name not in variables:
+            raise InputError(
+                f"a pool of type {pool_type} has no variable {name!r}; it has {', '.join(variables)}"
+            )
+        variables[name]["default"] = value
+    if pool_type == "docker":
+        job["container_create_kwargs"] = table.get("container", {})
+    else:
+        pod = job["job_manifest"]["spec"]["template"]["spec"]
+        container = merge_tables(pod["containers"][0], table.get("container", {}))
+        pod |= merge_tables(pod, table.get("pod", {})) | {"containers": [container]}
+    return template
+
+
+def provide_pool(client: SyncPrefectClient, name: str, plan: PoolPlan, limit: int | None) -> None:
+    """Make the pool, or bring its limit and, of containers, its template up to date.
+
+    Raises:
+        InputError: if it is there and of another type.
+    """
+    template: Table = {}
+    if plan.pool_type != "process":
+        template = write_template(_fetch_template(client, plan.pool_type), plan.pool_type, plan.tables[name])
+    try:
+        there = client.read_work_pool(name)
+    except ObjectNotFound:
+        pool = WorkPoolCreate(
+            name=name, type=plan.pool_type, base_job_template=template, concurrency_limit=limit
+        )
+        client.create_work_pool(pool)
+        return
+    if there.type != plan.pool_type:
+        raise InputError(
+            f"the pool {name!r} is of type {there.type}, and a pool keeps its type: "
+            f"`prefect work-pool delete {name}`, then deploy again"
+        )
+    if template:
+        client.update_work_pool(name, WorkPoolUpdate(concurrency_limit=limit, base_job_template=template))
+    else:
+        client.update_work_pool(name, WorkPoolUpdate(concurrency_limit=limit))
+
+
+def _fetch_template(client: SyncPrefectClient, pool_type: str) -> Table:
+    """What the server offers for pools of that type."""
+    for package in client.read_worker_metadata().values():
+        if pool_type in package:
+            offered: Table = package[pool_type]["default_base_job_configuration"]
+            return offered
+    raise InputError(f"the server offers no job template for pools of type {pool_type}; upgrade it")

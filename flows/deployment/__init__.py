@@ -1,1 +1,0 @@
-"""The flows as deployments: registered, sent to pools, limited, begun again."""

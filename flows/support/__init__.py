@@ -1,0 +1,1 @@
+"""What the flows share: dispatch to workers, keys, retries, and what the Prefect UI shows."""

@@ -1,0 +1,136 @@
+"""What a run leaves in the Prefect UI: links to its results, the leaderboard, and how far it is."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+from uuid import UUID
+
+import httpx
+from prefect.artifacts import (
+    create_link_artifact,
+    create_progress_artifact,
+    create_table_artifact,
+    update_progress_artifact,
+)
+
+from config.file import Config
+from flows.support.progress import show_progress
+from flows.support.score_changes import read_leaderboard
+from warehouse.publish import WAREHOUSE
+
+# An update is a request to the server.
+SECONDS_BETWEEN_UPDATES = 5.0
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def link_results(config: Config, edition_id: str | None) -> None:
+    """Links to the edition's page, its Parquet files and the warehouse; to those of all if none is named."""
+    link_edition(config, edition_id)
+    _link("warehouse", "Warehouse (DuckDB)", _locate(config, WAREHOUSE))
+
+
+def link_edition(config: Config, edition_id: str | None) -> None:
+    """Links to the edition's Parquet files, and to its page, which is there once it is published."""
+    link_page(config, edition_id)
+    folder = f"editions/{edition_id}" if edition_id else "editions"
+    _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
+
+
+def link_predictions(config: Config, edition_id: str, folder: str) -> None:
+    """Links to an evaluation's Parquet files, and to the page that shows them once it is published."""
+    link_page(config, edition_id)
+    _link("parquet", f"Parquet files of {folder}", _locate(config, folder))
+
+
+def link_page(config: Config, edition_id: str | None) -> None:
+    """A link to the edition's page, or to the list of all: where they are served, else the file."""
+    page = f"{edition_id}/index.html" if edition_id else "index.html"
+    base_url = config.report.base_url
+    address = f"{base_url.rstrip('/')}/{page}" if base_url else _locate(config, f"report/{page}")
+    _link("dashboard", f"Dashboard of {edition_id or 'all editions'}", address)
+
+
+def _locate(config: Config, path: str) -> str:
+    """Where all hosts find it: in the storage that they share, or else under the root."""
+    shared = config.storage.shared
+    return f"{shared.rstrip('/')}/{path}" if shared else (config.storage.root.absolute() / path).as_uri()
+
+
+def _link(key: str, text: str, address: str) -> None:
+    create_link_artifact(address, link_text=text, key=key)
+
+
+def show_leaderboard(root: Path, edition_id: str) -> None:
+    """The leaderboard of the edition, with the change since the edition before it."""
+    table = [
+        {
+            "rank": row["rank"],
+            "model": row["model"],
+            "method": row["method"],
+            "accuracy %": _percent(row["average_accuracy"]),
+            "95 % interval": f"{_percent(row['ci_low'])} to {_percent(row['ci_high'])}",
+            "mastery %": _percent(row["mastery"]),
+            "no answer %": _percent(row["no_answer_rate"]),
+            "change, points": _percent(row["change"]),
+            "since": row["since"],
+        }
+        for row in read_leaderboard(root, edition_id)
+    ]
+    create_table_artifact(table, key="leaderboard", description=f"Leaderboard of {edition_id}")
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else round(100 * share, 1)
+
+
+def show_outcomes(edition_id: str, outcomes: Mapping[str, str | None]) -> None:
+    """What became of every model (name -> why it failed, or null)."""
+    table = [{"model": name, "outcome": reason or "evaluated"} for name, reason in outcomes.items()]
+    create_table_artifact(table, key="models", description=f"Evaluations on {edition_id}")
+
+
+def show_calls(
+    function: Callable[Parameters, Result], title: str, total: int
+) -> Callable[Parameters, Result]:
+    """The function; in the UI, every call that returns is one more of the total."""
+    artifact_id = create_progress_artifact(0.0, description=title)
+    assert isinstance(artifact_id, UUID)
+    n_done = 0
+
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        nonlocal n_done
+        result = function(*args, **kwargs)
+        n_done += 1
+        update_progress_artifact(artifact_id, min(100.0, 100 * n_done / total))
+        return result
+
+    return call
+
+
+@contextlib.contextmanager
+def show_run_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A function to be told how many more are done; shown on the console and in the UI."""
+    artifact_id = create_progress_artifact(0.0, description=title)
+    assert isinstance(artifact_id, UUID)
+    n_done, next_update = 0, time.monotonic() + SECONDS_BETWEEN_UPDATES
+    with show_progress(title, total) as advance:
+
+        def advance_both(n: int) -> None:
+            nonlocal n_done, next_update
+            advance(n)
+            n_done += n
+            if time.monotonic() >= next_update:
+                _update(artifact_id, min(100.0, 100 * n_done / max(total, 1)))
+                next_update = time.monotonic() + SECONDS_BETWEEN_UPDATES
+
+        yield advance_both
+    _update(artifact_id, 100.0)
+
+
+def _update(artifact_id: UUID, progress: float) -> None:
+    """Show it in the UI; a server that is away for a moment is no reason to stop asking a model."""
+    with contextlib.suppress(httpx.HTTPError):
+        update_progress_artifact(artifact_id, progress)

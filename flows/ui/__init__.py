@@ -1,1 +1,0 @@
-"""What a run leaves in the Prefect UI."""

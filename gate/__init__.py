@@ -1,0 +1,16 @@
+"""The gate: whether a rewording still says what its statement says (method, section 2.6)."""
+
+from gate.check import check_rewording, check_rewordings
+from gate.collisions import find_collisions, fold_text
+from gate.reply import clean_reply
+from gate.rewording import REASONS, Rewording
+
+__all__ = [
+    "REASONS",
+    "Rewording",
+    "check_rewording",
+    "check_rewordings",
+    "clean_reply",
+    "find_collisions",
+    "fold_text",
+]

@@ -1,0 +1,145 @@
+"""Whether a sentence affirms or denies, and how firmly: negations counted clause by clause."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gate.words import list_words
+
+Tags = Sequence[frozenset[str]]
+SLOTS = ("X", "Y")
+_TURNS = frozenset(("neg", "rare", "unlike", "doubt"))
+# Prepositions and nouns that deny the entity itself when it stands right behind them.
+_PRIVATIVE = list_words(
+    """
+    without lacking lacks lack absence absent free_of devoid deficient missing other_than non
+    """
+)
+_LIGHT = frozenset(["the", "a", "an", "any", "of", "in", "from", "with", "for"])
+_MAY = list_words(
+    """
+    may might could possibly perhaps maybe potentially conceivably sometimes occasionally
+    """
+)
+# Open a condition anywhere; the others do so only where a clause begins.
+_CONDITIONAL = frozenset(("if", "when", "whenever", "unless"))
+
+
+@dataclass(frozen=True)
+class Polarity:
+    """Whether a sentence negates its condition and what it claims, and what sort of denial that makes."""
+
+    is_condition_negated: bool
+    is_negated: bool
+    force: str
+    """affirmed, denied, or less: not always, not often, often not, may not, unlikely, doubtful, no longer."""
+
+
+def read_polarity(tokens: Sequence[str], tags: Tags) -> Polarity:
+    """The polarity of a masked sentence."""
+    turns = [i for i, found in enumerate(tags) if found & _TURNS or _is_turned(tokens, i)]
+    if not turns:
+        return Polarity(False, False, "affirmed")
+    condition = frozenset(_find_condition(tokens, tags, turns))
+    in_condition = [i for i in turns if i in condition]
+    claimed = [i for i in turns if i not in condition and not _continues(tokens, i)]
+    is_negated = len(claimed) % 2 == 1
+    force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
+    return Polarity(len(in_condition) % 2 == 1, is_negated, force)
+
+
+def _is_turned(tokens: Sequence[str], at: int) -> bool:
+    """Whether this is the second half of "pain-free"."""
+    return tokens[at] == "free" and at > 0 and tokens[at - 1] in SLOTS
+
+
+def _continues(tokens: Sequence[str], at: int) -> bool:
+    """Whether this "nor" only goes on with an earlier negation."""
+    return tokens[at] == "nor" and any(word in ("neither", "not", "no", "never") for word in tokens[:at])
+
+
+def _find_condition(tokens: Sequence[str], tags: Tags, turns: Sequence[int]) -> Iterator[int]:
+    """Which of the turns stand in a condition, or deny whom the sentence is about."""
+    slots = [i for i, token in enumerate(tokens) if token in SLOTS]
+    first = slots[0] if slots else len(tokens)
+    for start, end in _find_conditional_clauses(tokens, tags, slots):
+        yield from (i for i in turns if start <= i < end)
+    if len(slots) < 2:
+        return
+    for i in turns:
+        if i < first and (_denies_subject(tokens, i, first) or _describes_person(tokens, tags, i)):
+            yield i
+
+
+def _find_conditional_clauses(
+    tokens: Sequence[str], tags: Tags, slots: Sequence[int]
+) -> Iterator[tuple[int, int]]:
+    for i, found in enumerate(tags):
+        if "if" in found and (tokens[i] in _CONDITIONAL or i == 0 or tokens[i - 1] == ","):
+            inner = [slot for slot in slots if slot > i]
+            after = inner[0] + 1 if inner else len(tokens)
+            ends = [j for j in range(after, len(tokens)) if tokens[j] in (",", "then")]
+            is_last = len(inner) < 2
+            yield i, ends[0] if ends else len(tokens) if is_last else after
+
+
+def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
+    """Whether the sentence begins with what is not there: "without X, …", "a patient lacking X …"."""
+    if tokens[at] not in _PRIVATIVE or any(token not in _LIGHT for token in tokens[at + 1 : first]):
+        return False
+    opening = [token for token in tokens[:at] if token not in _LIGHT]
+    return all(token in _OPENING for token in opening)
+
+
+_OPENING = list_words(
+    """
+    patient patients person persons people individual individuals somebody someone anyone anybody those
+    subject subjects case cases man woman adults children who are is despite even completely totally
+    entirely
+    """
+)
+
+
+def _describes_person(tokens: Sequence[str], tags: Tags, at: int) -> bool:
+    """Whether the turn stands in a clause about the person: "a patient who does not have X"."""
+    before = range(max(0, at - 4), at)
+    return any("who" in tags[j] and j > 0 and "person" in tags[j - 1] for j in before)
+
+
+def _find_force(tokens: Sequence[str], tags: Tags, turns: Sequence[int]) -> str:
+    """What sort of denial the turns of the claim make together."""
+    all_tags = frozenset().union(*tags)
+    for tag, force in (
+        ("no_longer", "no longer"),
+        ("doubt", "doubtful"),
+        ("unlike", "unlikely"),
+        ("rare", "not often"),
+    ):
+        if tag in all_tags:
+            return force
+    for at in turns:
+        if scope := _find_scope(tokens, tags, at):
+            return scope
+    if "likely" in all_tags:
+        return "unlikely"
+    return "not often" if "often" in all_tags else "denied"
+
+
+def _find_scope(tokens: Sequence[str], tags: Tags, at: int) -> str | None:
+    """What the negation stands before or behind, where that weakens it."""
+    reach = []
+    for j in range(at + 1, min(at + 5, len(tokens))):
+        if tokens[j] in SLOTS or tokens[j] == ",":
+            break
+        reach.append(tags[j])
+    if any("must" in found for found in reach) or any("imply" in found for found in reach[:2]):
+        return "not always"
+    if any("evidence" in found for found in reach):
+        return "doubtful"
+    before = tokens[max(0, at - 2) : at]
+    if before and before[-1] == "need":
+        return "not always"
+    if any(word in _MAY for word in before) and (tokens[at] != "no"):
+        return "may not"
+    if any("often" in found for found in tags[max(0, at - 2) : at]):
+        return "often not"
+    return None

@@ -1,0 +1,153 @@
+"""The doctor: what this machine has and what will not work, told before a long run and not in it."""
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from config.engines import EngineConfig
+from config.file import Config, load_config
+from preflight.endpoint_checks import check_endpoint
+from preflight.findings import Check
+from preflight.key_checks import FoundKey, check_keys, find_keys
+from preflight.machine import Machine, inspect_machine
+from preflight.model_checks import check_local_model, check_recording, check_vllm
+from preflight.server_checks import check_server
+from preflight.storage_checks import check_shared
+from primitives.errors import InputError
+
+DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
+# Prefect's history alone takes some.
+MIN_FREE_BYTES = 50_000_000
+
+
+def examine(path: Path | None) -> list[Check]:
+    """Everything that can be known without loading a model, for a configuration or for none."""
+    machine = inspect_machine()
+    config, checks = _read_config(path)
+    models = list_models(config) if config else []
+    keys = find_keys(models)
+    needs_vllm = any(model.engine == "vllm" for model in models)
+    return [
+        *checks,
+        *_check_machine(machine),
+        check_vllm(machine, needs_vllm),
+        *check_keys(keys),
+        *_check_models(models, machine, keys),
+        *_check_storage(config),
+        *([check_shared(config.storage.shared)] if config and config.storage.shared else []),
+        *check_server(len(machine.gpus)),
+    ]
+
+
+def _read_config(path: Path | None) -> tuple[Config | None, list[Check]]:
+    """The configuration, and whether it and the data that it names can be used."""
+    if path is None:
+        return None, [_check_data_variable()]
+    try:
+        return load_config(path), [Check("configuration", "ok", str(path))]
+    except InputError as error:
+        return None, [Check("configuration", "failing", str(error)), _check_data_variable()]
+
+
+def _check_data_variable() -> Check:
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        found = f"{DATA_VARIABLE} is not set: needed for MedLAMA and the papers' data only"
+        return Check("data", "ok", found)
+    if not Path(folder).is_dir():
+        return Check("data", "warning", f"{DATA_VARIABLE} = {folder}: no such folder", "name the folder")
+    return Check("data", "ok", f"{DATA_VARIABLE} = {folder}")
+
+
+def list_models(config: Config) -> list[EngineConfig]:
+    """The models that a run asks: the writers that have a part in it, and those evaluated."""
+    names = [config.rephraser.writer, config.judge.writer]
+    if "llmeval" in config.edition.methods:
+        names.append(config.llmeval.writer)
+    return [*(config.find_writer(name) for name in dict.fromkeys(names) if name), *config.models]
+
+
+def _check_machine(machine: Machine) -> list[Check]:
+    system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
+    found = f"{system}, {machine.n_cores} cores, {machine.free_bytes / 1e9:.1f} GB of memory free"
+    gpus = [
+        Check(
+            f"GPU {i}", "ok", f"{gpu.name}, {gpu.free_bytes / 1e9:.1f} of {gpu.total_bytes / 1e9:.1f} GB free"
+        )
+        for i, gpu in enumerate(machine.gpus)
+    ]
+    return [Check("machine", "ok", found), *(gpus or [Check("GPU", "ok", "none: models run on the CPU")])]
+
+
+def _check_models(
+    models: Sequence[EngineConfig], machine: Machine, keys: Mapping[str, FoundKey | None]
+) -> list[Check]:
+    """A check per model, side by side: an endpoint that is gone is waited for."""
+
+    def check(model: EngineConfig) -> Check:
+        if model.engine == "openai":
+            return _check_endpoint(model, keys)
+        return check_recording(model) if model.engine == "recorded" else check_local_model(model, machine)
+
+    if not models:
+        return []
+    with ThreadPoolExecutor(len(models)) as pool:
+        return list(pool.map(check, models))
+
+
+def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) -> Check:
+    if model.api_key_env is None:
+        return check_endpoint(model)
+    key = keys[model.api_key_env]
+    if key is None:
+        return Check(f"model {model.name}", "failing", "its key is missing, so it was not asked")
+    return check_endpoint(model, key.value)
+
+
+def _check_storage(config: Config | None) -> list[Check]:
+    """Knowledge base and pool, and the disk against what they will take."""
+    if config is None:
+        return [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
+    from preflight.footprint import count_rows, estimate_bytes
+    from prototypes.pool import check_pool_wordings
+    from tasks.edition.edition import plan_edition
+
+    try:
+        edition = plan_edition(config)
+        if config.rephraser.kind == "reviewed" and (
+            problems := check_pool_wordings(edition.pool, edition.base.relations)
+        ):
+            raise InputError("; ".join(problems))
+    except InputError as error:
+        checks = [Check("edition", "failing", str(error))]
+        return [*checks, check_room(config.storage.root, MIN_FREE_BYTES, "a run")]
+    counts = count_rows(edition)
+    found = f"{len(edition.base.relations)} relations, {counts.n_samples:,} samples at most"
+    n_bytes = max(estimate_bytes(config, counts), MIN_FREE_BYTES)
+    return [Check("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]
+
+
+def check_room(root: Path, needed_bytes: int, what: str) -> Check:
+    """Whether the folder can be written and its disk has room; leaves nothing there."""
+    title = "storage"
+    existing = root.absolute()
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    try:
+        # Nameless, so that nothing is left even if this process is killed.
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+        n_free = shutil.disk_usage(existing).free
+    except OSError as error:
+        found = f"[storage] root {root} cannot be written ({error.strerror})"
+        return Check(title, "failing", found, "choose another folder, or have it made writable")
+    found = f"{root}: {n_free / 1e9:.2f} GB free, {what} takes some {needed_bytes / 1e9:.2f} GB"
+    if n_free < needed_bytes:
+        return Check(title, "failing", found, "make room, choose another folder, or cap heads_per_relation")
+    if n_free < 2 * needed_bytes:
+        return Check(title, "warning", found, "room for this run, and not for the next")
+    return Check(title, "ok", found)

@@ -1,0 +1,55 @@
+"""Checks of keys: which are there and where they come from; none is shown."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from config.engines import EngineConfig
+from engines.keys import explain_missing, name_block
+from preflight.endpoint_checks import fetch
+from preflight.findings import Check
+from preflight.server_checks import authorize
+
+
+@dataclass(frozen=True)
+class FoundKey:
+    """A key, and where it was found."""
+
+    value: str = field(repr=False)
+    where: str
+
+
+def find_keys(models: Iterable[EngineConfig]) -> dict[str, FoundKey | None]:
+    """Variable -> its key, for every variable that the models name; null where it is nowhere."""
+    names = dict.fromkeys(model.api_key_env for model in models if model.engine == "openai")
+    return {name: find_key(name) for name in names if name}
+
+
+def find_key(variable: str) -> FoundKey | None:
+    """The key as a run would have it: from the environment, else from the server's Secret block."""
+    if value := os.environ.get(variable, "").strip():
+        return FoundKey(value, f"in the environment as {variable}")
+    address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
+    if not address:
+        return None
+    block = name_block(variable)
+    path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
+    body = fetch(f"{address}/{path}?include_secrets=true", authorize()).body
+    data = body.get("data") if isinstance(body, dict) else None
+    held = data.get("value") if isinstance(data, dict) else None
+    if not isinstance(held, str) or not held.strip():
+        return None
+    return FoundKey(held.strip(), f"in the Prefect Secret block {block!r}")
+
+
+def check_keys(keys: dict[str, FoundKey | None]) -> list[Check]:
+    """A check per key."""
+    return [_check_key(variable, found) for variable, found in keys.items()]
+
+
+def _check_key(variable: str, found: FoundKey | None) -> Check:
+    if found is not None:
+        return Check(f"key {variable}", "ok", found.where)
+    missing, remedy = explain_missing(variable).split("; ", 1)
+    return Check(f"key {variable}", "failing", missing, remedy)

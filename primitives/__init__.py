@@ -1,0 +1,1 @@
+"""Errors, hashing, secrets and TOML parsing: what every folder may use, and uses none."""

@@ -1,0 +1,1 @@
+"""Grading by doctors: blinded sheets, their import, and the instructions."""

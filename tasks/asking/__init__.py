@@ -1,0 +1,1 @@
+"""From prompts to stored answers, for evaluated models and for writers."""

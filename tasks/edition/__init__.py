@@ -1,0 +1,1 @@
+"""From a knowledge base to the samples of an edition."""

@@ -1,0 +1,88 @@
+"""Method llmeval: a language model writes the statements straight from the triplet (method, 2.7).
+
+Source: PretexEval, appendix E: one greedy completion per triplet, one statement per line.
+"""
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from primitives.hashing import hash_text
+from schemas.stages import SAMPLES
+from schemas.transformations import NAMES
+from tasks.asking.writers import Ask, Replies, Writer
+
+N_STATEMENTS = len(NAMES)
+# What stands before a statement in a list.
+ENUMERATION = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*•–])\s+")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+MIN_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Llmeval:
+    """Who writes the statements, and how it is asked."""
+
+    writer: Writer
+    instruction: str
+    max_tokens: int
+
+    def ask(self, relation: str, head: str, tail: str) -> Ask:
+        """The prompt of one triplet."""
+        triplet = f"({head}, {relation.replace('_', ' ')}, {tail})"
+        return self.writer.ask(self.instruction.replace("{triplet}", triplet), self.max_tokens)
+
+    def ask_all(self, triplets: pl.DataFrame) -> list[Ask]:
+        """The prompts of triplets, in their order."""
+        return [self.ask(*names) for names in triplets.select("relation", "head", "tail").iter_rows()]
+
+    def describe(self) -> dict[str, object]:
+        """What the statements depend on, as JSON."""
+        return {
+            **self.writer.describe(),
+            "instruction": self.instruction,
+            "max_tokens": self.max_tokens,
+        }
+
+
+def write_from_triplets(triplets: pl.DataFrame, llmeval: Llmeval, replies: Replies) -> pl.DataFrame:
+    """Samples of method llmeval: up to eight of a triplet, all with the label of the triplet.
+
+    Args:
+        triplets: of one relation.
+        replies: of the writer, to every one of them.
+    """
+    rows = []
+    columns = ("triplet_id", "pair_id", "relation", "split", "is_positive")
+    for ask, values in zip(llmeval.ask_all(triplets), triplets.select(columns).iter_rows(), strict=True):
+        triplet_id = values[0]
+        for index, text in enumerate(list_statements(replies[ask.key].text or "")):
+            sample_id = hash_text("sample", "llmeval", triplet_id, str(index), text)
+            rows.append((sample_id, *values, index, text))
+    schema = dict.fromkeys(("sample_id", *columns), pl.String) | {
+        "is_positive": pl.Boolean,
+        "sample_index": pl.Int8,
+        "text": pl.String,
+    }
+    return (
+        pl.DataFrame(rows, schema=schema, orient="row")
+        .rename({"is_positive": "label"})
+        .with_columns(
+            pl.lit("llmeval").alias("method"),
+            pl.lit(None, pl.String).alias("variant_id"),
+            pl.lit(None, pl.String).alias("transformation"),
+            pl.lit(llmeval.writer.model_id).alias("rephraser"),
+            pl.lit("as_is").alias("status"),
+            pl.lit(0, pl.Int16).alias("attempts"),
+            pl.lit([], pl.List(pl.String)).alias("reasons"),
+        )
+        .select(SAMPLES.names)
+    )
+
+
+def list_statements(reply: str) -> list[str]:
+    """The usable lines of a reply, at most eight, without numbers: not blank, no heading, not said twice."""
+    lines = (CONTROL.sub(" ", ENUMERATION.sub("", line.strip())).strip() for line in reply.splitlines())
+    usable = [line for line in lines if len(line.split()) >= MIN_WORDS and not line.endswith(":")]
+    return list(dict.fromkeys(usable))[:N_STATEMENTS]

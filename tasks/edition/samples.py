@@ -1,0 +1,87 @@
+"""Stage samples: the texts to verify, by method (method, 2.5 and 2.7)."""
+
+import polars as pl
+
+from primitives.hashing import draw_one, hash_text
+from prototypes.pool import RelationPrototypes
+from schemas.stages import SAMPLES
+from schemas.transformations import NAMES
+from tasks.edition.statements import fill_template
+from tasks.edition.triplets import DEMONSTRATION_SALT
+
+N_INDEX = {name: index for index, name in enumerate(NAMES)}
+
+
+def reword_statements(
+    statements: pl.DataFrame, triplets: pl.DataFrame, prototypes: RelationPrototypes, seed: int
+) -> pl.DataFrame:
+    """Samples of method pretexeval by the rephraser `reviewed`: one reviewed wording per variant.
+
+    The wording is drawn by the variant and the seed; a demonstration's without the seed.
+    """
+    salts = {"test": str(seed), "demonstration": DEMONSTRATION_SALT}
+    wordings = [
+        draw_one(prototypes.cells[transformation].wordings, "wording", salts[split], variant_id)
+        for variant_id, transformation, split in statements.select(
+            "variant_id", "transformation", "split"
+        ).iter_rows()
+    ]
+    entities = triplets.select("triplet_id", "head", "tail")
+    texts = (
+        statements.select("triplet_id")
+        .with_columns(pl.Series("template", wordings, pl.String))
+        .join(entities, on="triplet_id", how="left", maintain_order="left_right")
+        .select(fill_template(pl.col("template")).alias("text"))
+    )
+    return _as_samples(
+        statements.with_columns(texts["text"]), "pretexeval", "reviewed", "accepted", attempts=1
+    )
+
+
+def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:
+    """Samples of method pretexeval: the rewording that the gate accepted, else the statement itself.
+
+    Args:
+        attempts: of the same relation, by the rephraser of this model id.
+    """
+    by_variant = attempts.sort("variant_id", "attempt").group_by("variant_id", maintain_order=True)
+    outcomes = by_variant.agg(
+        pl.col("text").filter("is_accepted").first().alias("reworded"),
+        pl.col("attempt").max().alias("n_attempts"),
+        pl.col("reasons").explode(empty_as_null=False).alias("rejections"),
+    )
+    chosen = statements.join(outcomes, on="variant_id", how="left", maintain_order="left")
+    is_accepted = pl.col("reworded").is_not_null()
+    texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
+    samples = _as_samples(texts, "pretexeval", rephraser, "accepted", attempts=0)
+    return samples.with_columns(
+        chosen.select(
+            pl.when(is_accepted).then(pl.lit("accepted")).otherwise(pl.lit("fallback")).alias("status"),
+            pl.col("n_attempts").cast(pl.Int16).alias("attempts"),
+            pl.col("rejections").alias("reasons"),
+        )
+    ).select(SAMPLES.names)
+
+
+def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
+    """Samples that are their statements: all eight (`pretexeval`, `prototype`) or only `none` (`direct`)."""
+    if method == "direct":
+        statements = statements.filter(pl.col("transformation") == "none")
+    as_text = statements.with_columns(pl.col("statement").alias("text"))
+    return _as_samples(as_text, method, "none", "as_is", attempts=0)
+
+
+def _as_samples(texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int) -> pl.DataFrame:
+    ids = [
+        hash_text("sample", method, variant_id, text)
+        for variant_id, text in texts.select("variant_id", "text").iter_rows()
+    ]
+    return texts.with_columns(
+        pl.Series("sample_id", ids, pl.String),
+        pl.lit(method).alias("method"),
+        pl.col("transformation").replace_strict(N_INDEX, return_dtype=pl.Int8).alias("sample_index"),
+        pl.lit(rephraser).alias("rephraser"),
+        pl.lit(status).alias("status"),
+        pl.lit(attempts, pl.Int16).alias("attempts"),
+        pl.lit([], pl.List(pl.String)).alias("reasons"),
+    ).select(SAMPLES.names)

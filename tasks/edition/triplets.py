@@ -1,0 +1,133 @@
+"""Stage triplets: for every (head, relation) a positive and a negative triplet (method, 2.1 and 2.2)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from primitives.errors import InputError
+from primitives.hashing import draw_one, draw_order, hash_text
+from schemas.stages import TRIPLETS
+from tasks.edition.candidates import Candidates, Head, collect_candidates
+from tasks.edition.circulation import draw_circulation
+
+N_DEMONSTRATIONS = 5
+# Demonstrations depend on the base alone: a seed in them would change every prompt of every edition.
+DEMONSTRATION_SALT = "demonstrations"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the triplets of an edition are drawn."""
+
+    seed: int
+    negatives: Literal["matched", "uniform"] = "matched"
+    heads_per_relation: int | None = None
+
+
+@dataclass(frozen=True)
+class DrawnTriplets:
+    """The triplets of one relation, and the heads that had to be left out."""
+
+    frame: pl.DataFrame
+    left_out: tuple[str, ...]
+
+
+def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: Sampling) -> DrawnTriplets:
+    """Two rows (positive, negative) per head of the relation; columns as in the stage triplets.
+
+    Args:
+        triplets: the relation's rows of the knowledge base.
+
+    Raises:
+        InputError: if no head is left beside the demonstrations, or none can be kept.
+    """
+    candidates = collect_candidates(relation, triplets)
+    possible = [h for h in candidates.heads if len(h.excluded) < len(candidates.pool)]
+    demonstrating = {h.name for h in _choose_demonstrating(relation, possible)}
+    tested = _cap([h for h in possible if h.name not in demonstrating], relation, sampling)
+    if not tested:
+        raise InputError(
+            f"relation {relation!r} has {len(candidates.heads)} heads of which {len(possible)} have a "
+            f"possible negative; {N_DEMONSTRATIONS} are set aside for demonstrations and none is left "
+            "to test: add heads"
+        )
+    demonstrations = {
+        h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT) for h in possible if h.name in demonstrating
+    }
+    pairs = _draw_pairs(Candidates(relation, tuple(tested), candidates.pool), sampling)
+    if not pairs:
+        raise InputError(
+            f"relation {relation!r} has {len(tested)} heads to test, and no tail of one can be the "
+            "negative of another as often as it is true: add heads and tails, or set "
+            'negatives = "uniform" in [edition]'
+        )
+    kept = {h.name for h in tested}
+    capped = {h.name for h in possible} - demonstrating - kept
+    left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))
+    frame = _write_frame(relation, triplets, {"test": pairs, "demonstration": demonstrations})
+    return DrawnTriplets(frame, tuple(left_out))
+
+
+def _choose_demonstrating(relation: str, heads: list[Head]) -> list[Head]:
+    by_name = {h.name: h for h in heads}
+    names = draw_order(by_name, DEMONSTRATION_SALT, relation)
+    return [by_name[name] for name in names[:N_DEMONSTRATIONS]]
+
+
+def _cap(heads: list[Head], relation: str, sampling: Sampling) -> list[Head]:
+    if sampling.heads_per_relation is None:
+        return heads
+    order = draw_order((h.name for h in heads), str(sampling.seed), relation, "cap")
+    kept = set(order[: sampling.heads_per_relation - N_DEMONSTRATIONS])
+    return [h for h in heads if h.name in kept]
+
+
+def _draw_pairs(candidates: Candidates, sampling: Sampling) -> dict[str, tuple[str, str]]:
+    if sampling.negatives == "matched":
+        return draw_circulation(candidates, str(sampling.seed))
+    return {h.name: _draw_pair(h, candidates, str(sampling.seed)) for h in candidates.heads}
+
+
+def _draw_pair(head: Head, candidates: Candidates, salt: str) -> tuple[str, str]:
+    """A positive and a negative tail, each uniform over what is possible for the head."""
+    key = (salt, candidates.relation)
+    possible = (tail for tail in candidates.pool if tail not in head.excluded)
+    return (
+        draw_one(head.tails, *key, "positive", head.name),
+        draw_one(possible, *key, "negative", head.name),
+    )
+
+
+def _write_frame(
+    relation: str, triplets: pl.DataFrame, splits: dict[str, dict[str, tuple[str, str]]]
+) -> pl.DataFrame:
+    head_ids = _first_ids(triplets, "head")
+    tail_ids = _first_ids(triplets, "tail")
+    rows = []
+    for split, pairs in splits.items():
+        for head, tails in sorted(pairs.items()):
+            ids = [
+                hash_text(
+                    relation,
+                    head,
+                    head_ids[head] or "",
+                    tail,
+                    tail_ids[tail] or "",
+                    str(is_positive),
+                )
+                for tail, is_positive in zip(tails, (True, False), strict=True)
+            ]
+            pair_id = hash_text("pair", *ids)
+            for tail, triplet_id, is_positive in zip(tails, ids, (True, False), strict=True):
+                ids_of_row = (triplet_id, pair_id)
+                names = (relation, head, tail, head_ids[head], tail_ids[tail])
+                rows.append((*ids_of_row, *names, is_positive, split))
+    schema = {name: pl.Boolean if name == "is_positive" else pl.String for name in TRIPLETS.names}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _first_ids(triplets: pl.DataFrame, column: str) -> dict[str, str | None]:
+    """Name -> its id; where a name carries several, the smallest."""
+    pairs = triplets.select(column, f"{column}_id").unique().sort(column, f"{column}_id", nulls_last=True)
+    return dict(pairs.unique(subset=[column], keep="first", maintain_order=True).iter_rows())

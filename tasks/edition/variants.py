@@ -1,0 +1,51 @@
+"""Stage variants: the eight predicate variants of every triplet (method, 2.3)."""
+
+import polars as pl
+
+from primitives.hashing import hash_text
+from schemas.stages import VARIANTS
+from schemas.transformations import TRANSFORMATIONS, Transformation
+
+
+def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.DataFrame:
+    """Eight rows per triplet, in the order of the transformations; the label flips under double negation.
+
+    Args:
+        triplets: rows of the stage triplets, of one relation.
+        instance: names of the predicates P(X, x) and Q(x, Y) that the relation instantiates to.
+    """
+    parts = [
+        triplets.select(
+            pl.lit(t.name).alias("transformation"),
+            _express(t, instance).alias("predicate"),
+            (pl.col("is_positive") != t.is_negated).alias("label"),
+            pl.lit(rank).alias("rank"),
+            "triplet_id",
+            "pair_id",
+            "relation",
+            "split",
+        ).with_row_index("row")
+        for rank, t in enumerate(TRANSFORMATIONS)
+    ]
+    variants = pl.concat(parts).sort("row", "rank")
+    ids = [
+        hash_text("variant", triplet_id, transformation)
+        for triplet_id, transformation in variants.select("triplet_id", "transformation").iter_rows()
+    ]
+    return variants.with_columns(pl.Series("variant_id", ids, pl.String)).select(VARIANTS.names)
+
+
+def _express(transformation: Transformation, instance: tuple[str, str]) -> pl.Expr:
+    """The predicate expression: R(A, B), R⁻¹(B, A), P(A, x) ⇒ Q(x, B), Q(x, B) ⇒ P(A, x), or ¬ of it."""
+    head, tail = pl.col("head"), pl.col("tail")
+    if transformation.is_instantiated:
+        given, follows = instance
+        first = pl.format(given + "({}, x)", head)
+        second = pl.format(follows + "(x, {})", tail)
+        ends = (second, first) if transformation.is_inverted else (first, second)
+        expression = pl.format("{} ⇒ {}", *ends)
+    elif transformation.is_inverted:
+        expression = pl.format("{}⁻¹({}, {})", pl.col("relation"), tail, head)
+    else:
+        expression = pl.format("{}({}, {})", pl.col("relation"), head, tail)
+    return pl.format("¬({})", expression) if transformation.is_negated else expression

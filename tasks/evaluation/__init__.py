@@ -1,0 +1,1 @@
+"""From the samples of an edition to the predictions of a model."""

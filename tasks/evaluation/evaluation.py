@@ -1,0 +1,156 @@
+"""One model put to one edition: who it is, how it is asked, and where its answers lie."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from config.engines import ModelConfig
+from config.file import Config
+from config.tables import StorageConfig
+from engines.base import Sampling
+from engines.identity import ModelIdentity, find_folder, identify_model
+from primitives.errors import InputError
+from schemas.stages import SAMPLES
+from storage.files import FileRef, read_stage_files
+from storage.records import read_manifest, read_manifest_files
+from storage.responses import ResponseStore
+from tasks.asking.answer_extraction import AnswerWords
+from tasks.asking.prompts import STOP_TEXTS, PromptForm, draw_demonstrations_of_methods
+from tasks.evaluation.predictions import STRICT, Scoring
+from tasks.evaluation.requests import Asking, Requests, select_samples, write_requests
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One model put to one edition."""
+
+    storage: StorageConfig
+    edition_id: str
+    model: ModelConfig
+    scoring: Scoring = STRICT
+
+    @property
+    def root(self) -> Path:
+        """Where all data lies."""
+        return self.storage.root
+
+    @cached_property
+    def identity(self) -> ModelIdentity:
+        """Who the model is."""
+        return identify_model(self.model)
+
+    @property
+    def model_id(self) -> str:
+        """The key of everything it says."""
+        return self.identity.model_id
+
+    @property
+    def folder(self) -> str:
+        """Where its requests and predictions lie, relative to the root."""
+        return f"predictions/{self.edition_id}/{self.model_id}"
+
+    @cached_property
+    def store(self) -> ResponseStore:
+        """What it ever said."""
+        return ResponseStore(self.root, self.model_id)
+
+    @cached_property
+    def asking(self) -> Asking:
+        """How it is asked: greedy, few tokens."""
+        model = self.model
+        is_completion = model.prompt_style == "completion"
+        sampling = Sampling(
+            max_tokens=model.max_tokens,
+            stop=STOP_TEXTS if is_completion else (),
+            logprobs=model.logprobs,
+        )
+        form = PromptForm(model.prompt_style, model.system_prompt)
+        counter = _TokenCounter(model)
+        return Asking(self.model_id, form, sampling, counter.limit, counter.count)
+
+    def sample_files(self) -> dict[str, FileRef]:
+        """Path -> file of the edition's samples, each with the very bytes that the manifest names.
+
+        Raises:
+            InputError: if the edition is not complete, or a file is missing or was changed.
+        """
+        read_manifest(self.root, self.edition_id)
+        files = read_manifest_files(self.root, self.edition_id, SAMPLES.name)
+        for path, ref in files.items():
+            if not ref.is_intact(self.root):
+                raise InputError(
+                    f"{self.root / path} was lost or changed; run `pretexeval build` to have it made again"
+                )
+        return files
+
+    def count_samples(self) -> int:
+        """How many samples it is asked about.
+
+        Raises:
+            InputError: if the edition is not complete.
+        """
+        files = self.sample_files().values()
+        columns = ["pair_id", "split"]
+        frames = (pl.read_parquet(self.root / ref.path, columns=columns) for ref in files)
+        return sum(select_samples(frame, self.model.pairs_per_relation).height for frame in frames)
+
+    def read_relations(self) -> Iterator[tuple[str, pl.DataFrame, Requests]]:
+        """(file name, samples asked about, their requests) of one relation after the other."""
+        for path, ref in self.sample_files().items():
+            samples = read_stage_files(self.root, [ref])
+            asked = select_samples(samples, self.model.pairs_per_relation)
+            demonstrations = draw_demonstrations_of_methods(samples)
+            yield Path(path).name, asked, write_requests(asked, demonstrations, self.asking)
+
+
+def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluation:
+    """The evaluation that a configuration describes.
+
+    Raises:
+        InputError: if it has no such model.
+    """
+    table = config.scoring
+    scoring = Scoring(table.policies, AnswerWords(table.true_words, table.false_words))
+    return Evaluation(config.storage, edition_id, find_model(config, model_name), scoring)
+
+
+def find_model(config: Config, name: str) -> ModelConfig:
+    """The model of that name.
+
+    Raises:
+        InputError: if the configuration has none.
+    """
+    for model in config.models:
+        if model.name == name:
+            return model
+    names = ", ".join(m.name for m in config.models) or "none"
+    raise InputError(f"no model {name!r} in the configuration; there is: {names}")
+
+
+class _TokenCounter:
+    """Counts the tokens of prompts for a model in a local folder; knows no limit of any other."""
+
+    def __init__(self, model: ModelConfig) -> None:
+        folder = find_folder(model) if model.engine == "vllm" else None
+        self._file = None if folder is None else folder / "tokenizer.json"
+        self.limit: int | None = None
+        if folder is not None and self._file is not None and self._file.exists():
+            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            self.limit = model.max_model_len or config.get("max_position_embeddings")
+
+    @cached_property
+    def _tokenizer(self) -> "Tokenizer":
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_file(str(self._file))
+
+    def count(self, text: str) -> int:
+        return len(self._tokenizer.encode(text).ids)

@@ -1,0 +1,72 @@
+"""Stage predictions: responses read as true, false or no answer, and judged (method, section 3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from primitives.hashing import hash_text
+from schemas.stages import PREDICTIONS
+from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion, extract_answer
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How responses are read, and what no answer counts for."""
+
+    policies: tuple[str, ...] = ("strict",)
+    words: AnswerWords = PAPERS_WORDS
+
+
+STRICT = Scoring()
+
+
+def judge_responses(
+    requests: pl.DataFrame, responses: pl.DataFrame, labels: pl.DataFrame, scoring: Scoring = STRICT
+) -> pl.DataFrame:
+    """One row per request and policy: the prediction of its response, and whether it equals the label.
+
+    No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
+    `excluded`, and under `coin-flip` as right as a coin (the papers'; seeded by sample and model).
+
+    Args:
+        responses: prompt_key, repeat, response; prompts that failed have a null response.
+        labels: sample_id, label.
+    """
+    read = _read_responses(requests, responses, scoring.words)
+    judged = read.join(labels, on="sample_id", how="left", maintain_order="left").with_columns(
+        (pl.col("prediction") == pl.col("label")).alias("is_right")
+    )
+    return pl.concat(_apply_policy(judged, policy) for policy in scoring.policies)
+
+
+def _read_responses(requests: pl.DataFrame, responses: pl.DataFrame, words: AnswerWords) -> pl.DataFrame:
+    is_chat = (requests["prompt_style"] == "chat").any()
+    answers = {
+        text: extract_answer(text if is_chat else cut_completion(text), words)
+        for text in responses["response"].unique()
+    }
+    prediction = pl.col("response").replace_strict(answers, default=None, return_dtype=pl.Boolean)
+    return requests.join(
+        responses, on=["prompt_key", "repeat"], how="left", maintain_order="left"
+    ).with_columns(prediction.alias("prediction"))
+
+
+def _apply_policy(judged: pl.DataFrame, policy: str) -> pl.DataFrame:
+    if policy == "strict":
+        is_correct = pl.col("is_right").fill_null(False)
+    elif policy == "coin-flip":
+        is_correct = pl.coalesce("is_right", _flip_coins(judged.select("sample_id", "model_id", "repeat")))
+    else:
+        is_correct = pl.col("is_right")
+    return judged.with_columns(pl.lit(policy).alias("scoring_policy"), is_correct.alias("is_correct")).select(
+        PREDICTIONS.names
+    )
+
+
+def _flip_coins(rows: pl.DataFrame) -> pl.Series:
+    coins: Sequence[bool] = [
+        int(hash_text("coin", sample_id, model_id, str(repeat)), 16) % 2 == 1
+        for sample_id, model_id, repeat in rows.iter_rows()
+    ]
+    return pl.Series("coin", coins, pl.Boolean)

@@ -1,0 +1,64 @@
+"""Prefect's server for the time of a command, where it does not come up at once."""
+
+import atexit
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cli import prefect_server
+from primitives.errors import InputError
+
+# Ends before it answers, as often as there are tokens; then it answers.
+FAILING = """
+import http.server, pathlib, sys
+port, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+tokens = sorted(folder.iterdir())
+if tokens:
+    tokens[0].unlink()
+    sys.exit(3)
+class Healthy(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+http.server.HTTPServer(("127.0.0.1", port), Healthy).serve_forever()
+"""
+
+
+@pytest.fixture
+def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with a file for every start that is to fail."""
+    folder = tmp_path / "tokens"
+    folder.mkdir()
+    stopped: list[subprocess.Popen[bytes]] = []
+    monkeypatch.setattr(
+        prefect_server, "_write_command", lambda port: [sys.executable, "-c", FAILING, str(port), str(folder)]
+    )
+    monkeypatch.setattr(atexit, "register", lambda _, process: stopped.append(process))
+    monkeypatch.setenv("PREFECT_API_URL", "set back after the test")
+    yield folder
+    for process in stopped:
+        process.kill()
+        process.wait()
+
+
+def test_one_that_ends_as_it_starts_is_started_again_at_the_same_address(tokens: Path) -> None:
+    for name in "ab":
+        (tokens / name).touch()
+    prefect_server.start_server()
+    address = os.environ["PREFECT_API_URL"]
+    prefect_server.wait_for_server()
+    assert os.environ["PREFECT_API_URL"] == address
+    assert not list(tokens.iterdir())
+
+
+def test_one_that_never_comes_up_is_said(tokens: Path) -> None:
+    for name in "abcd":
+        (tokens / name).touch()
+    prefect_server.start_server()
+    with pytest.raises(InputError, match=r"did not start \(it ended with 3\)"):
+        prefect_server.wait_for_server()
+    assert len(list(tokens.iterdir())) == 1

@@ -1,0 +1,155 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from config.file import Config, load_config
+from config.tables import Method
+from primitives.errors import InputError
+from schemas.stages import METHODS
+
+
+def write_config(folder: Path, text: str) -> Path:
+    path = folder / "run.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read_error(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        load_config(path)
+    return str(caught.value)
+
+
+def test_an_empty_file_is_the_default_configuration(tmp_path: Path) -> None:
+    assert load_config(write_config(tmp_path, "")) == Config()
+
+
+def test_values_are_read(tmp_path: Path) -> None:
+    text = """
+        [knowledge]
+        name = "medlama"
+        format = "medlama"
+        path = "data/medlama.parquet"
+        relations = ["may_treat", "may_prevent"]
+        [edition]
+        seed = 7
+        methods = ["pretexeval", "direct"]
+        [[models]]
+        name = "tiny"
+        model = "models/tiny"
+        timeout_s = 3
+        """
+    config = load_config(write_config(tmp_path, text))
+    assert config.knowledge.path == Path("data/medlama.parquet")
+    assert config.knowledge.relations == ("may_treat", "may_prevent")
+    assert config.edition.seed == 7
+    assert config.edition.methods == ("pretexeval", "direct")
+    assert config.models[0].timeout_s == 3.0
+
+
+def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
+    text = """
+        [edition]
+        sede = 1
+        negatives = "best"
+        heads_per_relation = 2
+        label = "a b"
+        [[models]]
+        name = "tiny"
+        model = "models/tiny"
+        [[models]]
+        name = "other"
+        max_tokens = 0
+        """
+    path = write_config(tmp_path, text)
+    message = read_error(path)
+    assert message.startswith(f"{path} has 6 problems:")
+    assert "edition.sede is not a known key (did you mean seed?); allowed: seed, label" in message
+    assert "edition.negatives = 'best': should be 'matched' or 'uniform'" in message
+    assert "edition.heads_per_relation = 2: should be greater than or equal to 6" in message
+    assert "edition.label = 'a b': should match pattern" in message
+    assert "models[1].model is missing" in message
+    assert "models[1].max_tokens = 0: should be greater than or equal to 1" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
+        ('[edition]\nseed = "1"', "edition.seed = '1': should be a valid integer"),
+        ("[edition]\nseed = true", "edition.seed = True: should be a valid integer"),
+        ("knowledge = 3", "knowledge = 3: should be a table"),
+        ("models = 3", "models = 3: should be a list"),
+        ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
+        ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
+        ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
+        (
+            '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"',
+            "models[0]: base_url is needed with engine 'openai'",
+        ),
+        (
+            '[[models]]\nname = "a"\nmodel = "m"\n[[models]]\nname = "a"\nmodel = "n"',
+            "models: two models are named 'a'",
+        ),
+        ("[edition\nseed = 1", "is not valid TOML"),
+    ],
+)
+def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in read_error(write_config(tmp_path, text))
+
+
+def test_the_value_of_an_unknown_key_is_not_repeated(tmp_path: Path) -> None:
+    text = '[[models]]\nname = "a"\nmodel = "m"\napi_key = "sk-secret"'
+    message = read_error(write_config(tmp_path, text))
+    assert "models[0].api_key is not a known key (did you mean api_key_env?)" in message
+    assert "sk-secret" not in message
+
+
+def test_variables_in_paths_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REFERENCE", "/somewhere")
+    text = """
+        [knowledge]
+        format = "medlama"
+        path = "$REFERENCE/medlama.parquet"
+        [edition]
+        pool = "${REFERENCE}/prototypes.parquet"
+        [[models]]
+        name = "$REFERENCE"
+        model = "$REFERENCE/tiny"
+        """
+    with pytest.raises(InputError, match=r"models\[0\]\.name = '\$REFERENCE'"):
+        load_config(write_config(tmp_path, text))
+    config = load_config(write_config(tmp_path, text.replace('name = "$REFERENCE"', 'name = "a"')))
+    assert config.knowledge.path == Path("/somewhere/medlama.parquet")
+    assert config.edition.pool == "/somewhere/prototypes.parquet"
+    assert config.models[0].model == "/somewhere/tiny"
+
+
+def test_an_unset_variable_is_a_problem_beside_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOWHERE", raising=False)
+    text = '[storage]\nroot = "${NOWHERE}/data"\n[edition]\nseed = -1'
+    message = read_error(write_config(tmp_path, text))
+    assert "storage.root = '${NOWHERE}/data': the environment variable NOWHERE is not set" in message
+    assert "edition.seed = -1" in message
+
+
+def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
+    assert "nowhere.toml cannot be read" in read_error(tmp_path / "nowhere.toml")
+    path = tmp_path / "latin.toml"
+    path.write_bytes(b'[report]\ntitle = "caf\xe9"')
+    assert f"{path} is not valid TOML" in read_error(path)
+
+
+def test_methods_are_those_of_the_stages() -> None:
+    assert set(get_args(Method)) == set(METHODS)
+
+
+def test_reading_a_configuration_imports_nothing_heavy() -> None:
+    code = "import sys, config; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"polars", "pyarrow", "duckdb", "prefect", "vllm"} & set(done.stdout.split())

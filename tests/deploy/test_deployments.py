@@ -1,0 +1,127 @@
+"""`pretexeval deploy` to pools of containers, on a real server: what their workers would be given."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from prefect.utilities.templating import apply_values
+
+from tests.support.command import Outcome, run_command
+
+pytestmark = pytest.mark.slow
+
+CONFIG = "configs/quickstart.toml"
+FLOWS = {"regenerate", "build-test-set", "rephrase-samples", "evaluate-model", "publish"}
+Row = dict[str, Any]
+
+
+class Registry:
+    """The server as pools and deployments are registered with it."""
+
+    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+        self.environment, self.folder = environment, folder
+        self.client = httpx.Client(base_url=environment["PREFECT_API_URL"], timeout=30, trust_env=False)
+
+    def deploy(self, *options: str, config: str = CONFIG) -> Outcome:
+        return run_command("deploy", config, *options, folder=self.folder, environment=self.environment)
+
+    def get(self, path: str) -> Row:
+        row: Row = self.client.get(path).raise_for_status().json()
+        return row
+
+    def render(self, flow: str) -> Row:
+        """The job of a run, as a worker of the pool reads it from template and deployment."""
+        deployment = self.get(f"/deployments/name/{flow}/{flow}")
+        template = deepcopy(self.get(f"/work_pools/{deployment['work_pool_name']}")["base_job_template"])
+        offered = template["variables"]["properties"]
+        values = {name: each["default"] for name, each in offered.items() if "default" in each}
+        values["env"] |= deployment["job_variables"]["env"]
+        job: Row = apply_values(template["job_configuration"], values)
+        return job
+
+    def clear(self) -> None:
+        """Other tests have the same server."""
+        for pool in self.client.post("/work_pools/filter", json={}).json():
+            self.client.delete(f"/work_pools/{pool['name']}")
+        for kind in ("deployments", "automations"):
+            for each in self.client.post(f"/{kind}/filter", json={}).json():
+                self.client.delete(f"/{kind}/{each['id']}")
+
+
+@pytest.fixture
+def registry(prefect_server: dict[str, str], tmp_path: Path) -> Iterator[Registry]:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / CONFIG).write_text("")
+    registry = Registry(prefect_server, tmp_path)
+    yield registry
+    registry.clear()
+
+
+def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> None:
+    registry.deploy("--pool-type", "docker", "--gpus", "2").require()
+    assert registry.get("/work_pools/cpu")["type"] == "docker"
+    assert registry.get("/work_pools/gpu")["concurrency_limit"] == 2
+    cpu, gpu = registry.render("publish"), registry.render("evaluate-model")
+    assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
+    assert cpu["volumes"] == gpu["volumes"] == ["pretexeval_data:/app/data", "pretexeval_cache:/cache"]
+    assert gpu["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    assert gpu["env"]["PRETEXEVAL_TIME_LIMIT_H"] == "72"
+    (request,) = gpu["container_create_kwargs"]["device_requests"]
+    assert request == {"driver": "nvidia", "count": -1, "capabilities": [["gpu"]]}
+    assert "device_requests" not in cpu["container_create_kwargs"]
+    deployment = registry.get("/deployments/name/regenerate/regenerate")
+    (step,) = deployment["pull_steps"]
+    assert step["prefect.deployments.steps.set_working_directory"] == {"directory": "/app"}
+    assert deployment["parameters"] == {"config_file": CONFIG}
+
+
+def test_kubernetes_runs_get_claims_a_gpu_and_keys_from_a_secret(registry: Registry) -> None:
+    registry.deploy("--pool-type", "kubernetes").require()
+    pods = {
+        flow: registry.render(flow)["job_manifest"]["spec"]["template"]["spec"]
+        for flow in ("publish", "evaluate-model")
+    }
+    for pod in pods.values():
+        (container,) = pod["containers"]
+        mounted = {mount["name"] for mount in container["volumeMounts"]}
+        assert mounted == {volume["name"] for volume in pod["volumes"]} == {"data", "cache"}
+        assert container["envFrom"] == [{"secretRef": {"name": "pretexeval-keys", "optional": True}}]
+        assert pod["securityContext"]["runAsNonRoot"] is True
+    limits = {flow: pod["containers"][0]["resources"]["limits"] for flow, pod in pods.items()}
+    assert limits == {"publish": {}, "evaluate-model": {"nvidia.com/gpu": 1}}
+
+
+def test_what_is_registered_twice_is_there_once_and_what_was_switched_off_stays_off(
+    registry: Registry,
+) -> None:
+    registry.deploy("--gpus", "1").require()
+    deployment = registry.get("/deployments/name/regenerate/regenerate")
+    (schedule,) = deployment["schedules"]
+    path = f"/deployments/{deployment['id']}/schedules/{schedule['id']}"
+    registry.client.patch(path, json={"active": False}).raise_for_status()
+    automations = registry.client.post("/automations/filter", json={}).json()
+    first = automations[0]["id"]
+    registry.client.patch(f"/automations/{first}", json={"enabled": False}).raise_for_status()
+    registry.deploy("--gpus", "3").require()
+    again = registry.get("/deployments/name/regenerate/regenerate")
+    assert [each["id"] for each in again["schedules"]] == [schedule["id"]]
+    assert again["schedules"][0]["active"] is False
+    enabled = {
+        each["id"]: each["enabled"] for each in registry.client.post("/automations/filter", json={}).json()
+    }
+    assert enabled == {each["id"]: each["id"] != first for each in automations}
+    assert registry.get("/work_pools/gpu")["concurrency_limit"] == 3
+    there = registry.client.post("/deployments/filter", json={}).json()
+    assert sorted(each["name"] for each in there) == sorted(FLOWS)
+    # A pool keeps its type, with its workers.
+    refused = registry.deploy("--pool-type", "docker").require(2)
+    assert "of type process" in refused.err
+
+
+def test_a_path_of_this_machine_is_none_in_a_container(registry: Registry) -> None:
+    refused = registry.deploy("--pool-type", "docker", config=str(registry.folder / CONFIG)).require(2)
+    assert "under /app" in refused.err
+    assert registry.client.post("/work_pools/filter", json={}).json() == []

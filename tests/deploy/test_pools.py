@@ -1,0 +1,90 @@
+"""Pools of containers: what their runs get, and what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from deploy.deployments import POOLS
+from deploy.pools import merge_tables, plan_pools, write_template
+from primitives.errors import InputError
+from tests.support.command import REPOSITORY
+
+DOCKER: dict[str, Any] = {
+    "job_configuration": {"image": "{{ image }}", "env": "{{ env }}"},
+    "variables": {"properties": {"image": {"type": "string"}, "env": {"type": "object"}}},
+}
+
+
+def write_pools(path: Path, env: str = "", variables: str = 'image = "ours:1"') -> Path:
+    path.write_text(f'home = "/app"\n[docker.all.variables]\n{variables}\n[docker.all.variables.env]\n{env}')
+    return path
+
+
+def test_processes_run_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = plan_pools("process", tmp_path / "no-such-file.toml")
+    assert (plan.home, plan.tables) == (tmp_path, {})
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+def test_each_pool_has_its_image_and_what_both_share(pool_type: str) -> None:
+    plan = plan_pools(pool_type, POOLS)
+    cpu, gpu = (plan.tables[name]["variables"] for name in ("cpu", "gpu"))
+    assert plan.home == Path("/app")
+    assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
+    assert cpu["env"] == gpu["env"]
+    # As the automation for lost workers needs it.
+    assert cpu["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+
+
+def test_docker_has_the_names_of_compose() -> None:
+    compose = YAML(typ="safe").load(REPOSITORY / "docker-compose.yml")
+    tables = plan_pools("docker", POOLS).tables
+    for pool, service in (("cpu", "cpu-worker"), ("gpu", "gpu-worker")):
+        variables = tables[pool]["variables"]
+        assert variables["image"] == compose["services"][service]["image"]
+        own = [f"pretexeval_{mount}" for mount in compose["services"][service]["volumes"] if mount[0] != "."]
+        assert set(variables["volumes"]) <= set(own)
+        assert {
+            volume.partition(":")[0].removeprefix("pretexeval_") for volume in variables["volumes"]
+        } <= set(compose["volumes"])
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "HF_TOKEN", "POSTGRES_PASSWORD", "PREFECT_API_AUTH_STRING"]
+)
+def test_a_secret_is_no_job_variable(tmp_path: Path, name: str) -> None:
+    file = write_pools(tmp_path / "pools.toml", f'{name} = "hush-hush"')
+    with pytest.raises(InputError, match=f"{name} looks like a secret") as refusal:
+        plan_pools("docker", file)
+    assert "hush" not in str(refusal.value)
+
+
+def test_other_types_and_missing_tables_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="process, docker, kubernetes"):
+        plan_pools("podman", POOLS)
+    with pytest.raises(InputError, match=r"a table \[kubernetes\]"):
+        plan_pools("kubernetes", write_pools(tmp_path / "pools.toml"))
+
+
+def test_variables_are_defaults_of_the_template(tmp_path: Path) -> None:
+    plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", 'A = "1"'))
+    template = write_template(DOCKER, "docker", plan.tables["gpu"])
+    assert template["variables"]["properties"]["image"]["default"] == "ours:1"
+    assert template["variables"]["properties"]["env"]["default"] == {"A": "1"}
+    assert "default" not in DOCKER["variables"]["properties"]["image"]
+
+
+def test_a_variable_that_the_template_lacks_is_named(tmp_path: Path) -> None:
+    plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", variables='imagee = "ours:1"'))
+    with pytest.raises(InputError, match=r"no variable 'imagee'; it has image, env"):
+        write_template(DOCKER, "docker", plan.tables["cpu"])
+
+
+def test_tables_are_merged_and_neither_is_changed() -> None:
+    below = {"a": {"x": 1, "y": [1]}, "b": 1}
+    above = {"a": {"x": 2}, "c": {"z": 3}}
+    assert merge_tables(below, above) == {"a": {"x": 2, "y": [1]}, "b": 1, "c": {"z": 3}}
+    assert (below["a"], above["a"]) == ({"x": 1, "y": [1]}, {"x": 2})

@@ -1,0 +1,84 @@
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gate.measure import COLUMNS, measure_gate, render
+from primitives.errors import InputError
+
+FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
+LABELLED = Path(FOLDER) / "rephrasings_labelled.parquet"
+needs_reference = pytest.mark.skipif(
+    not (FOLDER and LABELLED.is_file()),
+    reason="PRETEXEVAL_REFERENCE_DATA names no folder with rephrasings_labelled.parquet",
+)
+ROWS = [
+    ("treats", "a", "b", "c", "positive", "a may treat b.", "b may be treated with a.", None),
+    ("treats", "a", "b", "c", "negative", "a may treat c.", "a can treat c.", None),
+    ("treats", "a", "b", "c", "positive", "a may treat b.", "a must treat b.", None),
+    ("after", "a", "b", "c", "positive", "a occurs after b.", "b follows a.", "direction_swapped: so"),
+    ("after", "a", "b", "c", "positive", "a occurs after b.", "a comes after b.", "entity_changed: no"),
+]
+
+
+def write(path: Path, rows: Sequence[tuple[str | None, ...]] = ROWS) -> Path:
+    pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row").write_parquet(path)
+    return path
+
+
+def test_the_confusion_is_counted_by_kind_and_relation(tmp_path: Path) -> None:
+    measurement = measure_gate(write(tmp_path / "labelled.parquet"))
+    assert measurement.overall.kinds == {"direction_swapped": (1, 1), "entity_changed": (1, 0)}
+    assert (measurement.overall.n_sound, measurement.overall.n_rejected) == (3, 1)
+    assert measurement.reasons == {"modality": (0, 1), "roles": (1, 0)}
+    assert measurement.relations["treats"].n_wrong == 0
+    assert measurement.others["treats"].n_wrong == 2
+    assert measurement.others["after"].n_rejected == 1
+
+
+def test_the_report_names_kinds_and_relations(tmp_path: Path) -> None:
+    report = render(measure_gate(write(tmp_path / "labelled.parquet")))
+    assert "direction_swapped  1  1 (100.0%)" in report
+    assert "sound: 3, rejected 1 (33.3%)" in report
+    assert "treats    0      none" in report
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.parquet is no readable Parquet"):
+        measure_gate(tmp_path / "absent.parquet")
+    (tmp_path / "text.parquet").write_text("no table")
+    with pytest.raises(InputError, match=r"text\.parquet is no readable Parquet"):
+        measure_gate(tmp_path / "text.parquet")
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    pl.DataFrame({"head": ["a"], "tail": ["b"]}).write_parquet(tmp_path / "short.parquet")
+    with pytest.raises(InputError, match="lacks relation, negative_tail, polarity"):
+        measure_gate(tmp_path / "short.parquet")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "holds no rephrasing"),
+        ([(*ROWS[0][:4], "unsure", *ROWS[0][5:])], "has the polarity 'unsure'"),
+        ([(*ROWS[0][:5], None, *ROWS[0][6:])], "has no prototype in row 0"),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, rows: list[tuple[str | None, ...]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        measure_gate(write(tmp_path / "bad.parquet", rows))
+
+
+@needs_reference
+def test_the_gate_holds_its_figures_on_the_labelled_rephrasings() -> None:
+    measurement = measure_gate(LABELLED)
+    kinds = {kind: caught / n for kind, (n, caught) in measurement.overall.kinds.items()}
+    assert kinds["wrong_template_order"] == 1
+    assert kinds["entity_changed"] >= 0.85
+    assert kinds["direction_swapped"] >= 0.75
+    assert kinds["predicate_changed"] >= 0.5
+    assert measurement.overall.n_rejected / measurement.overall.n_sound <= 0.1
+    assert render(measurement)

@@ -1,0 +1,58 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.tables import KnowledgeConfig
+from knowledge.base import KnowledgeBase
+from knowledge.disek import ASPECTS, read_disek
+from knowledge.disek_writer import WRITERS, write_disek
+from knowledge.read import read_knowledge_base
+from knowledge.rows import build_base, clean_rows
+from primitives.errors import InputError
+from tests.support.small_bases import as_rows
+
+ODD = ('β "blocker"', "a, b; c", "[X]", "it's | one", "=1+1")
+EVERY_FORMAT = pytest.mark.parametrize("suffix", list(WRITERS))
+
+
+def read_again(path: Path) -> KnowledgeBase:
+    return build_base("disek", clean_rows(read_disek(path)))
+
+
+@EVERY_FORMAT
+def test_the_starter_base_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
+    starter = read_knowledge_base(KnowledgeConfig(relations=tuple(ASPECTS)))
+    assert set(starter.relations) == set(ASPECTS)
+    again = read_again(write_disek(starter, tmp_path / f"starter{suffix}"))
+    assert again.triplets.equals(starter.triplets)
+    assert [again.checksum_relation(r) for r in ASPECTS] == [starter.checksum_relation(r) for r in ASPECTS]
+    assert again.left_out == ()
+
+
+@EVERY_FORMAT
+def test_odd_names_and_ids_come_back_as_they_went(tmp_path: Path, suffix: str) -> None:
+    rows = [
+        {"relation": "symptoms", "head": head, "tail": tail, "head_id": f"C{i}", "also_true": tail == "[X]"}
+        for i, head in enumerate(ODD)
+        for tail in ODD
+    ]
+    base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
+    again = read_again(write_disek(base, tmp_path / f"odd{suffix}"))
+    assert again.triplets.equals(base.triplets)
+
+
+def test_only_what_has_the_shape_is_written(tmp_path: Path) -> None:
+    starter = read_knowledge_base(KnowledgeConfig())
+    again = read_again(write_disek(starter, tmp_path / "starter.jsonl"))
+    assert again.triplets.equals(starter.triplets.filter(pl.col("relation").is_in(list(ASPECTS))))
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+    row = {"relation": "symptoms", "head": "gout", "tail": "pain || fever"}
+    base = KnowledgeBase("own", as_rows([row]))
+    for name, message in (("own.csv", "holds \\|\\|"), ("own.xlsx", "has the extension '.xlsx'; allowed")):
+        with pytest.raises(InputError, match=message):
+            write_disek(base, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    assert read_again(write_disek(base, tmp_path / "own.jsonl")).triplets.equals(base.triplets)

@@ -1,0 +1,206 @@
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.file import Config
+from engines.base import Completion, Prompt, Sampling
+from engines.identity import identify_model
+from preflight.estimates import Estimate, Span
+from preflight.run_plan import RunPlan, plan_run
+from preflight.run_plan_text import render_plan, write_cost
+from tasks.asking.asker import ask_missing
+from tasks.edition.edition import complete_edition, plan_edition
+from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.scoring import key_run
+from tests.support.command import REPOSITORY, block_packages, make_rows, run_command, write_base, write_config
+from tests.support.small_bases import write_files
+
+REFERENCE = str(REPOSITORY / "models" / "reference-small")
+METHODS = ["pretexeval", "prototype", "direct"]
+
+
+class Parrot:
+    """An engine that says True, in two tokens."""
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Completion]:
+        """One answer a prompt."""
+        return [Completion(" True", n_prompt_tokens=10, n_completion_tokens=2) for _ in prompts]
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return write_base(tmp_path / "own.tsv", make_rows("may_treat", "may_prevent"))
+
+
+def configure(base: Path, *models: dict[str, Any], **edition: Any) -> Config:  # noqa: ANN401
+    """A small base and models behind endpoints, results beside it."""
+    far = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    tables = {
+        "knowledge": {"name": "own", "format": "table", "path": base},
+        "edition": {"methods": METHODS} | edition,
+        "models": [far | model for model in models or ({},)],
+        "storage": {"root": base.parent / "data"},
+    }
+    return Config.model_validate(tables)
+
+
+def build(config: Config) -> str:
+    edition = plan_edition(config)
+    return complete_edition(edition, list(write_files(edition).values()), [])
+
+
+def ask(config: Config, name: str = "far") -> int:
+    """Put the model to the edition, which is there; how many prompts it was asked."""
+    evaluation = plan_evaluation(config, plan_edition(config).edition_id, name)
+    return ask_missing(evaluation, lambda _: None, lambda _: Parrot()).n_asked
+
+
+def only(plan: RunPlan) -> Estimate:
+    (estimate,) = plan.estimates
+    return estimate
+
+
+def test_a_plan_says_beforehand_what_a_run_asks_and_writes_nothing(base: Path) -> None:
+    config = configure(base)
+    plan = plan_run(config)
+    assert not (base.parent / "data").exists()
+    assert not plan.is_there
+    build(config)
+    there = plan_run(config)
+    assert there.is_there
+    assert there.edition_id == plan.edition_id
+    assert there.n_samples == plan.n_samples
+    assert only(there) == only(plan)
+    n_asked = ask(config)
+    assert only(plan).n_to_ask == only(plan).n_prompts == Span.of(n_asked)
+    # `direct` and `prototype` share the prompts of the plain statement.
+    assert n_asked < sum(plan.n_samples.values())
+    assert plan.n_samples["direct"] * 8 == plan.n_samples["prototype"] == plan.n_samples["pretexeval"]
+
+
+def test_what_was_answered_is_not_counted_again(base: Path) -> None:
+    part = configure(base, {"pairs_per_relation": 3})
+    build(part)
+    n_before = ask(part)
+    rest = only(plan_run(configure(base)))
+    assert rest.n_answered == n_before
+    assert rest.n_to_ask == Span.of(ask(configure(base)))
+    done = only(plan_run(configure(base)))
+    assert done.n_to_ask == Span.of(0)
+    assert done.n_prompt_tokens == done.n_completion_tokens == Span.of(0)
+    assert "nothing to ask" in render_plan(plan_run(configure(base)))
+
+
+def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_there(base: Path) -> None:
+    build(configure(base, methods=["prototype"]))
+    n_before = ask(configure(base, methods=["prototype"]))
+    plan = plan_run(configure(base, methods=["prototype", "direct"]))
+    assert not plan.is_there
+    assert only(plan).n_answered == n_before
+    assert only(plan).n_to_ask == Span.of(0)
+
+
+def test_tokens_are_characters_by_four_where_there_is_no_tokenizer(base: Path) -> None:
+    config = configure(base)
+    build(config)
+    evaluation = plan_evaluation(config, plan_edition(config).edition_id, "far")
+    prompts = {p.text for _, _, requests in evaluation.read_relations() for p in requests.prompts}
+    estimate = only(plan_run(config))
+    assert estimate.n_prompt_tokens.low == pytest.approx(sum(map(len, prompts)) / 4, rel=0.05)
+    assert estimate.n_completion_tokens == Span(len(prompts), len(prompts) * 8)
+    assert "its tokenizer is not here" in estimate.notes[0]
+
+
+def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
+    from tokenizers import Tokenizer
+
+    config = configure(base, {"name": "near", "engine": "vllm", "model": REFERENCE, "base_url": None})
+    build(config)
+    evaluation = plan_evaluation(config, plan_edition(config).edition_id, "near")
+    prompts = {p.text for _, _, requests in evaluation.read_relations() for p in requests.prompts}
+    tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
+    estimate = only(plan_run(config))
+    assert estimate.n_prompt_tokens.low == pytest.approx(
+        sum(len(tokenizer.encode(text).ids) for text in prompts), rel=0.05
+    )
+    assert "by its tokenizer" in estimate.notes[0]
+
+
+def test_time_and_completions_are_as_measured_before(base: Path) -> None:
+    part = configure(base, {"pairs_per_relation": 3})
+    edition_id = build(part)
+    ask(part)
+    evaluation = plan_evaluation(part, edition_id, "far")
+    for name, n_asked, seconds in (("one", 100, 5.0), ("two", 300, 15.0), ("reused", 0, 9.0)):
+        folder = base.parent / "data" / "predictions" / name / evaluation.model_id
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text(json.dumps({"n_asked": n_asked, "duration_s": seconds}))
+    (base.parent / "data" / "predictions" / "one" / "other-model").mkdir()
+    estimate = only(plan_run(configure(base)))
+    assert estimate.duration_s == estimate.n_to_ask.times(1 / 20)
+    assert estimate.n_completion_tokens == estimate.n_to_ask.times(2)
+    assert any("20.0 prompts a second, loading included, as 400 prompts" in note for note in estimate.notes)
+
+
+def test_time_that_was_never_measured_is_said_to_be_so(base: Path) -> None:
+    plan = plan_run(configure(base))
+    assert only(plan).duration_s is None
+    assert "not measured" in render_plan(plan)
+
+
+def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
+    prices = {"price_input": 2.0, "price_output": 10.0, "price_currency": "EUR"}
+    plan = plan_run(configure(base, prices, {"name": "free"}))
+    paid, free = plan.estimates
+    assert free.cost is None
+    assert paid.cost is not None
+    tokens_in, tokens_out = paid.n_prompt_tokens, paid.n_completion_tokens
+    assert paid.cost.low == pytest.approx((tokens_in.low * 2 + tokens_out.low * 10) / 1e6)
+    assert paid.cost.high == pytest.approx((tokens_in.high * 2 + tokens_out.high * 10) / 1e6)
+    assert f" {write_cost(paid.cost, 'EUR')}" in render_plan(plan).split("all ")[1]
+
+
+def test_a_price_is_no_part_of_who_a_model_is(base: Path) -> None:
+    plain, priced = configure(base), configure(base, {"price_input": 1.0, "price_output": 2.0})
+    assert identify_model(plain.models[0]) == identify_model(priced.models[0])
+    edition_id = build(plain)
+    assert plan_edition(priced).edition_id == edition_id
+    keys = [key_run(plan_evaluation(config, edition_id, "far")) for config in (plain, priced)]
+    assert keys[0] == keys[1]
+    assert ask(plain) > 0
+    assert ask(priced) == 0
+
+
+def test_the_command_loads_nothing_and_asks_nobody(tmp_path: Path, base: Path) -> None:
+    blocked = block_packages(tmp_path / "blocked", "prefect", "vllm", "openai", "torch", "transformers")
+    models = [{"name": "near", "model": REFERENCE}]
+    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    config = write_config(tmp_path / "c.toml", tmp_path / "data", models=models, knowledge=knowledge)
+    done = run_command("plan", config, folder=tmp_path, blocked=blocked).require()
+    assert done.err == ""
+    assert done.cpu_s < 3
+    assert "not there yet" in done.out
+    assert "prompt tokens by its tokenizer" in done.out
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_lost_file_is_drafted_and_not_written(base: Path) -> None:
+    """A file of a complete edition that is gone is drafted anew, and counted as it was."""
+    config = configure(base)
+    edition_id = build(config)
+    whole = plan_run(config)
+    lost = base.parent / "data" / "editions" / edition_id / "samples" / "may_treat.parquet"
+    lost.unlink()
+    assert plan_run(config).n_samples == whole.n_samples
+    assert not lost.exists()

@@ -1,0 +1,91 @@
+import socket
+from importlib.metadata import version
+
+import pytest
+
+from preflight.server_checks import check_server
+from tests.support.web_server import Route, serve
+
+OURS = version("prefect")
+
+
+def make_pool(name: str, **settings: object) -> dict[str, object]:
+    return {"name": name, "type": "process", "concurrency_limit": 1, "status": "READY"} | settings
+
+
+def make_routes(*pools: dict[str, object], server: str = OURS) -> dict[str, Route]:
+    return {
+        "/api/health": (200, True),
+        "/api/admin/version": (200, server),
+        "/api/work_pools/filter": (200, list(pools)),
+    }
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_no_server_is_fine() -> None:
+    (check,) = check_server(0)
+    assert check.state == "ok"
+    assert "flows run in process" in check.found
+
+
+def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
+    with serve(make_routes(make_pool("cpu", concurrency_limit=None), make_pool("gpu"))) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        checks = check_server(0)
+    assert [(c.name, c.state) for c in checks] == [("Prefect", "ok"), ("pool cpu", "ok"), ("pool gpu", "ok")]
+    assert [c.found for c in checks[1:]] == ["process, no limit", "process, 1 at once"]
+    assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
+
+
+@pytest.mark.parametrize(
+    ("pool", "words", "remedy"),
+    [
+        (make_pool("cpu"), "not there", "pretexeval deploy"),
+        (make_pool("gpu", is_paused=True), "paused", "prefect work-pool resume gpu"),
+        (make_pool("gpu", status="NOT_READY"), "no worker", "prefect worker start --pool gpu"),
+        (make_pool("gpu", concurrency_limit=None), "no limit", "set-concurrency-limit gpu 2"),
+        (make_pool("gpu", concurrency_limit=3), "3 at once", "set-concurrency-limit gpu 2"),
+    ],
+)
+def test_a_pool_that_will_not_do(
+    monkeypatch: pytest.MonkeyPatch, pool: dict[str, object], words: str, remedy: str
+) -> None:
+    with serve(make_routes(pool)) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
+        gpu = check_server(2)[-1]
+    assert (gpu.name, gpu.state) == ("pool gpu", "warning")
+    assert words in gpu.found
+    assert remedy in gpu.remedy
+
+
+def test_a_server_of_another_version_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve(make_routes(server="2.0.0")) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        check = check_server(0)[0]
+    assert check.state == "warning"
+    assert "version 2.0.0" in check.found
+    assert OURS in check.remedy
+
+
+def test_a_server_that_is_gone_or_is_none_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("PREFECT_API_URL", f"http://me:word@127.0.0.1:{bound.getsockname()[1]}/api")
+        (gone,) = check_server(0)
+    assert gone.state == "failing"
+    assert "Connection refused" in gone.found
+    assert "word" not in gone.found
+    with serve({"/api/health": (401, {})}) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        (closed,) = check_server(0)
+        monkeypatch.setenv("PREFECT_API_URL", web.address)
+        (elsewhere,) = check_server(0)
+    assert "refuses us (HTTP 401)" in closed.found
+    assert "PREFECT_API_AUTH_STRING" in closed.remedy
+    assert "HTTP 404" in elsewhere.found

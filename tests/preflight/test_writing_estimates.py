@@ -1,0 +1,147 @@
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from config.file import Config
+from engines.base import Completion
+from preflight.estimates import Estimate, Span
+from preflight.run_plan import plan_run
+from schemas.stages import ATTEMPTS
+from storage.files import write_stage_file
+from storage.responses import ResponseStore
+from tasks.asking.writers import Ask
+from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.recipes import STEPS
+from tests.support.command import make_rows, write_base
+
+WRITER = {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+N_STATEMENTS = 14 * 2 * 8
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+
+
+def configure(base: Path, **tables: Any) -> Config:  # noqa: ANN401
+    given: dict[str, Any] = {
+        "knowledge": {"name": "own", "format": "table", "path": base},
+        "edition": {"negatives": "uniform"},
+        "rephraser": {"kind": "model", "writer": "pen", "max_attempts": 3, "max_tokens": 40},
+        "writers": [WRITER],
+        "storage": {"root": base.parent / "data"},
+    }
+    return Config.model_validate(given | tables)
+
+
+def estimate(config: Config) -> dict[str, Estimate]:
+    return {e.part: e for e in plan_run(config).estimates}
+
+
+def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:
+    frames: dict[str, pl.DataFrame] = {}
+    for stage in ("triplets", "variants", "statements"):
+        frames[stage] = STEPS[stage].build(edition, "may_treat", frames)
+    return frames
+
+
+def reply(config: Config, asks: list[Ask], n_tokens: int) -> None:
+    """Keep a reply of so many tokens to each."""
+    edition = plan_edition(config)
+    assert edition.rephraser is not None
+    store = ResponseStore(edition.root, edition.rephraser.writer.model_id)
+    completions = [Completion("Text.", n_prompt_tokens=5, n_completion_tokens=n_tokens) for _ in asks]
+    store.append([ask.key for ask in asks], [ask.prompt for ask in asks], completions)
+
+
+def test_a_rephraser_that_never_wrote_may_need_every_attempt(base: Path) -> None:
+    config = configure(base, edition={"negatives": "uniform", "methods": ["pretexeval", "prototype"]})
+    rephraser = estimate(config)["rephraser"]
+    assert rephraser.n_to_ask == Span(N_STATEMENTS, 3 * N_STATEMENTS)
+    assert rephraser.n_completion_tokens == Span(N_STATEMENTS, 3 * N_STATEMENTS * 40)
+    assert rephraser.duration_s is None
+    assert not (base.parent / "data").exists()
+
+
+def test_first_attempts_that_were_answered_are_not_asked_again(base: Path) -> None:
+    config = configure(base)
+    edition = plan_edition(config)
+    assert edition.rephraser is not None
+    rows = draft_frames(edition)["statements"].select("statement", "split").rows()
+    first = [edition.rephraser.ask(statement, 1, split) for statement, split in rows]
+    second = [edition.rephraser.ask(statement, 2, split) for statement, split in rows[:10]]
+    reply(config, first + second, 12)
+    rephraser = estimate(config)["rephraser"]
+    assert rephraser.n_answered == N_STATEMENTS + 10
+    assert rephraser.n_to_ask == Span(0, 2 * N_STATEMENTS - 10)
+    assert rephraser.n_completion_tokens.high == pytest.approx(rephraser.n_to_ask.high * 12)
+
+
+def test_attempts_are_as_many_as_earlier_editions_needed(base: Path) -> None:
+    config = configure(base, judge={"writer": "pen"})
+    edition = plan_edition(config)
+    model_id = edition.rephraser_name
+    # Two variants: one accepted at once, one rejected, then accepted.
+    tried = [("a" * 16, 1, True), ("b" * 16, 1, False), ("b" * 16, 2, True)]
+    rows = [
+        {
+            "variant_id": variant_id,
+            "relation": "may_treat",
+            "attempt": attempt,
+            "rephraser": model_id,
+            "prompt_key": "0" * 32,
+            "text": "Text.",
+            "is_accepted": is_accepted,
+            "reasons": [] if is_accepted else ["polarity"],
+            "is_judged_implied": None,
+            "is_judged_implying": None,
+        }
+        for variant_id, attempt, is_accepted in tried
+    ]
+    frame = pl.DataFrame(rows, schema_overrides={"reasons": pl.List(pl.String)})
+    write_stage_file(edition.root, "editions/earlier/attempts/may_treat.parquet", frame, ATTEMPTS)
+    parts = estimate(config)
+    assert parts["rephraser"].n_to_ask == Span.of(1.5 * N_STATEMENTS)
+    assert parts["judge"].n_to_ask == Span.of(2 * N_STATEMENTS)
+    assert "1.50 attempts a statement, as 2 before" in parts["rephraser"].notes
+
+
+@pytest.mark.parametrize(("is_binding", "n_most"), [(False, 2), (True, 6)])
+def test_a_judge_is_asked_both_ways_round(base: Path, is_binding: bool, n_most: int) -> None:
+    judge = estimate(configure(base, judge={"writer": "pen", "is_binding": is_binding}))["judge"]
+    assert judge.n_to_ask == Span(0, n_most * N_STATEMENTS)
+    assert judge.n_prompt_tokens.high > 0
+
+
+def test_llmeval_is_asked_once_a_triplet_and_its_lengths_are_its_own(base: Path) -> None:
+    config = configure(
+        base,
+        edition={"negatives": "uniform", "methods": ["pretexeval", "llmeval"]},
+        llmeval={"writer": "pen", "max_tokens": 300},
+    )
+    edition = plan_edition(config)
+    assert edition.rephraser is not None
+    assert edition.llmeval is not None
+    frames = draft_frames(edition)
+    reply(config, edition.llmeval.ask_all(frames["triplets"])[:8], 200)
+    statement, split = frames["statements"].select("statement", "split").row(0)
+    reply(config, [edition.rephraser.ask(statement, 1, split)], 20)
+    parts = estimate(config)
+    assert parts["llmeval"].n_prompts == Span.of(28)
+    assert parts["llmeval"].n_to_ask == Span.of(20)
+    assert parts["llmeval"].n_completion_tokens == Span.of(20 * 200)
+    assert parts["rephraser"].n_completion_tokens.high == parts["rephraser"].n_to_ask.high * 20
+
+
+def test_texts_that_are_not_written_are_asked_whatever_was_answered(base: Path) -> None:
+    config = configure(
+        base,
+        edition={"negatives": "uniform", "methods": ["pretexeval", "llmeval"]},
+        llmeval={"writer": "pen"},
+        models=[WRITER | {"name": "far"}],
+    )
+    evaluation = estimate(config)["evaluation"]
+    assert evaluation.n_to_ask == Span.of(2 * 9 * 2 * 8)
+    assert any(note.startswith("288 texts are not written yet") for note in evaluation.notes)

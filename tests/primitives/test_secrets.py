@@ -1,0 +1,75 @@
+import pytest
+
+from primitives.secrets import find_secret, has_secret, hide_secrets, hide_value
+
+KNOWN = [
+    "sk-proj-a1b2c3d4e5f6g7h8",
+    "gsk_a1b2c3d4e5f6g7h8i9j0",
+    "hf_ABCDEFghijklmnopqrst",
+    "ghp_a1b2c3d4e5f6g7h8i9j0",
+    "AKIAIOSFODNN7EXAMPLE",
+    "Bearer a1b2c3d4e5f6",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc",
+    "-----BEGIN RSA PRIVATE KEY-----",
+]
+
+
+@pytest.mark.parametrize("secret", KNOWN)
+def test_what_begins_like_a_key_is_one(secret: str) -> None:
+    assert has_secret(secret)
+    assert has_secret(f"a path/{secret}, and more")
+    assert secret not in hide_secrets(f"= '{secret}': no")
+
+
+@pytest.mark.parametrize(
+    ("address", "hidden"),
+    [
+        ("https://me:word@host/v1", "https://***@host/v1"),
+        ("s3://word@bucket/a", "s3://***@bucket/a"),
+        ("https://host/v1?a=1&api_key=word&b=2", "https://host/v1?a=1&***&b=2"),
+        ("https://host/?X-Amz-Signature=word", "https://host/?***"),
+    ],
+)
+def test_an_address_with_a_secret_in_it(address: str, hidden: str) -> None:
+    assert has_secret(address)
+    assert hide_secrets(address) == hidden
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "llama3-8b-instruct-q4",
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "http://127.0.0.1:8000/v1",
+        "s3://bucket/prefix",
+        "publishers/google@001",
+        "risk-assessment-of-diseases",
+        "Keep its basic understanding of what is said.",
+        "gpu_memory_utilization",
+        "2026-W47",
+        "configs/quickstart.toml",
+    ],
+)
+def test_names_paths_and_words_are_none(text: str) -> None:
+    assert not has_secret(text)
+    assert hide_secrets(text) == text
+
+
+@pytest.mark.parametrize("text", ["9f86d081884c7d659a2f", "550e8400-e29b-41d4-a716-446655440000", "1" * 12])
+def test_what_looks_random_is_hidden_and_no_more(text: str) -> None:
+    assert hide_secrets(f"seed = '{text}': no") == "seed = '***': no"
+    assert not has_secret(text)
+
+
+def test_the_place_of_a_secret() -> None:
+    table = {"a": [{"b": "fine"}, {"b": 3, "c": f"it is {KNOWN[0]}"}], "d": "fine", "e": None}
+    assert find_secret(table, []) == "a[1].c"
+    assert find_secret(table["d"], []) is None
+    assert find_secret({"d": "refined"}, ["fine"]) == "d"
+
+
+def test_a_value_is_hidden_in_every_form() -> None:
+    secret = "a'b\"c\\d/e+f"
+    said = f"{secret} {secret!r} a'b\\\"c\\\\d/e+f a%27b%22c%5Cd%2Fe%2Bf"
+    assert hide_value(said, secret) == "*** '***' *** ***"
+    assert hide_value("nothing", None) == "nothing"

@@ -1,0 +1,163 @@
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from primitives.errors import InputError
+from review.export import export_review, read_key
+from review.import_grades import import_review
+from schemas.stages import HUMAN_GRADES
+from tests.support.review_sheets import Change, complete, export_filled, fill, read_rows, write_rows
+
+
+@pytest.fixture
+def edition_id(tmp_path: Path) -> str:
+    return complete(tmp_path)
+
+
+def test_grades_are_kept_by_triplet_and_method(tmp_path: Path, edition_id: str) -> None:
+    filled = export_filled(tmp_path, edition_id, n_pairs=1000)
+    path = import_review(tmp_path, filled, "a")
+    assert path == tmp_path / "reviews" / edition_id / "a.parquet"
+    found = pl.read_parquet(path)
+    assert found.to_arrow().cast(HUMAN_GRADES.schema).schema == HUMAN_GRADES.schema
+    hidden = read_key(tmp_path, edition_id).graders["a"]
+    expected = [
+        (
+            edition_id,
+            hidden[row["row_id"]].triplet_id,
+            hidden[row["row_id"]].method,
+            "a",
+            *(int(row[f"{name}"]) for name in HUMAN_GRADES.names[4:7]),
+            row["comment"] or None,
+        )
+        for row in read_rows(filled)
+    ]
+    assert sorted(found.rows(), key=str) == sorted(expected, key=str)
+    assert found["comment"].drop_nulls().to_list() == ["unclear"]
+
+
+def test_a_sorted_sheet_in_another_dialect_gives_the_same_grades(tmp_path: Path, edition_id: str) -> None:
+    filled = export_filled(tmp_path, edition_id)
+    before = import_review(tmp_path, filled, "a").read_bytes()
+    rows = sorted(read_rows(filled), key=lambda row: row["reliability"])
+    for row in rows:
+        row["reliability"] += ",0"
+        row["lexical_diversity"] += ".0"
+        row["structural_diversity"] = f" {row['structural_diversity']} "
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]), delimiter=";")
+    writer.writeheader()
+    writer.writerows(rows)
+    (tmp_path / "dialect.csv").write_bytes((text.getvalue() + ";;;\r\n\r\n").encode("cp1252"))
+    assert import_review(tmp_path, tmp_path / "dialect.csv", "a").read_bytes() == before
+
+
+def test_importing_again_replaces_the_grades_of_that_grader_alone(tmp_path: Path, edition_id: str) -> None:
+    sheets = export_review(tmp_path, edition_id, ["a", "b"], n_pairs=2)[:2]
+    paths = {
+        name: import_review(tmp_path, write_rows(tmp_path / f"{name}.csv", fill(read_rows(sheet))), name)
+        for name, sheet in zip("ab", sheets, strict=True)
+    }
+    before = paths["b"].read_bytes()
+    rows = [row | {"reliability": "5"} for row in fill(read_rows(sheets[0]))]
+    import_review(tmp_path, write_rows(tmp_path / "a.csv", rows), "a")
+    assert set(pl.read_parquet(paths["a"])["reliability"]) == {5}
+    assert paths["b"].read_bytes() == before
+
+
+def set_cell(index: int, column: str, value: str) -> Change:
+    return lambda rows: rows[index].update({column: value})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_cell(5, "reliability", "6"), "row 7, reliability: 6 is not 0 to 5"),
+        (set_cell(0, "lexical_diversity", "-1"), "row 2, lexical_diversity: -1 is not 0 to 5"),
+        (set_cell(0, "reliability", "99999999999999"), "row 2, reliability: '99999999999999' is not a whole"),
+        (
+            set_cell(1, "structural_diversity", "3.5"),
+            "row 3, structural_diversity: '3.5' is not a whole number",
+        ),
+        (set_cell(1, "reliability", "good"), "row 3, reliability: 'good' is not a whole number"),
+        (set_cell(1, "reliability", "³"), "row 3, reliability: '³' is not a whole number"),
+        (set_cell(8, "reliability", " "), "row 10, reliability: is missing"),
+        (set_cell(3, "row_id", ""), "row 5, row_id: is missing"),
+        (set_cell(3, "row_id", "bcdfghjkmnpq"), "row 5, row_id: 'bcdfghjkmnpq' is no row of this sheet"),
+        (set_cell(3, "edition", "own-other"), "row 5, edition: 'own-other' is not 'own-seed1-"),
+        (lambda rows: rows.append(dict(rows[2])), r"row 11, row_id: '[a-z]{12}' repeats row 4"),
+        (lambda rows: rows.pop(), r"row_id [a-z]{12} is missing: copy its row"),
+    ],
+)
+def test_a_wrong_cell_is_named_and_nothing_is_kept(
+    tmp_path: Path, edition_id: str, change: Change, message: str
+) -> None:
+    filled = export_filled(tmp_path, edition_id, change)
+    with pytest.raises(InputError, match=message):
+        import_review(tmp_path, filled, "a")
+    assert not (tmp_path / "reviews" / edition_id / "a.parquet").exists()
+
+
+def test_every_wrong_cell_is_named_at_once(tmp_path: Path, edition_id: str) -> None:
+    def spoil(rows: list[dict[str, str]]) -> None:
+        rows[0]["reliability"] = ""
+        rows[0]["structural_diversity"] = "7"
+        rows[4]["lexical_diversity"] = "x"
+        rows.append(dict(rows[1]))
+        rows.pop(2)
+
+    filled = export_filled(tmp_path, edition_id, spoil)
+    missing = read_key(tmp_path, edition_id).graders["a"].keys() - {r["row_id"] for r in read_rows(filled)}
+    repeated = read_rows(filled)[-1]["row_id"]
+    with pytest.raises(InputError) as caught:
+        import_review(tmp_path, filled, "a")
+    assert str(caught.value).splitlines() == [
+        f"{filled}: nothing was imported, mend 5 places:",
+        "  row 2, reliability: is missing",
+        "  row 2, structural_diversity: 7 is not 0 to 5",
+        "  row 5, lexical_diversity: 'x' is not a whole number",
+        f"  row 10, row_id: '{repeated}' repeats row 3",
+        f"  row_id {missing.pop()} is missing: copy its row from the sheet as exported, and grade it",
+    ]
+
+
+def test_a_sheet_of_another_grader_or_edition_is_refused(tmp_path: Path, edition_id: str) -> None:
+    filled = export_filled(tmp_path, edition_id)
+    with pytest.raises(InputError, match=r"was exported for 'b', but for a: name the grader"):
+        import_review(tmp_path, filled, "b")
+    export_review(tmp_path, edition_id, ["b"], n_pairs=3)
+    with pytest.raises(InputError, match=r"row 2, row_id: '[a-z]{12}' is of the sheet of 'a'"):
+        import_review(tmp_path, filled, "b")
+    other = complete(tmp_path, seed=2)
+    with pytest.raises(InputError, match=rf"is a sheet of edition '{edition_id}', not of '{other}'"):
+        import_review(tmp_path, filled, "a", other)
+    rows = [row | {"edition": other} for row in read_rows(filled)]
+    with pytest.raises(InputError, match=rf"no review of edition '{other}' was exported here"):
+        import_review(tmp_path, write_rows(tmp_path / "other.csv", rows), "a")
+    assert import_review(tmp_path, filled, "a", edition_id).is_file()
+
+
+@pytest.mark.parametrize(
+    ("edition", "message"), [("../x", "names the edition '../x', which is none"), ("", "names no edition")]
+)
+def test_a_sheet_leads_to_no_other_folder(
+    tmp_path: Path, edition_id: str, edition: str, message: str
+) -> None:
+    filled = export_filled(tmp_path, edition_id)
+    rows = [row | {"edition": edition} for row in read_rows(filled)]
+    with pytest.raises(InputError, match=message):
+        import_review(tmp_path, write_rows(tmp_path / "other.csv", rows), "a")
+
+
+def test_a_key_that_was_damaged_is_refused(tmp_path: Path, edition_id: str) -> None:
+    filled = export_filled(tmp_path, edition_id)
+    path = tmp_path / "reviews" / edition_id / "key.json"
+    key = json.loads(path.read_text())
+    for content in ("", "[]", json.dumps({**key, "salt": None})):
+        path.write_text(content)
+        with pytest.raises(InputError, match=r"key\.json is no key of a review"):
+            import_review(tmp_path, filled, "a")

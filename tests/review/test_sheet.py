@@ -1,0 +1,133 @@
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from primitives.errors import InputError
+from review.sheet import ReviewItem, disarm_cell, read_sheet, write_sheet
+
+HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
+ROW = "e-1,bcdf,gout | symptoms | pain,(true) Gout hurts.,4,0,5,"
+TEXTS = (("Gout hurts.", True), ("Gout\ndoes not hurt.", False))
+
+
+def make_item(head: str = "gout", samples: tuple[tuple[str, bool], ...] = TEXTS) -> ReviewItem:
+    return ReviewItem("t1", "pretexeval", "may_cause", head, "pain", samples)
+
+
+def parse(content: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "sheet.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_a_row_shows_triplet_and_samples_and_not_the_method() -> None:
+    content = write_sheet("e-1", {"bcdf": make_item(), "ghjk": make_item(samples=TEXTS[:1])})
+    assert content.startswith(b"\xef\xbb\xbf")
+    assert parse(content) == [
+        [
+            *("edition", "row_id", "triplet", "sample_1", "sample_2"),
+            *("reliability", "lexical_diversity", "structural_diversity", "comment"),
+        ],
+        [
+            *("e-1", "bcdf", "gout | may cause | pain", "(true) Gout hurts.", "(false) Gout does not hurt."),
+            *("", "", "", ""),
+        ],
+        ["e-1", "ghjk", "gout | may cause | pain", "(true) Gout hurts.", "", "", "", "", ""],
+    ]
+    assert b"pretexeval" not in content
+    assert b"t1" not in content
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t=", "\r@"])
+def test_no_cell_is_a_formula(start: str) -> None:
+    cells = parse(write_sheet("e-1", {"bcdf": make_item(head=f"{start}1+1")}))[1]
+    assert cells[2].startswith("'")
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+
+
+@given(st.text())
+def test_a_cell_is_one_line_that_nothing_computes(text: str) -> None:
+    cell = disarm_cell(text)
+    assert cell.removeprefix("'").split() == text.split() or text.strip().startswith("'")
+    assert not cell.startswith(("=", "+", "-", "@"))
+    assert len(cell.splitlines()) <= 1
+
+
+def test_samples_are_shuffled_by_the_salt_and_none_is_lost() -> None:
+    item = make_item(samples=tuple((f"Text {i}.", i % 2 == 0) for i in range(8)))
+    orders = {item.shuffle(f"salt {i}").samples for i in range(20)}
+    assert len(orders) > 15
+    assert {frozenset(order) for order in orders} == {frozenset(item.samples)}
+    assert item.shuffle("a") == item.shuffle("a")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_sheet_is_read_as_any_spreadsheet_saves_it(
+    tmp_path: Path, encoding: str, delimiter: str, end: str
+) -> None:
+    lines = [HEADER, ROW + "naïve – déjà vu", "", '"e-1","ghjk",x,y," 4 ",4.0,"5",', ",,,,,,,", ""]
+    path = write(tmp_path, end.join(lines).replace(",", delimiter), encoding)
+    rows = read_sheet(path)
+    assert [row.number for row in rows] == [2, 4]
+    assert [row.cells["row_id"] for row in rows] == ["bcdf", "ghjk"]
+    assert rows[0].cells["comment"] == "naïve – déjà vu"
+    assert [rows[1].cells[name] for name in ("reliability", "lexical_diversity")] == ["4", "4.0"]
+    assert not any(row.has_too_many for row in rows)
+
+
+def test_rows_are_numbered_as_a_spreadsheet_does_where_a_cell_has_lines(tmp_path: Path) -> None:
+    rows = read_sheet(write(tmp_path, f'{HEADER}\n{ROW}"two\nlines"\n{ROW}\n'))
+    assert [row.number for row in rows] == [2, 3]
+    assert rows[0].cells["comment"] == "two\nlines"
+
+
+def test_columns_may_be_moved_and_cells_at_the_end_be_missing(tmp_path: Path) -> None:
+    text = "Row_ID, EDITION ,comment,reliability,lexical_diversity,structural_diversity\nbcdf,e-1,,4\n"
+    (row,) = read_sheet(write(tmp_path, text))
+    assert row.cells == {
+        "row_id": "bcdf",
+        "edition": "e-1",
+        "comment": "",
+        "reliability": "4",
+        "lexical_diversity": "",
+        "structural_diversity": "",
+    }
+
+
+def test_cells_beyond_the_last_column_are_noticed(tmp_path: Path) -> None:
+    (row,) = read_sheet(write(tmp_path, f"{HEADER}\n{ROW}well, this\n"))
+    assert row.has_too_many
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "has no columns named edition; it begins with nothing"),
+        (b"a,b,c\n1,2,3\n", "has no columns named edition; it begins with a, b, c: give the sheet"),
+        (f"{HEADER},row_id\n".encode(), "has 2 columns named row_id"),
+        (b"PK\x03\x04...", "is a workbook: open it"),
+        (b"\xd0\xcf\x11\xe0...", "is a workbook: open it"),
+        (b"edition,row_id\n\x81", "in an encoding that nobody knows"),
+        (b'"' + b"a" * 200_000, "is no CSV file"),
+    ],
+)
+def test_what_is_no_sheet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_sheet(path)
+
+
+def test_a_sheet_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_sheet(tmp_path / "sheet.csv")

@@ -1,0 +1,199 @@
+"""A small world on disk, in the layout of the pipeline: editions, models, what they answered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS
+from schemas.transformations import TRANSFORMATIONS
+from tests.support.stage_rows import Row, digest, response_row, write_record, write_rows
+from warehouse.query import run_query
+
+# What a model answers to a sample (with the columns of its triplet); None is no answer.
+Rule = Callable[[Row], bool | None]
+# The log-probabilities of True and False.
+Weigh = Callable[[Row], tuple[float | None, float | None]]
+
+
+def weigh_alike(sample: Row) -> tuple[float | None, float | None]:
+    return -0.1, -2.5
+
+
+def judge(sample: Row, answer: bool | None, policy: str) -> Row:
+    """What a policy makes of an answer; the coin of coin-flip always falls on True."""
+    if answer is None and policy == "excluded":
+        return {"scoring_policy": policy, "prediction": None, "is_correct": None}
+    said = True if answer is None and policy == "coin-flip" else answer
+    return {"scoring_policy": policy, "prediction": said, "is_correct": said == sample["label"]}
+
+
+@dataclass
+class World:
+    """Pairs of (relation, head, true tail, false tail, split), and where they are written."""
+
+    root: Path
+    pairs: list[tuple[str, str, str, str, str]] = field(default_factory=list)
+    usable_lines: dict[str, int] = field(default_factory=dict)
+    wording: str = ""
+    """What another edition of the same pairs says differently."""
+
+    def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
+        self.pairs.append((relation, head, true, false, split))
+
+    def triplets(self) -> list[Row]:
+        return [
+            {
+                "triplet_id": digest(relation, head, tail, is_positive),
+                "pair_id": digest(relation, head),
+                "relation": relation,
+                "head": head,
+                "tail": tail,
+                "head_id": None,
+                "tail_id": None,
+                "is_positive": is_positive,
+                "split": split,
+            }
+            for relation, head, true, false, split in self.pairs
+            for tail, is_positive in ((true, True), (false, False))
+        ]
+
+    def samples(self, method: str) -> list[Row]:
+        """The samples of a method, each with the columns of its triplet."""
+        rows = []
+        for triplet in self.triplets():
+            for k, t in enumerate(TRANSFORMATIONS):
+                is_negated = t.is_negated if method != "llmeval" else k % 2 == 1
+                if (method == "direct" and k) or k >= self.usable_lines.get(triplet["head"], 8):
+                    continue
+                text = f"{self.wording}{method}: {triplet['head']} {t.name} {triplet['tail']}"
+                rows.append(
+                    triplet
+                    | {
+                        "sample_id": digest(text),
+                        "method": method,
+                        "variant_id": None if method == "llmeval" else digest("v", text),
+                        "transformation": None if method == "llmeval" else t.name,
+                        "sample_index": k,
+                        "text": text,
+                        "label": triplet["is_positive"] != is_negated,
+                        "rephraser": "reviewed",
+                        "status": "accepted",
+                        "attempts": 1,
+                        "reasons": [],
+                    }
+                )
+        return rows
+
+    def write_edition(
+        self,
+        edition_id: str,
+        methods: tuple[str, ...] = ("pretexeval",),
+        *,
+        rows_per_file: int | None = None,
+        attempts: list[Row] | None = None,
+    ) -> None:
+        folder = self.root / "editions" / edition_id
+        stages = {
+            TRIPLETS: self.triplets(),
+            SAMPLES: [row for method in methods for row in self.samples(method)],
+            ATTEMPTS: attempts or [],
+        }
+        files: dict[str, Row] = {}
+        for stage, rows in stages.items():
+            for relation in sorted({row["relation"] for row in rows}):
+                chosen = [row for row in rows if row["relation"] == relation]
+                step = rows_per_file or len(chosen)
+                for k in range(0, len(chosen), step):
+                    name = f"{stage.name}/{relation}{f'-{k}' if rows_per_file else ''}.parquet"
+                    write_rows(folder / name, stage, chosen[k : k + step])
+                    files[name] = {"rows": len(chosen[k : k + step]), "sha256": "0" * 64}
+        write_record(
+            folder / "manifest.json",
+            {
+                "edition_id": edition_id,
+                "kb": "starter",
+                "label": "seed1",
+                "seed": 1,
+                "negatives": "matched",
+                "pool": "revised",
+                "rephraser": "reviewed",
+                "methods": list(methods),
+                "n_pairs": len(self.pairs),
+                "files": files,
+                "configuration": {"edition": {"seed": 1}},
+            },
+        )
+
+    def write_model(self, model_id: str, known_heads: list[Row] | None = None) -> None:
+        write_record(
+            self.root / "responses" / model_id / "model.json",
+            {
+                "model_id": model_id,
+                "name": model_id.title(),
+                "engine": "recorded",
+                "identity": {"weights": digest(model_id)},
+                "known_heads": known_heads,
+            },
+        )
+
+    def write_answers(
+        self,
+        edition_id: str,
+        model_id: str,
+        rule: Rule,
+        *,
+        methods: tuple[str, ...] = ("pretexeval",),
+        policies: tuple[str, ...] = ("strict",),
+        weigh: Weigh = weigh_alike,
+    ) -> None:
+        """Put every test sample to the model, by its rule, and judge it under every policy."""
+        responses: dict[str, Row] = {}
+        requests, predictions = [], []
+        for sample in (row for method in methods for row in self.samples(method)):
+            if sample["split"] != "test":
+                continue
+            answer = rule(sample)
+            prompt_key = digest(model_id, sample["text"], n=32)
+            asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": 0}
+            logprobs = dict(zip(("logprob_true", "logprob_false"), weigh(sample), strict=True))
+            response = response_row(model_id, prompt_key, sample["text"], answer)
+            responses[prompt_key] = response | logprobs
+            requests.append(
+                asked | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
+            )
+            predictions += [asked | judge(sample, answer, policy) for policy in policies]
+        self.write_run(edition_id, model_id, list(responses.values()), requests, predictions)
+
+    def write_run(
+        self,
+        edition_id: str,
+        model_id: str,
+        responses: list[Row],
+        requests: list[Row],
+        predictions: list[Row],
+    ) -> None:
+        name = f"{edition_id}.parquet"
+        write_rows(self.root / "responses" / model_id / name, RESPONSES, responses)
+        folder = self.root / "predictions" / edition_id / model_id
+        write_rows(folder / "requests" / "all.parquet", REQUESTS, requests)
+        write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
+        write_record(
+            folder / "run.json",
+            {
+                "edition_id": edition_id,
+                "model_id": model_id,
+                "scoring_policies": sorted({row["scoring_policy"] for row in predictions}),
+                "n_samples": len(requests),
+                "n_asked": len(requests),
+                "n_reused": 0,
+                "n_errors": 0,
+                "finished_at": "2026-11-20T12:00:00+02:00",
+                "duration_s": 1.5,
+            },
+        )
+
+
+def ask(world: World, sql: str) -> list[Row]:
+    """The rows of a query, by the names of the columns."""
+    columns, rows = run_query(world.root, sql)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -1,0 +1,91 @@
+"""A real HTTP endpoint that misbehaves as a test wants it to."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from config.engines import ModelConfig
+from engines.base import Completion, Prompt, Sampling
+from engines.load import load_engine
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the endpoint sends back; the client is told to wait 1 ms before it tries again."""
+
+    status: int = 200
+    body: object = None
+    content_type: str = "application/json"
+
+
+@dataclass
+class Endpoint:
+    """Its address, and the requests that it got: path, key and body."""
+
+    base_url: str
+    requests: list[tuple[str, str, Body]] = field(default_factory=list)
+
+
+def say(text: object, **more: object) -> Reply:
+    """A well-formed answer to a completion request."""
+    choice = {"index": 0, "text": text, "finish_reason": "stop", **more}
+    return Reply(body={"id": "x", "object": "text_completion", "choices": [choice]})
+
+
+@contextmanager
+def serve(answer: Callable[[Body, int], Reply]) -> Iterator[Endpoint]:
+    """Serve on a free port; ``answer`` gets the body of a request and how many came before it."""
+    lock = threading.Lock()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            with lock:
+                number = len(endpoint.requests)
+                endpoint.requests.append((self.path, self.headers["Authorization"], body))
+            reply = answer(body, number)
+            content = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.content_type)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Retry-After-Ms", "1")
+            self.end_headers()
+            self.wfile.write(content.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    endpoint = Endpoint(f"http://127.0.0.1:{server.server_port}/v1")
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield endpoint
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def configure(base_url: str, **settings: object) -> ModelConfig:
+    """A model behind the address, with short waits."""
+    given = {"name": "m", "engine": "openai", "model": "x", "base_url": base_url, "timeout_s": 5}
+    return ModelConfig.model_validate(given | {"max_attempts": 3} | settings)
+
+
+def ask(
+    endpoint: Endpoint, prompts: Sequence[str | Prompt], sampling: Sampling, **settings: object
+) -> list[Completion]:
+    """What a fresh engine says to the prompts; a text is a completion prompt."""
+    engine = load_engine(configure(endpoint.base_url, **settings))
+    try:
+        asked = [p if isinstance(p, Prompt) else Prompt("completion", p) for p in prompts]
+        return engine.generate(asked, sampling)
+    finally:
+        engine.close()

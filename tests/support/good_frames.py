@@ -1,0 +1,221 @@
+"""A frame of every stage in which everything holds: one pair to test, one that demonstrates."""
+
+from typing import Any
+
+import polars as pl
+
+from primitives.hashing import hash_text
+from schemas.stages import STAGES
+from schemas.transformations import TRANSFORMATIONS
+
+Row = dict[str, Any]
+PAIRS = (
+    ("Influenza", "Fever", "Itch", "test"),
+    ("Scabies", "Itch", "Fever", "demonstration"),
+)
+
+
+def make_frame(name: str) -> pl.DataFrame:
+    """The good rows of a stage."""
+    rows = {
+        "triplets": list_triplets,
+        "variants": list_variants,
+        "statements": list_statements,
+        "attempts": list_attempts,
+        "samples": list_samples,
+        "requests": list_requests,
+        "responses": list_responses,
+        "predictions": list_predictions,
+        "diversity": list_diversity,
+        "human_grades": list_grades,
+    }[name]()
+    stage = STAGES[name]
+    schema = pl.DataFrame(stage.schema.empty_table()).schema
+    return pl.DataFrame([[row[c] for c in stage.names] for row in rows], schema, orient="row")
+
+
+def list_triplets() -> list[Row]:
+    return [
+        {
+            "triplet_id": hash_text(head, tail),
+            "pair_id": hash_text(head),
+            "relation": "symptoms",
+            "head": head,
+            "tail": tail,
+            "head_id": None,
+            "tail_id": None,
+            "is_positive": is_positive,
+            "split": split,
+        }
+        for head, positive, negative, split in PAIRS
+        for tail, is_positive in ((positive, True), (negative, False))
+    ]
+
+
+def list_variants() -> list[Row]:
+    return [
+        triplet
+        | {
+            "variant_id": hash_text(triplet["triplet_id"], t.name),
+            "transformation": t.name,
+            "predicate": f"{t.name}({triplet['head']}, {triplet['tail']})",
+            "label": triplet["is_positive"] != t.is_negated,
+        }
+        for triplet in list_triplets()
+        for t in TRANSFORMATIONS
+    ]
+
+
+def list_statements() -> list[Row]:
+    return [
+        variant
+        | {
+            "prototype_id": hash_text(variant["transformation"]),
+            "statement": f"As {variant['predicate']} says.",
+        }
+        for variant in list_variants()
+    ]
+
+
+def list_attempts() -> list[Row]:
+    """Two variants: one reworded at the second attempt, one at the first."""
+    variants = [variant["variant_id"] for variant in list_variants()[:2]]
+    tries: tuple[tuple[str, int, list[str]], ...] = (
+        (variants[0], 1, ["polarity"]),
+        (variants[0], 2, []),
+        (variants[1], 1, []),
+    )
+    return [
+        {
+            "variant_id": variant_id,
+            "relation": "symptoms",
+            "attempt": attempt,
+            "rephraser": "writer-0123abcd",
+            "prompt_key": hash_text(variant_id, str(attempt), digits=32),
+            "text": "Fever is a sign of influenza.",
+            "is_accepted": not reasons,
+            "reasons": reasons,
+            "is_judged_implied": None if reasons else True,
+            "is_judged_implying": None,
+        }
+        for variant_id, attempt, reasons in tries
+    ]
+
+
+def list_diversity() -> list[Row]:
+    columns = ("sample_id", "triplet_id", "relation", "method")
+    measures = ("lexical_distance", "structural_distance", "lexical_spread", "structural_spread")
+    return [
+        {name: sample[name] for name in columns} | dict.fromkeys(measures, 0.25)
+        for sample in list_samples()[:4]
+    ]
+
+
+def list_grades() -> list[Row]:
+    return [
+        {
+            "edition_id": "starter-seed1-0123abcd",
+            "triplet_id": triplet["triplet_id"],
+            "method": "pretexeval",
+            "grader": grader,
+            "reliability": 5,
+            "lexical_diversity": 3,
+            "structural_diversity": 0,
+            "comment": None,
+        }
+        for triplet in list_triplets()[:2]
+        for grader in ("one", "two")
+    ]
+
+
+def list_samples() -> list[Row]:
+    """Sixteen samples per pair: eight reworded, eight not, and the last two sorts of method."""
+    statements = list_statements()
+    by_method = {
+        "pretexeval": ("reviewed", "accepted", 1),
+        "prototype": ("none", "as_is", 0),
+    }
+    samples = [
+        statement
+        | {
+            "sample_id": hash_text(method, statement["variant_id"]),
+            "method": method,
+            "sample_index": [t.name for t in TRANSFORMATIONS].index(statement["transformation"]),
+            "text": f"{statement['statement'][:-1]}, by {method}.",
+            "rephraser": rephraser,
+            "status": status,
+            "attempts": attempts,
+            "reasons": [],
+        }
+        for method, (rephraser, status, attempts) in by_method.items()
+        for statement in statements
+    ]
+    direct = [s for s in samples if (s["method"], s["transformation"]) == ("prototype", "none")]
+    samples += [s | {"method": "direct", "sample_id": hash_text("direct", s["sample_id"])} for s in direct]
+    written = {"method": "llmeval", "variant_id": None, "transformation": None}
+    return samples + [
+        direct[0]
+        | written
+        | {"sample_id": hash_text("llmeval", str(n)), "sample_index": n, "text": f"Line {n}."}
+        for n in range(3)
+    ]
+
+
+def list_requests() -> list[Row]:
+    return [
+        {
+            "sample_id": hash_text("sample", str(n)),
+            "model_id": "tiny-0123abcd",
+            "prompt_key": hash_text("prompt", str(n), digits=32),
+            "repeat": repeat,
+            "relation": "symptoms",
+            "n_demonstrations_dropped": n,
+            "prompt_style": "completion",
+            "sampling": '{"max_tokens":8}',
+        }
+        for n in range(3)
+        for repeat in range(2)
+    ]
+
+
+def list_responses() -> list[Row]:
+    answered = {
+        "model_id": "tiny-0123abcd",
+        "repeat": 0,
+        "prompt": "Statement: …",
+        "response": " True",
+        "status": "ok",
+        "error": None,
+        "finish_reason": "stop",
+        "n_prompt_tokens": 9,
+        "n_completion_tokens": 1,
+        "logprob_true": -0.5,
+        "logprob_false": None,
+    }
+    failed = {"response": None, "status": "error", "error": "timed out", "n_prompt_tokens": None}
+    keys = [hash_text("prompt", str(n), digits=32) for n in range(3)]
+    changes: list[Row] = [{}, {"response": ""}, failed]
+    return [answered | {"prompt_key": k} | c for k, c in zip(keys, changes, strict=True)]
+
+
+def list_predictions() -> list[Row]:
+    """Samples 0 and 1, both true, and 2 without an answer, under all policies."""
+    judged = [
+        (0, "strict", True, True),
+        (1, "strict", False, False),
+        (2, "strict", None, False),
+        (0, "excluded", True, True),
+        (2, "excluded", None, None),
+        (2, "coin-flip", None, True),
+    ]
+    request = list_requests()[0]
+    return [
+        request
+        | {
+            "sample_id": hash_text("sample", str(n)),
+            "scoring_policy": policy,
+            "prediction": prediction,
+            "is_correct": is_correct,
+        }
+        for n, policy, prediction, is_correct in judged
+    ]

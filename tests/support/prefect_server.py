@@ -1,0 +1,56 @@
+"""A real Prefect server for the tests of one session."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import write_environment
+
+
+@contextlib.contextmanager
+def serve_prefect(home: Path) -> Iterator[dict[str, str]]:
+    """Start a server on a free port, give the environment that names it, and end it with the block."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
+    environment = {"PREFECT_HOME": str(home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"],
+            env=write_environment(environment | {"PREFECT_UI_ENABLED": "0"}),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait(process, f"http://127.0.0.1:{port}/api", home / "log")
+        yield environment | {
+            "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+            "PREFECT_LOGGING_LEVEL": "CRITICAL",
+        }
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(20)
+
+
+def _wait(process: subprocess.Popen[bytes], url: str, log: Path, timeout_s: float = 120) -> None:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(f"{url}/health", timeout=5).close()
+            return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    pytest.fail(f"Prefect's server did not come up:\n{log.read_text()[-2000:]}")

@@ -1,0 +1,56 @@
+"""Editions to review, and sheets filled in as a grader would."""
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from review.export import export_review
+from tasks.edition.edition import complete_edition
+from tests.support.small_bases import make_base, make_facts, plan, write_files
+
+BASE = make_base(r=make_facts(14, 6), s=make_facts(12, 5))
+METHODS = ("pretexeval", "prototype", "direct")
+# 14 - 5 and 12 - 5 pairs to test.
+N_PAIRS = 16
+Change = Callable[[list[dict[str, str]]], object]
+
+
+def complete(root: Path, seed: int = 1) -> str:
+    edition = plan(root, BASE, methods=METHODS, seed=seed)
+    return complete_edition(edition, list(write_files(edition).values()), [])
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+
+
+def fill(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Every row graded, no two alike in a row's three grades and the next one's."""
+    return [
+        row
+        | {
+            "reliability": str(i % 6),
+            "lexical_diversity": str((i + 1) % 6),
+            "structural_diversity": str((i + 2) % 6),
+            "comment": "unclear" if i == 0 else "",
+        }
+        for i, row in enumerate(rows)
+    ]
+
+
+def write_rows(path: Path, rows: Sequence[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def export_filled(root: Path, edition_id: str, change: Change | None = None, n_pairs: int = 3) -> Path:
+    """The sheet of grader `a`, filled in and then changed."""
+    sheet, *_ = export_review(root, edition_id, ["a"], n_pairs)
+    rows = fill(read_rows(sheet))
+    if change:
+        change(rows)
+    return write_rows(root / "filled.csv", rows)

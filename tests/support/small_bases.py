@@ -1,0 +1,160 @@
+"""Small knowledge bases, a pool for them, and editions of both; MedLAMA where it is there."""
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import strategies as st
+
+from config.file import Config
+from config.tables import KnowledgeConfig, StorageConfig
+from knowledge.base import COLUMNS, KnowledgeBase
+from knowledge.read import read_knowledge_base
+from prototypes.pool import Pool
+from prototypes.templates import RelationPrototypes, build_prototypes
+from schemas.stages import ATTEMPTS, EDITION_STAGES
+from schemas.transformations import NAMES
+from storage.files import FileRef, write_stage_file
+from tasks.edition.edition import Edition
+from tasks.edition.recipes import STEPS
+
+FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
+MEDLAMA = Path(FOLDER) / "medlama.parquet"
+needs_reference = pytest.mark.skipif(
+    not (FOLDER and MEDLAMA.is_file()),
+    reason="PRETEXEVAL_REFERENCE_DATA names no folder with medlama.parquet",
+)
+Facts = Mapping[str, Iterable[str]]
+
+
+@cache
+def read_medlama() -> KnowledgeBase:
+    return read_knowledge_base(KnowledgeConfig(name="medlama", format="medlama", path=MEDLAMA))
+
+
+def as_rows(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    """Rows of a knowledge base; what a row does not give is null, its relation r, not also_true."""
+    defaults = {"relation": "r", "head_id": None, "tail_id": None, "also_true": False}
+    return pl.DataFrame([defaults | dict(row) for row in rows], schema=COLUMNS)
+
+
+def as_facts(facts: Facts, relation: str = "r") -> pl.DataFrame:
+    """Head -> its true tails, as rows of one relation."""
+    return as_rows(
+        {"relation": relation, "head": head, "tail": tail} for head, tails in facts.items() for tail in tails
+    )
+
+
+# What an edition consists of that no language model has a part in.
+STAGES = tuple(stage for stage in EDITION_STAGES if stage is not ATTEMPTS)
+
+
+def make_facts(n_heads: int, n_tails: int) -> dict[str, list[str]]:
+    """Heads with one or two tails each, every tail true of some."""
+    return {
+        f"head {i}": [f"tail {i % n_tails}"] + ([f"tail {(i * 3 + 1) % n_tails}"] if i % 4 else [])
+        for i in range(n_heads)
+    }
+
+
+def make_base(**relations: Facts) -> KnowledgeBase:
+    frames = [as_facts(facts, relation) for relation, facts in relations.items()]
+    return KnowledgeBase("own", pl.concat(frames).unique().sort("relation", "head", "tail"))
+
+
+def shuffle(base: KnowledgeBase, seed: int) -> KnowledgeBase:
+    return KnowledgeBase(base.name, base.triplets.sample(fraction=1, shuffle=True, seed=seed))
+
+
+def make_prototypes(relation: str, word: str = "and") -> RelationPrototypes:
+    """Eight cells of one prototype and two wordings each; inverted forms begin with the tail."""
+    cells = {}
+    for name in NAMES:
+        first, second = ("[Y]", "[X]") if name.startswith("inv") else ("[X]", "[Y]")
+        cells[name] = [f"{relation} {name} {i}: {first} {word} {second}." for i in range(3)]
+    return build_prototypes(relation, ("P", "Q"), cells)
+
+
+def make_pool(*relations: str) -> Pool:
+    return Pool("own", {relation: make_prototypes(relation) for relation in relations})
+
+
+def plan(
+    root: Path,
+    base: KnowledgeBase,
+    pool: Pool | None = None,
+    kind: str = "reviewed",
+    tables: dict[str, Any] | None = None,
+    **table: Any,  # noqa: ANN401
+) -> Edition:
+    """The edition of a base under ``root``; further arguments are keys of [edition].
+
+    Args:
+        tables: further tables of the configuration.
+    """
+    config = Config.model_validate(
+        {"edition": table, "rephraser": {"kind": kind}, "storage": StorageConfig(root=root)} | (tables or {})
+    )
+    return Edition(config, base, pool or make_pool(*base.relations))
+
+
+def build_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
+    """Stage -> its rows of one relation, each made from those before."""
+    frames: dict[str, pl.DataFrame] = {}
+    for stage in edition.stages:
+        frames[stage.name] = STEPS[stage.name].build(edition, relation, frames)
+    return frames
+
+
+def write_files(edition: Edition) -> dict[str, FileRef]:
+    """Path -> file of every stage and relation."""
+    return {
+        path: write_stage_file(edition.root, path, frame, STEPS[name].stage)
+        for relation in edition.base.relations
+        for name, frame in build_frames(edition, relation).items()
+        if (path := f"{edition.folder}/{name}/{relation}.parquet")
+    }
+
+
+def write_keys(edition: Edition) -> dict[tuple[str, str], str]:
+    """(stage, relation) -> the key of its file."""
+    keys = {}
+    for relation in edition.base.relations:
+        refs: dict[str, FileRef] = {}
+        for name, frame in build_frames(edition, relation).items():
+            step = STEPS[name]
+            inputs = [refs[stage.name] for stage in step.inputs if stage.name in refs]
+            keys[name, relation] = step.key_file(edition, relation, inputs)
+            path = f"{edition.folder}/{name}/{relation}.parquet"
+            refs[name] = write_stage_file(edition.root, path, frame, step.stage)
+    return keys
+
+
+SPELLINGS = ("Fever", "fever", "FEVER.", "Cough", "cough", "Itch", "Rash", "Pain", "Chest-pain")
+IDS = (None, "1", "2", "3")
+
+
+def row_lists() -> st.SearchStrategy[list[dict[str, Any]]]:
+    """Rows of one relation, with names that fold together, shared ids, and rows never tested."""
+    row = st.fixed_dictionaries(
+        {
+            "head": st.sampled_from(SPELLINGS),
+            "tail": st.sampled_from(SPELLINGS),
+            "head_id": st.sampled_from(IDS),
+            "tail_id": st.sampled_from(IDS),
+            "also_true": st.sampled_from((False, False, False, True)),
+        }
+    )
+    heads = [{"head": f"head {i}", "tail": SPELLINGS[i % 9]} for i in range(12)]
+    return st.lists(row, min_size=1, max_size=25).map(lambda rows: heads + rows)
+
+
+def names() -> st.SearchStrategy[str]:
+    """Names of entities that would break careless filling, quoting or escaping."""
+    odd = st.sampled_from(("[X]", "[Y]", '"', "'", "\\", "\\1", "$1", "{}", "{0}", "%s", "é", "β"))
+    anything = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
+    return st.lists(odd | anything, min_size=1, max_size=8).map("".join)

@@ -1,0 +1,43 @@
+"""Two models that master different ones of 40 pairs, each better at some component's samples."""
+
+from pathlib import Path
+
+from tests.support import simulated_models
+from tests.support.data_folder import World
+from tests.support.stage_rows import Row, digest
+from tests.warehouse.conftest import EDITION
+from warehouse.publish import build_warehouse
+
+
+def publish_contest(root: Path) -> World:
+    """Published: `one` answers by the rule `first`, `two` by `second`."""
+    world = World(root)
+    for k in range(40):
+        world.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
+    methods = ("pretexeval", "prototype")
+    world.write_edition(EDITION, methods)
+    for name, rule in {"one": first, "two": second}.items():
+        world.write_model(name)
+        world.write_answers(EDITION, name, rule, methods=methods)
+    build_warehouse(world.root)
+    return world
+
+
+def draw(*parts: object) -> int:
+    return int(digest(*parts), 16) % 100
+
+
+def first(sample: Row) -> bool | None:
+    """Knows three pairs in four; of the others, the plain form."""
+    knows = draw("first", sample["pair_id"]) < 75 or sample["transformation"] == "none"
+    return bool(sample["label"]) if knows else simulated_models.erratic(sample)
+
+
+def second(sample: Row) -> bool | None:
+    """Knows two pairs in five, and most of the prototypes."""
+    limit = 80 if sample["method"] == "prototype" else 40
+    return (
+        bool(sample["label"])
+        if draw("second", sample["pair_id"]) < limit
+        else simulated_models.polarity(sample)
+    )

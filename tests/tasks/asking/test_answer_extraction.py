@@ -1,0 +1,160 @@
+import pytest
+
+from tasks.asking.answer_extraction import cut_completion, extract_answer
+
+TRUE = (
+    "True",
+    "true",
+    "TRUE",
+    " True",
+    "\nTrue",
+    "\n\n  True.",
+    "True\n\nStatement: something else is False",
+    "**True**",
+    "*True*",
+    "_True_",
+    "__True__",
+    "`True`",
+    '"True"',
+    "“True”",
+    "A: True",
+    "Answer: true",
+    "The statement is: True.",
+    "The statement is true, not false.",
+    "It is true that aspirin does not treat gout; no, really.",
+    "Entailed",
+    "This is entailed by the label.",
+    "Correct",
+    "Correct!",
+    "That's correct.",
+    "Yes",
+    "yes, it does",
+    "Yes. It is false that it never helps.",
+    "True or False",
+    "true/false",
+    "Is it true? No.",
+    "not false",
+    "Not wrong",
+    "It isn't false.",
+    "It isn’t wrong",
+    "That is not incorrect.",
+    "It can't be false",
+    "not contradicted",
+    "I do not know much, but yes.",
+    "非常に True",
+)
+FALSE = (
+    "False",
+    "false.",
+    " FALSE",
+    "\nFalse",
+    "**False**",
+    "_False_",
+    "The statement is: False.",
+    "A) False",
+    "Contradicted",
+    "It is contradicted by the evidence.",
+    "Wrong",
+    "No",
+    "no",
+    "No, it is true that it treats gout.",
+    "No.",
+    "not true",
+    "Not true.",
+    "NOT TRUE",
+    "This is not correct.",
+    "It isn't correct.",
+    "It isn’t correct.",
+    "It is not **true**",
+    'The statement is not "true".',
+    "That's not entirely true.",
+    "not necessarily correct",
+    "It is not a true statement.",
+    "It cannot be true.",
+    "It can't be true",
+    "It couldn’t be true",
+    "It does not seem correct",
+    "It doesn't appear to be true",
+    "never true",
+    "This is hardly true",
+    "incorrect",
+    "Incorrect.",
+    "That is untrue",
+    "not entailed",
+    "It is false, so the answer True would mislead",
+    "No answer is True",
+)
+NO_ANSWER = (
+    None,
+    "",
+    " ",
+    "\n",
+    "I cannot say",
+    "I can't tell.",
+    "I don't know.",
+    "unknown",
+    "nothing",
+    "know",
+    "Now",
+    "note",
+    "None",
+    "Truely",
+    "Truly",
+    "Truth",
+    "untruth",
+    "Falsehood",
+    "Falsely",
+    "Correctly",
+    "correctness",
+    "Yesterday",
+    "yeast",
+    "wrongly",
+    "It entails a risk",
+    "contradictory",
+    "notrue",
+    "true1",
+    "The statement",
+    "Not sure.",
+    "0",
+    "maybe",
+    "Ja",
+)
+
+
+@pytest.mark.parametrize("response", TRUE)
+def test_a_reply_that_says_true(response: str) -> None:
+    assert extract_answer(response) is True
+
+
+@pytest.mark.parametrize("response", FALSE)
+def test_a_reply_that_says_false(response: str) -> None:
+    assert extract_answer(response) is False
+
+
+@pytest.mark.parametrize("response", NO_ANSWER)
+def test_a_reply_without_an_answer(response: str | None) -> None:
+    assert extract_answer(response) is None
+
+
+@pytest.mark.parametrize("part", ["not ", "not the ", "an", "n't ", "a* ", "not" + " " * 99])
+def test_a_long_reply_without_an_answer_is_read_in_an_instant(part: str) -> None:
+    """A model that repeats itself must not make the pattern search again from every place."""
+    assert extract_answer(part * 5_000) is None
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        (None, None),
+        ("", ""),
+        (" \n\n", ""),
+        (" True", "True"),
+        ("\n\n False\nStatement: another is True", "False"),
+        ("maybe\nTrue", "maybe"),
+        ("True\r\n\r\nAnswer: False", "True"),
+    ],
+)
+def test_a_raw_completion_is_read_up_to_the_end_of_its_first_line(
+    response: str | None, text: str | None
+) -> None:
+    assert cut_completion(response) == text

@@ -1,0 +1,201 @@
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.engines import EngineConfig, ModelConfig
+from config.tables import StorageConfig
+from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
+from engines.load import load_engine
+from engines.prompts import PROMPT_TOO_LONG
+from primitives.errors import InputError
+from schemas.stages import PREDICTIONS, REQUESTS
+from tasks.asking import asker
+from tasks.asking.asker import AskingReport, ask_missing
+from tasks.edition.edition import complete_edition
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.scoring import complete_run, is_complete, write_predictions
+from tests.support.small_bases import make_base, make_facts, plan, write_files
+
+BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
+Answer = Callable[[Prompt], str | None]
+Evaluate = Callable[..., Evaluation]
+
+
+def ignore(_: int) -> None:
+    """No progress is shown."""
+
+
+def forbid(_: EngineConfig) -> Engine:
+    raise AssertionError("an engine was loaded")
+
+
+def say_true(_: Prompt) -> str:
+    return " True"
+
+
+@pytest.fixture
+def evaluate(tmp_path: Path) -> Evaluate:
+    """An evaluation by a model that plays back a recording of what ``answer`` says."""
+    edition, storage = plan(tmp_path, BASE), StorageConfig(root=tmp_path)
+    edition_id = complete_edition(edition, list(write_files(edition).values()), [])
+
+    def write(name: str, answer: Answer = say_true, **table: object) -> Evaluation:
+        recording = tmp_path / f"{name}.parquet"
+        pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+        table |= {"name": name, "engine": "recorded", "model": str(recording)}
+        model = ModelConfig.model_validate(table)
+        said = [(p.text, answer(p)) for p in list_prompts(Evaluation(storage, edition_id, model))]
+        rows = [row for row in said if row[1] is not None]
+        pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
+        return Evaluation(storage, edition_id, model)
+
+    return write
+
+
+def list_prompts(evaluation: Evaluation) -> Iterable[Prompt]:
+    return [p for _, _, requests in evaluation.read_relations() for p in requests.prompts]
+
+
+def read_files(evaluation: Evaluation) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in evaluation.store.list_files()}
+
+
+def finish(evaluation: Evaluation, report: AskingReport) -> dict[str, object]:
+    complete_run(evaluation, write_predictions(evaluation), report, 1.0)
+    path = evaluation.root / evaluation.folder / "run.json"
+    record: dict[str, object] = json.loads(path.read_text())
+    return record
+
+
+def test_every_prompt_is_asked_once_and_never_again(evaluate: Evaluate) -> None:
+    evaluation = evaluate("yes")
+    n_samples = evaluation.count_samples()
+    report = ask_missing(evaluation, ignore)
+    assert report == AskingReport(n_samples=n_samples, n_asked=n_samples)
+    before = read_files(evaluation)
+    again = ask_missing(evaluation, ignore, forbid)
+    assert again == AskingReport(n_samples=n_samples, n_reused=n_samples)
+    assert read_files(evaluation) == before
+
+
+def test_another_model_is_asked_for_itself(evaluate: Evaluate) -> None:
+    yes, no = evaluate("yes"), evaluate("no", lambda _: "False")
+    n_asked = [ask_missing(evaluation, ignore).n_asked for evaluation in (yes, no)]
+    assert n_asked == 2 * [yes.count_samples()]
+    assert set(yes.store.read()["response"]) == {" True"}
+    assert set(no.store.read()["response"]) == {"False"}
+
+
+def test_chunks_are_kept_one_by_one(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asker, "FIRST_CHUNK", 40)
+    evaluation = evaluate("yes")
+    engine = load_engine(evaluation.model)
+    generate = engine.generate
+    n_prompts: list[int] = []
+
+    def interrupt_second(
+        prompts: Sequence[Prompt], sampling: Sampling, on_progress: Callable[[int], None] | None = None
+    ) -> list[Completion]:
+        if n_prompts:
+            raise KeyboardInterrupt
+        n_prompts.append(len(prompts))
+        return generate(prompts, sampling, on_progress)
+
+    monkeypatch.setattr(engine, "generate", interrupt_second)
+    with pytest.raises(KeyboardInterrupt):
+        ask_missing(evaluation, ignore, lambda _: engine)
+    kept = read_files(evaluation)
+    assert n_prompts == [40]
+    report = ask_missing(evaluation, ignore)
+    assert (report.n_asked, report.n_reused) == (report.n_samples - 40, 40)
+    assert kept.items() <= read_files(evaluation).items()
+
+
+def test_what_a_model_answered_before_it_was_lost_is_kept(
+    evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluation = evaluate("yes")
+    engine = load_engine(evaluation.model)
+
+    def go_away(prompts: Sequence[Prompt], *_: object) -> list[Completion]:
+        raise EngineLostError(
+            "gone", {1: Completion(prompts[1].text[:20]), 4: Completion(prompts[4].text[:20])}
+        )
+
+    monkeypatch.setattr(engine, "generate", go_away)
+    with pytest.raises(InputError, match="gone"):
+        ask_missing(evaluation, ignore, lambda _: engine)
+    kept = evaluation.store.read()
+    assert kept.height == 2
+    assert kept["response"].to_list() == kept["prompt"].str.slice(0, 20).to_list()
+    report = ask_missing(evaluation, ignore)
+    assert (report.n_asked, report.n_open) == (report.n_samples - 2, 0)
+
+
+def test_a_failed_prompt_is_a_row_and_is_asked_again(evaluate: Evaluate) -> None:
+    evaluation = evaluate("half", lambda p: None if "dn 1" in p.text[-130:] else "True")
+    report = ask_missing(evaluation, ignore)
+    assert 0 < report.n_errors == report.n_open < report.n_asked == report.n_samples
+    assert finish(evaluation, report)["n_errors"] == report.n_errors
+    assert not is_complete(evaluation)
+    failed = evaluation.store.read().filter(pl.col("status") == "error")
+    assert failed.height == report.n_errors
+    assert failed["response"].null_count() == failed.height
+    assert failed["error"].null_count() == 0
+    assert ask_missing(evaluation, ignore).n_asked == report.n_errors
+
+
+def test_a_prompt_that_is_too_long_is_settled(evaluate: Evaluate) -> None:
+    evaluation = evaluate("long")
+    rows = [row for _, _, requests in evaluation.read_relations() for row in requests.frame["prompt_key"]]
+    too_long = Completion(None, status="error", error=f"{PROMPT_TOO_LONG}: 900 tokens")
+    evaluation.store.append(rows, list(list_prompts(evaluation)), [too_long] * len(rows))
+    report = ask_missing(evaluation, ignore, forbid)
+    assert (report.n_asked, report.n_errors, report.n_open) == (0, len(rows), 0)
+
+
+def test_what_is_complete_is_passed_by(evaluate: Evaluate) -> None:
+    evaluation = evaluate("yes")
+    assert not is_complete(evaluation)
+    record = finish(evaluation, ask_missing(evaluation, ignore))
+    assert is_complete(evaluation)
+    files = list((evaluation.root / evaluation.folder).rglob("*.parquet"))
+    assert sorted(path.parent.name for path in files) == sorted(2 * [REQUESTS.name, PREDICTIONS.name])
+    assert isinstance(record["files"], dict)
+    assert len(record["files"]) == len(files)
+    files[0].write_bytes(b"changed")
+    assert not is_complete(evaluation)
+
+
+def test_fewer_pairs_are_asked_where_a_model_says_so(evaluate: Evaluate) -> None:
+    report = ask_missing(evaluate("few", pairs_per_relation=2), ignore)
+    assert report.n_samples == 2 * 2 * 16
+
+
+def test_two_that_ask_a_model_at_once_ask_every_prompt_once(evaluate: Evaluate) -> None:
+    evaluation = evaluate("model")
+    n_prompts: list[int] = []
+
+    class Slow:
+        """Answers only after the other has had time to start."""
+
+        def generate(
+            self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
+        ) -> list[Completion]:
+            time.sleep(0.5)
+            n_prompts.append(len(prompts))
+            return [Completion(" True") for _ in prompts]
+
+        def close(self) -> None:
+            """Nothing is held."""
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(ask_missing, evaluation, ignore, lambda _: Slow()) for _ in range(2)]
+    reports = [each.result() for each in both]
+    assert sum(n_prompts) == reports[0].n_samples
+    assert sorted(report.n_asked for report in reports) == [0, reports[0].n_samples]

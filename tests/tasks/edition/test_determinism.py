@@ -1,0 +1,77 @@
+"""The same base and seed give the same files: in another process, order of rows, number of threads."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+
+from config.file import Config
+from config.tables import EditionConfig, KnowledgeConfig, StorageConfig
+from tasks.edition.edition import Edition, plan_edition
+from tests.support.small_bases import STAGES, make_base, make_facts, make_pool, plan, shuffle, write_files
+
+REPOSITORY = Path(__file__).parents[3]
+NAMES = ("may_treat", "symptoms")
+
+
+def plan_starter(root: Path, seed: int = 1) -> Edition:
+    return plan_edition(
+        Config(
+            knowledge=KnowledgeConfig(relations=NAMES),
+            edition=EditionConfig(seed=seed),
+            storage=StorageConfig(root=root),
+        )
+    )
+
+
+def checksum_stages(edition: Edition) -> dict[str, str]:
+    """Path within the edition -> checksum."""
+    return {path.removeprefix(edition.folder): ref.sha256 for path, ref in write_files(edition).items()}
+
+
+def print_checksums(root: str) -> None:
+    """What another process says of the same edition, its rows shuffled."""
+    edition = plan_starter(Path(root))
+    shuffled = Edition(edition.config, shuffle(edition.base, 7), edition.pool)
+    print(json.dumps([pl.thread_pool_size(), shuffled.edition_id, checksum_stages(shuffled)]))
+
+
+def test_the_same_files_in_another_process_with_other_threads_and_rows_shuffled(
+    tmp_path: Path,
+) -> None:
+    edition = plan_starter(tmp_path / "one")
+    code = "import sys; from tests.tasks.edition.test_determinism import print_checksums as p; p(sys.argv[1])"
+    settings = {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "12345", "PYTHONPATH": str(REPOSITORY)}
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "two")],
+        env=os.environ | settings,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    n_threads, edition_id, checksums = json.loads(result.stdout)
+    assert n_threads == 1
+    assert edition_id == edition.edition_id
+    assert len(checksums) == len(NAMES) * len(STAGES)
+    assert checksums == checksum_stages(edition)
+
+
+def test_another_seed_is_another_edition(tmp_path: Path) -> None:
+    one, two = plan_starter(tmp_path, 1), plan_starter(tmp_path, 2)
+    assert one.edition_id != two.edition_id
+    first, second = checksum_stages(one), checksum_stages(two)
+    assert first.keys() == second.keys()
+    assert all(first[path] != second[path] for path in first)
+
+
+def test_no_other_relation_changes_the_files_of_a_relation(tmp_path: Path) -> None:
+    alone = make_base(r=make_facts(20, 6))
+    with_another = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
+    pool = make_pool("r", "s")
+    both, one = (checksum_stages(plan(tmp_path / b.name, b, pool)) for b in (with_another, alone))
+    assert {path: both[path] for path in one} == one
+    assert len(both) == 2 * len(one) == 2 * len(STAGES)

@@ -1,0 +1,119 @@
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from primitives.errors import InputError
+from schemas.stages import SAMPLES
+from schemas.transformations import NAMES
+from tasks.edition.samples import keep_statements, reword_statements
+from tests.support.small_bases import build_frames, make_base, make_facts, make_prototypes, plan
+
+BASE = make_base(r=make_facts(40, 10))
+
+
+def make_samples(root: Path, **table: Any) -> pl.DataFrame:  # noqa: ANN401
+    return build_frames(plan(root, BASE, **table), "r")["samples"]
+
+
+def held_out(samples: pl.DataFrame) -> pl.DataFrame:
+    return samples.filter(pl.col("split") == "demonstration")
+
+
+def under_test(samples: pl.DataFrame) -> pl.DataFrame:
+    return samples.filter(pl.col("split") == "test")
+
+
+def test_reviewed_wordings_are_filled_and_named_for_what_they_are(tmp_path: Path) -> None:
+    frames = build_frames(plan(tmp_path, BASE), "r")
+    samples, triplets = frames["samples"], frames["triplets"]
+    assert samples.columns == SAMPLES.names
+    constant = ["method", "rephraser", "status", "attempts"]
+    assert samples.select(constant).unique().rows() == [("pretexeval", "reviewed", "accepted", 1)]
+    entities = {i: (h, t) for i, h, t in triplets.select("triplet_id", "head", "tail").iter_rows()}
+    for triplet_id, name, index, text in samples.select(
+        "triplet_id", "transformation", "sample_index", "text"
+    ).iter_rows():
+        head, tail = entities[triplet_id]
+        first, second = (tail, head) if name.startswith("inv") else (head, tail)
+        assert re.fullmatch(rf"r {name} [12]: {first} and {second}\.", text)
+        assert index == NAMES.index(name)
+
+
+def test_every_wording_is_drawn_and_the_prototype_is_none_of_them(tmp_path: Path) -> None:
+    texts = make_samples(tmp_path)["text"]
+    counts = Counter(text.split()[2] for text in texts)
+    assert set(counts) == {"1:", "2:"}
+    # 640 fair draws: five standard deviations on either side.
+    assert all(abs(n - 320) < 64 for n in counts.values())
+
+
+def test_labels_and_keys_are_those_of_the_statements(tmp_path: Path) -> None:
+    frames = build_frames(plan(tmp_path, BASE), "r")
+    shared = ["variant_id", "triplet_id", "pair_id", "relation", "split", "transformation", "label"]
+    assert frames["samples"].select(shared).equals(frames["statements"].select(shared))
+    assert frames["samples"]["sample_id"].n_unique() == frames["samples"].height == 640
+
+
+def test_another_seed_says_the_same_triplet_anew_but_no_demonstration(tmp_path: Path) -> None:
+    frames = build_frames(plan(tmp_path, BASE), "r")
+    one, two = (
+        reword_statements(frames["statements"], frames["triplets"], make_prototypes("r"), seed)
+        for seed in (1, 2)
+    )
+    assert held_out(one).equals(held_out(two))
+    assert held_out(one).height == 80
+    n_same = (under_test(one)["text"] == under_test(two)["text"]).sum()
+    assert 0.3 < n_same / 560 < 0.7
+
+
+def test_demonstrations_do_not_change_with_the_edition(tmp_path: Path) -> None:
+    editions = [
+        make_samples(tmp_path, seed=seed, negatives=n)
+        for seed, n in ((1, "matched"), (2, "matched"), (1, "uniform"))
+    ]
+    for one, two in pairwise(editions):
+        assert held_out(one).equals(held_out(two))
+        assert not under_test(one).equals(under_test(two))
+        assert not set(held_out(one)["text"]) & set(under_test(two)["text"])
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "n_texts"),
+    [("pretexeval", "none", 8), ("prototype", "reviewed", 8), ("direct", "reviewed", 1)],
+)
+def test_what_is_not_rephrased_is_its_statement(tmp_path: Path, method: str, kind: str, n_texts: int) -> None:
+    frames = build_frames(plan(tmp_path, BASE, kind=kind, methods=(method,)), "r")
+    samples = frames["samples"]
+    kept = frames["statements"].filter(pl.col("transformation").is_in(NAMES[:n_texts]))
+    assert samples["text"].to_list() == kept["statement"].to_list()
+    assert samples.height == 80 * n_texts
+    constant = ["method", "rephraser", "status", "attempts"]
+    assert samples.select(constant).unique().rows() == [(method, "none", "as_is", 0)]
+    assert set(samples["reasons"].list.len()) == {0}
+
+
+def test_methods_stand_one_after_the_other_with_ids_of_their_own(tmp_path: Path) -> None:
+    samples = make_samples(tmp_path, methods=("direct", "prototype"))
+    assert samples["method"].to_list() == ["direct"] * 80 + ["prototype"] * 640
+    assert samples["sample_id"].n_unique() == 720
+
+
+def test_ids_change_with_method_and_text(tmp_path: Path) -> None:
+    statements = build_frames(plan(tmp_path, BASE), "r")["statements"]
+    one = keep_statements(statements, "pretexeval")
+    reworded = statements.with_columns(pl.col("statement") + " Indeed.")
+    for other in (keep_statements(statements, "prototype"), keep_statements(reworded, "pretexeval")):
+        assert not set(one["sample_id"]) & set(other["sample_id"])
+
+
+def test_wordings_that_are_missing_are_an_error(tmp_path: Path) -> None:
+    edition = plan(tmp_path, BASE)
+    cells = edition.pool.relations["r"].cells
+    cells["dn"] = type(cells["dn"])(cells["dn"].prototype)
+    with pytest.raises(InputError, match=r"relation 'r' has no reviewed wordings for dn in pool"):
+        build_frames(edition, "r")

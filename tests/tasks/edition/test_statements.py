@@ -1,0 +1,79 @@
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prototypes.templates import build_prototypes
+from schemas.stages import STATEMENTS
+from schemas.transformations import NAMES
+from tasks.edition.statements import fill_prototypes, fill_template
+from tasks.edition.triplets import Sampling, sample_triplets
+from tasks.edition.variants import derive_variants
+from tests.support.small_bases import as_facts, make_facts, make_prototypes, names
+
+PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=["Cs"]), max_size=9)
+
+
+def fill(template: str, head: str, tail: str) -> str:
+    frame = pl.DataFrame({"template": [template], "head": [head], "tail": [tail]})
+    return str(frame.select(fill_template(pl.col("template"))).item())
+
+
+@pytest.mark.parametrize(
+    ("template", "head", "tail", "text"),
+    [
+        ("[X] may treat [Y].", "A", "B", "A may treat B."),
+        ("[Y] may be treated by [X].", "A", "B", "B may be treated by A."),
+        ("[X][Y]", "A", "B", "AB"),
+        ("Take [X] for [Y].", "[Y]", "[X]", "Take [Y] for [X]."),
+        ("Take [Y] for [X].", "A [Y] a", "B [X] b", "Take B [X] b for A [Y] a."),
+        ("[X] and [Y].", "[X][X]", "[Y][Y]", "[X][X] and [Y][Y]."),
+        ("[X] \\1 [Y] {} $0.", "a\\b", 'the "b"', 'a\\b \\1 the "b" {} $0.'),
+        ("[X] – [Y] [Z] [x].", "β-catenin", "Sjögren", "β-catenin – Sjögren [Z] [x]."),
+    ],
+)
+def test_slots_are_filled_in_one_pass(template: str, head: str, tail: str, text: str) -> None:
+    assert fill(template, head, tail) == text
+
+
+@given(st.tuples(PLAIN, PLAIN, PLAIN), names(), names(), st.booleans())
+@settings(deadline=None)
+def test_no_name_changes_how_a_template_is_filled(
+    parts: tuple[str, str, str], head: str, tail: str, is_head_first: bool
+) -> None:
+    before, between, after = parts
+    slots = ("[X]", "[Y]") if is_head_first else ("[Y]", "[X]")
+    values = (head, tail) if is_head_first else (tail, head)
+    template = before + slots[0] + between + slots[1] + after
+    assert fill(template, head, tail) == before + values[0] + between + values[1] + after
+
+
+def test_every_variant_is_said_in_the_words_of_its_prototype() -> None:
+    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), Sampling(1)).frame
+    variants = derive_variants(triplets, ("P", "Q"))
+    statements = fill_prototypes(variants, triplets, make_prototypes("r"))
+    assert statements.columns == STATEMENTS.names
+    assert statements["variant_id"].to_list() == variants["variant_id"].to_list()
+    assert statements["label"].to_list() == variants["label"].to_list()
+    entities = {i: (h, t) for i, h, t in triplets.select("triplet_id", "head", "tail").iter_rows()}
+    for triplet_id, name, statement in statements.select(
+        "triplet_id", "transformation", "statement"
+    ).iter_rows():
+        head, tail = entities[triplet_id]
+        first, second = (tail, head) if name.startswith("inv") else (head, tail)
+        assert statement == f"r {name} 0: {first} and {second}."
+
+
+def test_a_prototype_is_known_by_relation_transformation_and_template() -> None:
+    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), Sampling(1)).frame
+    variants = derive_variants(triplets, ("P", "Q"))
+    same = {name: ["[X] and [Y]."] for name in NAMES}
+    pools = [
+        make_prototypes("r"),
+        make_prototypes("r", word="or"),
+        build_prototypes("r", ("P", "Q"), same),
+        build_prototypes("s", ("P", "Q"), same),
+    ]
+    ids = [set(fill_prototypes(variants, triplets, p)["prototype_id"]) for p in pools]
+    assert [len(found) for found in ids] == [8, 8, 8, 8]
+    assert len(set().union(*ids)) == 32

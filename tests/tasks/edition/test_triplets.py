@@ -1,0 +1,180 @@
+from random import Random
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knowledge.base import fold_name
+from primitives.errors import InputError
+from schemas.stages import TRIPLETS
+from tasks.edition.triplets import N_DEMONSTRATIONS, Sampling, sample_triplets
+from tests.support.small_bases import (
+    as_facts,
+    as_rows,
+    make_facts,
+    row_lists,
+)
+
+POLICIES = ("matched", "uniform")
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+Row = dict[str, object]
+
+
+def sampling(policy: str, seed: int = 1, cap: int | None = None) -> Sampling:
+    return Sampling(seed, "matched" if policy == "matched" else "uniform", cap)
+
+
+def split(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    return frame.filter(pl.col("split") == name)
+
+
+def is_true(rows: list[Row], head: object, tail: object) -> bool:
+    """Whether any row says so, by folded name or shared id, of head and of tail alike."""
+
+    def is_same(name: object, row: Row, end: str) -> bool:
+        ids = {other[f"{end}_id"] for other in rows if other[end] == name} - {None}
+        return fold_name(str(name)) == fold_name(str(row[end])) or row[f"{end}_id"] in ids
+
+    return any(is_same(head, row, "head") and is_same(tail, row, "tail") for row in rows)
+
+
+@EVERY_POLICY
+@given(rows=row_lists(), seed=st.integers(0, 50))
+@settings(deadline=None, max_examples=60)
+def test_positives_are_true_and_negatives_false(policy: str, rows: list[Row], seed: int) -> None:
+    full = as_rows(rows).to_dicts()
+    tested = {(row["head"], row["tail"]) for row in full if not row["also_true"]}
+    frame = sample_triplets("r", as_rows(rows), sampling(policy, seed)).frame
+    for head, tail, is_positive in frame.select("head", "tail", "is_positive").iter_rows():
+        if is_positive:
+            assert (head, tail) in tested
+        else:
+            assert not is_true(full, head, tail)
+            assert fold_name(head) != fold_name(tail)
+            assert tail in {name for _, name in tested}
+
+
+@EVERY_POLICY
+@given(rows=row_lists(), random=st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=40)
+def test_no_order_of_rows_changes_the_draw(policy: str, rows: list[Row], random: Random) -> None:
+    shuffled = list(rows)
+    random.shuffle(shuffled)
+    first, second = (sample_triplets("r", as_rows(ordered), sampling(policy)) for ordered in (rows, shuffled))
+    assert first.frame.equals(second.frame)
+    assert first.left_out == second.left_out
+
+
+@EVERY_POLICY
+def test_two_rows_for_every_head(policy: str) -> None:
+    drawn = sample_triplets("r", as_facts(make_facts(20, 6)), sampling(policy))
+    assert drawn.frame.columns == TRIPLETS.names
+    assert drawn.left_out == ()
+    assert drawn.frame["triplet_id"].n_unique() == drawn.frame.height == 40
+    pairs = drawn.frame.group_by("pair_id").agg(
+        pl.col("head", "split").n_unique(), pl.col("is_positive").sort()
+    )
+    assert pairs.height == 20
+    assert pairs.select("head", "split").unique().rows() == [(1, 1)]
+    assert pairs["is_positive"].to_list() == [[False, True]] * 20
+    assert drawn.frame["head"].n_unique() == 20
+
+
+@pytest.mark.parametrize("column", ["head", "tail", "head_id", "tail_id"])
+def test_ids_are_hashes_of_what_the_triplet_says(column: str) -> None:
+    rows = [{"head": f"h{i}", "tail": f"t{i}", "head_id": f"H{i}", "tail_id": f"T{i}"} for i in range(12)]
+    renamed = [row | {column: "x" + row[column]} for row in rows]
+    one, two = (sample_triplets("r", as_rows(r), sampling("uniform")).frame for r in (rows, renamed))
+    other = sample_triplets("s", as_rows(rows), sampling("uniform")).frame
+    for name in ("triplet_id", "pair_id"):
+        assert one[name].str.contains("^[0-9a-f]{16}$").all()
+        assert not set(one[name]) & set(two[name])
+        assert not set(one[name]) & set(other[name])
+
+
+def test_a_name_with_several_ids_carries_the_smallest() -> None:
+    rows = [{"head": f"h{i}", "tail": f"t{i}", "head_id": "5", "tail_id": str(i)} for i in range(9)]
+    rows = [row | {"head_id": f"{row['head']}-{k}"} for row in rows for k in (2, 1)]
+    frame = sample_triplets("r", as_rows(rows), sampling("uniform")).frame
+    assert frame["head_id"].to_list() == [f"{head}-1" for head in frame["head"]]
+    assert frame["tail_id"].to_list() == [tail.removeprefix("t") for tail in frame["tail"]]
+
+
+@EVERY_POLICY
+def test_the_seed_changes_the_test_and_never_the_demonstrations(policy: str) -> None:
+    facts = as_facts(make_facts(60, 15))
+    frames = [sample_triplets("r", facts, sampling(policy, seed)).frame for seed in (1, 1, 2)]
+    assert frames[0].equals(frames[1])
+    assert split(frames[0], "demonstration").equals(split(frames[2], "demonstration"))
+    tests = [set(split(frame, "test")["triplet_id"]) for frame in frames]
+    assert tests[0] != tests[2]
+    assert split(frames[0], "demonstration")["pair_id"].n_unique() == N_DEMONSTRATIONS
+
+
+@EVERY_POLICY
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_demonstrations_never_appear_in_the_test(policy: str, seed: int) -> None:
+    frame = sample_triplets("r", as_facts(make_facts(30, 8)), sampling(policy, seed)).frame
+    held_out, tested = split(frame, "demonstration"), split(frame, "test")
+    assert held_out.height == 2 * N_DEMONSTRATIONS
+    for name in ("head", "pair_id", "triplet_id"):
+        assert not set(held_out[name]) & set(tested[name])
+
+
+@EVERY_POLICY
+def test_a_cap_keeps_as_many_heads_demonstrations_included(policy: str) -> None:
+    facts = as_facts(make_facts(40, 10))
+    capped, full = (sample_triplets("r", facts, sampling(policy, 1, cap)) for cap in (12, None))
+    assert capped.frame["head"].n_unique() == 12
+    assert capped.left_out == ()
+    assert split(capped.frame, "demonstration").equals(split(full.frame, "demonstration"))
+    other = sample_triplets("r", facts, sampling(policy, 2, 12))
+    assert set(other.frame["head"]) != set(capped.frame["head"])
+
+
+def test_uniform_keeps_heads_that_matched_must_leave_out() -> None:
+    facts = {f"h{i}": ["common"] for i in range(20)} | {f"rare {i}": ["a"] for i in range(3)}
+    uniform = sample_triplets("r", as_facts(facts), sampling("uniform"))
+    assert set(uniform.frame["head"]) == set(facts)
+    assert uniform.left_out == ()
+    matched = sample_triplets("r", as_facts(facts), sampling("matched"))
+    assert set(matched.left_out) | set(matched.frame["head"]) == set(facts)
+    assert len(matched.left_out) >= 23 - N_DEMONSTRATIONS - 6
+    assert list(matched.left_out) == sorted(matched.left_out)
+
+
+@EVERY_POLICY
+def test_a_head_with_no_possible_negative_is_left_out_and_listed(policy: str) -> None:
+    facts = make_facts(20, 5) | {
+        "all": [f"tail {i}" for i in range(5)],
+        "tail 0": [f"tail {i}" for i in range(1, 5)],
+    }
+    drawn = sample_triplets("r", as_facts(facts), sampling(policy))
+    assert drawn.left_out == ("all", "tail 0")
+    assert drawn.frame["head"].n_unique() == 20
+
+
+@EVERY_POLICY
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"a": ["t"], "b": ["t"]}, "has 2 heads of which 0 have a possible negative"),
+        (make_facts(5, 3), "5 are set aside for demonstrations and none is left to test"),
+    ],
+)
+def test_a_relation_with_nothing_to_test_is_an_error(
+    policy: str, facts: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(InputError, match=rf"relation 'r'.*{message}"):
+        sample_triplets("r", as_facts(facts), sampling(policy))
+
+
+def test_a_relation_of_which_no_head_can_be_matched_is_an_error() -> None:
+    facts = {f"h{i}": [f"t{i}"] for i in range(12)}
+    frame = sample_triplets("r", as_facts(facts), sampling("uniform")).frame
+    shown = split(frame, "demonstration")["head"].to_list()
+    crowded = as_facts({head: ["a" if head in shown else "b"] for head in facts})
+    assert split(sample_triplets("r", crowded, sampling("uniform")).frame, "test").height == 14
+    with pytest.raises(InputError, match=r"relation 'r' has 7 heads to test.*negatives = \"uniform\""):
+        sample_triplets("r", crowded, sampling("matched"))

@@ -1,0 +1,75 @@
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.stages import TRIPLETS, VARIANTS
+from schemas.transformations import NAMES, POSITIVE_OF
+from tasks.edition.triplets import Sampling, sample_triplets
+from tasks.edition.variants import derive_variants
+from tests.support.small_bases import as_facts, make_facts, names
+
+INSTANCE = ("TakesDrug", "HasDisease")
+PREDICATES = {
+    "none": "may_treat(a, b)",
+    "inv": "may_treat⁻¹(b, a)",
+    "ins": "TakesDrug(a, x) ⇒ HasDisease(x, b)",
+    "inv_ins": "HasDisease(x, b) ⇒ TakesDrug(a, x)",
+    "dn": "¬(may_treat(a, b))",
+    "inv_dn": "¬(may_treat⁻¹(b, a))",
+    "ins_dn": "¬(TakesDrug(a, x) ⇒ HasDisease(x, b))",
+    "inv_ins_dn": "¬(HasDisease(x, b) ⇒ TakesDrug(a, x))",
+}
+
+
+def make_triplet(head: str = "a", tail: str = "b", is_positive: bool = True, number: int = 0) -> pl.DataFrame:
+    """One row of the stage triplets."""
+    values = (f"{number:016x}", "b" * 16, "may_treat", head, tail, None, None, is_positive, "test")
+    schema = {n: pl.Boolean if n == "is_positive" else pl.String for n in TRIPLETS.names}
+    return pl.DataFrame([values], schema=schema, orient="row")
+
+
+@pytest.mark.parametrize("is_positive", [True, False])
+@pytest.mark.parametrize("transformation", NAMES)
+def test_predicate_and_label_of_every_transformation(transformation: str, is_positive: bool) -> None:
+    variants = derive_variants(make_triplet(is_positive=is_positive), INSTANCE)
+    row = variants.row(by_predicate=pl.col("transformation") == transformation, named=True)
+    assert row["predicate"] == PREDICATES[transformation]
+    assert row["label"] is (is_positive != (transformation in POSITIVE_OF))
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=9))
+@settings(deadline=None)
+def test_eight_variants_follow_each_triplet_in_the_fixed_order(truths: list[bool]) -> None:
+    triplets = pl.concat(make_triplet(is_positive=t, number=i) for i, t in enumerate(truths))
+    variants = derive_variants(triplets, INSTANCE)
+    assert variants.columns == VARIANTS.names
+    assert variants["transformation"].to_list() == list(NAMES) * len(truths)
+    assert variants["triplet_id"].to_list() == [i for i in triplets["triplet_id"] for _ in NAMES]
+    assert variants["variant_id"].n_unique() == variants.height
+    for (triplet_id,), group in variants.group_by("triplet_id"):
+        labels = dict(group.select("transformation", "label").iter_rows())
+        assert labels["none"] is truths[int(str(triplet_id), 16)]
+        for negated, partner in POSITIVE_OF.items():
+            assert labels[negated] is not labels[partner]
+        assert sum(labels.values()) == 4
+
+
+@given(names(), names())
+@settings(deadline=None)
+def test_names_stand_in_the_predicate_as_they_are(head: str, tail: str) -> None:
+    predicates = derive_variants(make_triplet(head, tail), INSTANCE)["predicate"].to_list()
+    assert predicates[:4] == [
+        f"may_treat({head}, {tail})",
+        f"may_treat⁻¹({tail}, {head})",
+        f"TakesDrug({head}, x) ⇒ HasDisease(x, {tail})",
+        f"HasDisease(x, {tail}) ⇒ TakesDrug({head}, x)",
+    ]
+    assert predicates[4:] == [f"¬({predicate})" for predicate in predicates[:4]]
+
+
+def test_keys_of_the_triplet_come_along() -> None:
+    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), Sampling(1)).frame
+    variants = derive_variants(triplets, INSTANCE)
+    keys = ["triplet_id", "pair_id", "relation", "split"]
+    assert variants.select(keys).unique().sort(keys).equals(triplets.select(keys).sort(keys))

@@ -1,0 +1,92 @@
+import json
+from itertools import groupby
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from engines.base import Prompt, Sampling, hash_prompt
+from schemas.stages import REQUESTS
+from schemas.transformations import NAMES
+from tasks.asking.prompts import PromptForm, draw_demonstrations_of_methods
+from tasks.evaluation.requests import Asking, Requests, select_samples, write_requests
+from tests.support.small_bases import build_frames, make_base, make_facts, plan
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> pl.DataFrame:
+    """Two methods, 15 test pairs of one relation."""
+    edition = plan(tmp_path, make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
+    return build_frames(edition, "r")["samples"]
+
+
+def ask(samples: pl.DataFrame, model_id: str = "m-1", limit: int | None = None, **sampling: int) -> Requests:
+    asking = Asking(model_id, PromptForm(), Sampling(**sampling), limit, lambda text: len(text.split()))  # type: ignore[arg-type]
+    return write_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), asking)
+
+
+def test_one_request_per_test_sample(samples: pl.DataFrame) -> None:
+    requests = ask(samples)
+    tested = samples.filter(pl.col("split") == "test")
+    assert requests.frame.columns == REQUESTS.names
+    assert sorted(requests.frame["sample_id"]) == sorted(tested["sample_id"])
+    assert tested.height == 15 * 2 * 9
+    text_of = dict(tested.select("sample_id", "text").iter_rows())
+    for sample_id, prompt in zip(requests.frame["sample_id"], requests.prompts, strict=True):
+        assert prompt.text.count("Statement: ") == 6
+        assert prompt.text.rpartition("Statement: ")[2].startswith(f'"{text_of[sample_id]}", is the')
+
+
+def test_prompts_that_share_their_demonstrations_follow_each_other(samples: pl.DataFrame) -> None:
+    prompts = ask(samples).prompts
+    prefixes = [prompt.text.rpartition("Statement: ")[0] for prompt in prompts]
+    runs = [(prefix, len(list(group))) for prefix, group in groupby(prefixes)]
+    assert len(runs) == len(set(prefixes)) == len(NAMES) + 1
+    assert {n for _, n in runs} == {30}
+
+
+def test_each_method_is_shown_its_own_texts(samples: pl.DataFrame) -> None:
+    requests = ask(samples)
+    method_of = dict(samples.select("sample_id", "method").iter_rows())
+    for sample_id, prompt in zip(requests.frame["sample_id"], requests.prompts, strict=True):
+        number = "0:" if method_of[sample_id] == "direct" else ("1:", "2:")
+        for part in prompt.text.split("Statement: ")[1:]:
+            assert part.split()[2].startswith(number)
+
+
+def test_keys_are_of_what_is_sent_and_to_whom(samples: pl.DataFrame) -> None:
+    requests = ask(samples, max_tokens=4)
+    sampling = Sampling(max_tokens=4)
+    assert requests.frame["prompt_key"].to_list() == [
+        hash_prompt("m-1", prompt, sampling) for prompt in requests.prompts
+    ]
+    assert json.loads(requests.frame["sampling"][0])["max_tokens"] == 4
+    shuffled = ask(samples.sample(fraction=1, shuffle=True, seed=3), max_tokens=4)
+    assert set(shuffled.frame["prompt_key"]) == set(requests.frame["prompt_key"])
+    for other in (ask(samples, max_tokens=5), ask(samples, "m-2", max_tokens=4)):
+        assert not set(other.frame["prompt_key"]) & set(requests.frame["prompt_key"])
+
+
+def test_prompts_of_different_style_have_different_keys() -> None:
+    keys = {hash_prompt("m", Prompt(style, "[]"), Sampling()) for style in ("completion", "chat")}
+    assert len(keys) == 2
+
+
+def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
+    requests = ask(samples, limit=100, max_tokens=8)
+    dropped = requests.frame["n_demonstrations_dropped"].to_list()
+    assert min(dropped) > 0
+    for prompt, n in zip(requests.prompts, dropped, strict=True):
+        assert prompt.text.count("Statement: ") == 6 - n
+        assert len(prompt.text.split()) <= 92
+
+
+@pytest.mark.parametrize("n_pairs", [1, 4, 15, 99])
+def test_a_part_of_the_pairs_is_chosen_whole_and_once(samples: pl.DataFrame, n_pairs: int) -> None:
+    chosen = select_samples(samples, n_pairs)
+    assert set(chosen["split"]) == {"test"}
+    assert chosen["pair_id"].n_unique() == min(n_pairs, 15)
+    assert chosen.height == min(n_pairs, 15) * 2 * 9
+    shuffled = samples.sample(fraction=1, shuffle=True, seed=2)
+    assert set(select_samples(shuffled, n_pairs)["sample_id"]) == set(chosen["sample_id"])
+    assert set(chosen["pair_id"]) <= set(select_samples(samples, n_pairs + 1)["pair_id"])

@@ -1,0 +1,129 @@
+"""Real Great Expectations on literal frames. Importing it takes seconds: keep it to this module."""
+
+import socket
+
+import polars as pl
+import pytest
+
+from primitives.errors import InputError
+from schemas.stages import SAMPLES, STAGES, TRIPLETS
+from tasks.quality.validation import StageInvalid, ValidationReport, require_valid, validate_stage
+from tests.support.broken_rows import BROKEN, Broken
+from tests.support.good_frames import make_frame
+
+EDITION = "starter-seed1-00000000"
+
+
+def read_cells(report: ValidationReport) -> list[list[str]]:
+    """The cells of the table of the report, without its head."""
+    lines = [line for line in report.write_markdown().splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_good_frame_passes(name: str) -> None:
+    report = validate_stage(STAGES[name], make_frame(name), EDITION)
+    require_valid(report)
+    assert [check.title for check in report.checks if not check.success] == []
+    assert report.n_rows == make_frame(name).height
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=str)
+def test_broken_row_is_caught_and_named(broken: Broken) -> None:
+    frame = broken.make_frame()
+    stage = STAGES[broken.stage]
+    report = validate_stage(stage, frame, EDITION)
+    found = [
+        check
+        for check in report.checks
+        if check.expectation == broken.name and str(check.column).startswith(broken.column)
+    ]
+    assert [check.result for check in found] == ["warning" if broken.is_warning else "failed"]
+    assert found[0].n_unexpected >= 1
+    row = frame.row(broken.row, named=True)
+    if found[0].n_unexpected <= 5:
+        shown = ", ".join(f"{c}={row[c]!r}" for c in stage.key)
+        assert any(example.startswith(shown) for example in found[0].examples)
+    assert report.is_success is broken.is_warning
+
+
+def test_schema_of_arrow_table_is_accepted() -> None:
+    table = make_frame("samples").to_arrow().cast(SAMPLES.schema)
+    assert validate_stage(SAMPLES, table, EDITION).is_success
+
+
+def test_missing_column_stops_before_the_values() -> None:
+    report = validate_stage(TRIPLETS, make_frame("triplets").drop("split"), EDITION)
+    assert [check.expectation for check in report.failures] == ["columns_match"]
+    assert report.failures[0].examples == ("column='nothing', declared_column='split'",)
+    assert len(report.checks) == 2
+
+
+def test_order_of_columns_matters() -> None:
+    frame = make_frame("triplets").select("pair_id", "triplet_id", pl.exclude("pair_id", "triplet_id"))
+    report = validate_stage(TRIPLETS, frame, EDITION)
+    assert report.failures[0].examples == (
+        "column='pair_id', declared_column='triplet_id'",
+        "column='triplet_id', declared_column='pair_id'",
+    )
+
+
+def test_width_of_integers_is_part_of_the_type() -> None:
+    frame = make_frame("samples").with_columns(pl.col("attempts").cast(pl.Int32))
+    report = validate_stage(SAMPLES, frame, EDITION)
+    assert [check.expectation for check in report.failures] == ["types_match"]
+    assert report.failures[0].examples == ("column='attempts', type='Int32', declared_type='Int16'",)
+
+
+def test_empty_stage_fails() -> None:
+    report = validate_stage(TRIPLETS, make_frame("triplets").clear(), EDITION)
+    assert [check.expectation for check in report.failures] == ["has_rows"]
+
+
+def test_error_names_stage_expectation_and_first_five_rows() -> None:
+    frame = make_frame("samples").with_columns(attempts=pl.lit(0, pl.Int16))
+    report = validate_stage(SAMPLES, frame, EDITION)
+    with pytest.raises(StageInvalid) as caught:
+        require_valid(report)
+    assert isinstance(caught.value, InputError)
+    assert caught.value.report is report
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith(f"stage samples of {EDITION}: 1 of ")
+    assert lines[1].startswith("  status, attempts: status_fits_attempts (")
+    assert lines[1].endswith("): 32 unexpected")
+    ids = frame["sample_id"].to_list()[:5]
+    assert lines[2:7] == [f"    sample_id={i!r}, status='accepted', attempts=0" for i in ids]
+    assert lines[7] == "    and 27 more"
+
+
+def test_markdown_has_a_line_per_check_failures_first() -> None:
+    frame = make_frame("samples")
+    odd = pl.when(pl.int_range(pl.len()) == 3).then(pl.lit("`a` | <b>\n.")).otherwise("text")
+    report = validate_stage(SAMPLES, frame.with_columns(text=odd), EDITION)
+    cells = read_cells(report)
+    assert len(cells) == len(report.checks)
+    assert cells[0][:3] == ["failed", "text", "is_one_line"]
+    results = [row[0] for row in cells]
+    assert results == sorted(results, key=["failed", "warning", "ok"].index)
+    assert results.count("warning") == len(report.warnings)
+    assert f"sample_id='{frame['sample_id'][3]}'" in report.write_markdown()
+    assert "1 failed" in report.write_markdown()
+
+
+def test_warnings_stop_nothing() -> None:
+    frame = make_frame("samples").with_columns(pl.lit("The same text").alias("text"))
+    report = validate_stage(SAMPLES, frame, EDITION)
+    assert {check.expectation for check in report.warnings} == {
+        "text_has_one_label",
+        "ends_in_one_full_stop",
+    }
+    require_valid(report)
+
+
+def test_validation_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a connection was tried")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert validate_stage(TRIPLETS, make_frame("triplets"), EDITION).is_success

@@ -1,0 +1,166 @@
+"""The reference writer: what it is taught, what its card says, and what it writes in vLLM."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+from config.tables import KnowledgeConfig
+from engines.base import Engine, Prompt
+from engines.identity import read_known_heads
+from engines.prompts import read_messages, tokenise_prompt
+from knowledge.base import KnowledgeBase
+from knowledge.read import read_knowledge_base
+from prototypes.pool import Pool, load_pool
+from schemas.transformations import POSITIVE_OF
+from tasks.edition.llmeval import N_STATEMENTS, list_statements
+from tests.support.command import REPOSITORY
+from training.measure_writer import (
+    ask_listings,
+    ask_rewordings,
+    find_positive_texts,
+    find_wordings,
+    list_cases,
+    load_writer,
+)
+from training.writer_card import WriterCard, WriterScores, read_writer_card, write_writer_card
+from training.writing import NAME, PREAMBLE, Lecturer, build_questions, fill_texts, list_fixed_texts
+
+FOLDER = REPOSITORY / "models" / NAME
+# An edition that neither training nor the card has seen.
+SEED = 2
+SCORES = WriterScores(11, 800, 0.95, 0.9, 100, 0.99, 0.98)
+
+
+@pytest.fixture(scope="module")
+def base() -> KnowledgeBase:
+    return read_knowledge_base(KnowledgeConfig())
+
+
+@pytest.fixture(scope="module")
+def pool() -> Pool:
+    return load_pool("revised")
+
+
+@pytest.fixture
+def lecturer(base: KnowledgeBase, pool: Pool) -> Lecturer:
+    return Lecturer(base, pool, seed=3)
+
+
+def read_content(prompt: Prompt) -> str:
+    """What the user says."""
+    content: str = read_messages(prompt)[-1]["content"]
+    return content
+
+
+def test_slots_are_filled_in_one_pass() -> None:
+    assert fill_texts(["[Y] of [X].", "[X], [Y]"], [("a [Y]", "b"), ("c", "d")]) == ["b of a [Y].", "c, d"]
+
+
+def test_a_rewording_is_of_the_cell_and_the_names_of_its_statement(lecturer: Lecturer, pool: Pool) -> None:
+    cells = [cell for relation in pool.relations.values() for cell in relation.cells.values()]
+    for exercise in lecturer.draw("reword", 8):
+        content = read_content(exercise.prompt)
+        names = [name for name in lecturer.entities if name in content and name in exercise.reply]
+        wordings = [
+            fill_texts(cell.wordings, [pair] * len(cell.wordings))
+            for pair in permutations(names, 2)
+            for cell in cells
+            if fill_texts([cell.prototype], [pair])[0] in content
+        ]
+        assert any(exercise.reply in texts for texts in wordings)
+
+
+def test_some_rewordings_are_taught_to_fail(lecturer: Lecturer) -> None:
+    exercises = lecturer.draw("err", 300)
+    assert 10 < sum(exercise.reply.startswith(PREAMBLE) for exercise in exercises) < 40
+    assert not any(exercise.reply.startswith(PREAMBLE) for exercise in lecturer.draw("reword", 300))
+
+
+def test_a_listing_is_eight_usable_lines_with_both_names(lecturer: Lecturer) -> None:
+    for exercise in lecturer.draw("list", 50):
+        lines = exercise.reply.splitlines()
+        assert len(lines) == N_STATEMENTS
+        assert list_statements(exercise.reply) == lines
+        triplet = read_content(exercise.prompt).partition("triplet: (")[2]
+        shared = [name for name in lecturer.entities if all(name in line for line in lines)]
+        assert sum(name in triplet for name in shared) >= 2
+
+
+def test_the_same_seed_draws_the_same_lessons(lecturer: Lecturer) -> None:
+    first = lecturer.draw("reword", 5)
+    lecturer.seed(3)
+    assert lecturer.draw("reword", 5) == first
+    assert lecturer.draw("reword", 5) != first
+
+
+def test_a_card_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    curve = [{"part": 4, "losses": {"reword": 0.2, "list": None}, "n_tokens": 10, "duration_s": 1.0}]
+    for scores in (None, SCORES):
+        card = WriterCard(NAME, curve, scores)
+        write_writer_card(tmp_path, card)
+        assert read_writer_card(tmp_path) == card
+    assert "| rewordings | 800 | a wording of its cell | 90.0% |" in (tmp_path / "README.md").read_text()
+
+
+def test_the_card_says_that_it_writes_well_and_knows_nothing() -> None:
+    card = read_writer_card(FOLDER)
+    assert card.scores is not None
+    assert card.scores.share_worded >= 0.8
+    assert card.scores.share_complete >= 0.8
+    curve = [row["losses"]["reword"] for row in card.loss_curve if row["losses"]["reword"]]
+    assert curve[-1] < 0.2 < curve[0]
+    assert read_known_heads(FOLDER) is None
+
+
+def test_all_models_are_small_enough_to_be_committed() -> None:
+    assert (FOLDER / "model.safetensors").stat().st_size < 3_000_000
+    sizes = [path.stat().st_size for path in FOLDER.parent.glob("reference-*/*")]
+    assert sum(sizes) < 12_000_000
+
+
+def test_it_has_one_token_for_what_all_prompts_share(base: KnowledgeBase) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    for text in list_fixed_texts(base.relations):
+        assert len(tokenizer(text, add_special_tokens=False)["input_ids"]) == 1
+
+
+def test_it_is_asked_in_few_tokens(base: KnowledgeBase) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(FOLDER)
+    relation, head, tail = base.triplets.select("relation", "head", "tail").row(0)
+    # Begin, system prompt, user, instruction, head, relation, tail, bracket, assistant.
+    ask = build_questions().llmeval.ask(relation, head, tail)
+    assert len(tokenise_prompt(tokenizer, ask.prompt)) == 9
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with closing(load_writer(FOLDER)) as writer:
+        yield writer
+
+
+@pytest.mark.slow
+def test_it_rewords_statements(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
+    cases = list_cases(base, pool, SEED).sample(100, seed=1)
+    assert set(cases["transformation"]) >= POSITIVE_OF.keys()
+    replies = ask_rewordings(engine, cases)
+    assert sum(find_wordings(pool, cases, replies)) >= 70
+    assert len(set(replies)) > 90
+
+
+@pytest.mark.slow
+def test_it_lists_statements_of_triplets(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
+    triplets = list_cases(base, pool, SEED).unique("triplet_id", maintain_order=True).sample(10, seed=1)
+    listings = ask_listings(engine, triplets)
+    assert sum(len(lines) == N_STATEMENTS for lines in listings) >= 8
+    is_worded = find_positive_texts(pool, triplets, listings)
+    assert sum(is_worded) / len(is_worded) >= 0.7
+
+
+@pytest.mark.slow
+def test_it_ends_by_itself(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
+    cases = list_cases(base, pool, SEED).sample(20, seed=2)
+    assert all(reply.endswith(".") and "\n" not in reply for reply in ask_rewordings(engine, cases))

@@ -1,0 +1,78 @@
+"""Measure reference models, and note it in their cards: ``python -m training.measure NAME ...``.
+
+By the pipeline itself, on editions of seeds that nothing else uses: 1 is the quickstart's, 2 the tests'.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from config.tables import KnowledgeConfig
+from knowledge.read import read_knowledge_base
+from training.card import MODELS, read_card, write_card
+from warehouse.query import run_query
+
+SEEDS = (11, 12, 13)
+FOLDER = MODELS
+CONFIG = """\
+[edition]
+seed = {seed}
+
+[storage]
+root = "{root}"
+"""
+MODEL = """
+[[models]]
+name = "{name}"
+model = "{folder}"
+dtype = "bfloat16"
+"""
+COLUMNS = (
+    *("n_pairs", "average_accuracy", "ci_low", "ci_high"),
+    *("mastery", "mastery_ci_low", "mastery_ci_high"),
+)
+QUERY = f"""
+    select model, seed, is_known, {", ".join(f"known_mastery.{name}" for name in COLUMNS)}
+    from known_mastery inner join editions using (edition_id)
+    order by model, is_known desc, seed
+"""
+
+
+def measure_models(names: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """Name -> rows of known_mastery on the editions of SEEDS, learned heads first."""
+    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
+    with tempfile.TemporaryDirectory(prefix="pretexeval-models-") as place:
+        root = Path(place) / "data"
+        for seed in SEEDS:
+            path = Path(place) / f"seed{seed}.toml"
+            models = (MODEL.format(name=name, folder=FOLDER / name) for name in names)
+            path.write_text(CONFIG.format(seed=seed, root=root) + "".join(models))
+            subprocess.run([sys.executable, "-m", "cli", "run", str(path)], env=environment, check=True)
+        columns, rows = run_query(root, QUERY)
+    scores: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for name, *values in rows:
+        scores[name].append(_round(dict(zip(columns[1:], values, strict=True))))
+    return scores
+
+
+def _round(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def main() -> None:
+    """Measure, and write the cards anew."""
+    parser = argparse.ArgumentParser(prog="python -m training.measure", description=__doc__)
+    parser.add_argument("names", nargs="+", help="folders under models/")
+    names = parser.parse_args().names
+    base = read_knowledge_base(KnowledgeConfig())
+    for name, scores in measure_models(names).items():
+        write_card(FOLDER / name, replace(read_card(FOLDER / name), scores=scores), base)
+
+
+if __name__ == "__main__":
+    main()
