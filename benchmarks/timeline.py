@@ -26,11 +26,11 @@ FUNCTIONS = (
     ("cli.in_process", "run_build", "flow build-test-set, every stage reused"),
     ("cli.in_process", "run_evaluations", "flow evaluate-model, all else"),
     ("engines.load", "load_engine", "loading vLLM and the model"),
-    ("tasks.evaluation.evaluation", "write_requests", "writing prompts and their keys, twice"),
+    ("tasks.evaluation.evaluation", "build_requests", "writing prompts and their keys, twice"),
     ("engines.vllm_engine", "VllmEngine.generate", "generating"),
     ("storage.responses", "ResponseStore.append", "keeping responses"),
     ("engines.vllm_engine", "VllmEngine.close", "closing the engine"),
-    ("tasks.evaluation.scoring", "write_predictions", "judging answers"),
+    ("tasks.evaluation.scoring", "score_evaluation", "judging answers"),
     ("tasks.quality.validation", "_run_expectations", "Great Expectations, its import included"),
 )
 

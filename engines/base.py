@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Protocol
 
 from primitives.errors import InputError
-from primitives.hashing import hash_text, write_canonical_json
+from primitives.hashing import hash_text, render_canonical_json
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Sampling:
     logprobs: bool = False
     """Whether the log-probabilities of ` True` and ` False` as first token are wanted."""
 
-    def write_json(self) -> str:
+    def render_json(self) -> str:
         """The parameters as canonical JSON."""
-        return write_canonical_json(asdict(self))
+        return render_canonical_json(asdict(self))
 
 
 @dataclass(frozen=True)
@@ -77,4 +77,4 @@ class Engine(Protocol):
 
 def hash_prompt(model_id: str, prompt: Prompt, sampling: Sampling) -> str:
     """The key of a response: what was sent, and to whom (32 hex digits)."""
-    return hash_text(model_id, prompt.style, prompt.text, sampling.write_json(), digits=32)
+    return hash_text(model_id, prompt.style, prompt.text, sampling.render_json(), digits=32)

@@ -10,7 +10,7 @@ from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from tasks.asking.asker import AskingReport, ask_missing
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
-from tasks.evaluation.scoring import Judged, complete_run, is_complete, write_predictions
+from tasks.evaluation.scoring import ScoredFiles, complete_run, is_complete, score_evaluation
 
 
 @flow(
@@ -32,7 +32,7 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     if not is_complete(evaluation):
         provide_keys([evaluation.model])
         report = ask_model(evaluation)
-        judged = judge_answers(evaluation)
+        judged = score_answers(evaluation)
         complete_run(evaluation, judged, report, time.monotonic() - started)
     mirror.push_evaluation(edition_id, evaluation.model_id)
     return evaluation.model_id
@@ -46,7 +46,7 @@ def ask_model(evaluation: Evaluation) -> AskingReport:
         return ask_missing(evaluation, advance)
 
 
-@task(name="judge-answers", **RETRIES)
-def judge_answers(evaluation: Evaluation) -> Judged:
+@task(name="score-answers", **RETRIES)
+def score_answers(evaluation: Evaluation) -> ScoredFiles:
     """Requests and predictions of the evaluation, as files."""
-    return write_predictions(evaluation)
+    return score_evaluation(evaluation)

@@ -11,7 +11,7 @@ from pathlib import Path
 from config.engines import EngineConfig
 from config.file import Config, load_config
 from preflight.endpoint_checks import check_endpoint
-from preflight.findings import Check
+from preflight.findings import Finding
 from preflight.key_checks import FoundKey, check_keys, find_keys
 from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_local_model, check_recording, check_vllm
@@ -24,7 +24,7 @@ DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 MIN_FREE_BYTES = 50_000_000
 
 
-def examine(path: Path | None) -> list[Check]:
+def examine(path: Path | None) -> list[Finding]:
     """Everything that can be known without loading a model, for a configuration or for none."""
     machine = inspect_machine()
     config, checks = _read_config(path)
@@ -43,24 +43,24 @@ def examine(path: Path | None) -> list[Check]:
     ]
 
 
-def _read_config(path: Path | None) -> tuple[Config | None, list[Check]]:
+def _read_config(path: Path | None) -> tuple[Config | None, list[Finding]]:
     """The configuration, and whether it and the data that it names can be used."""
     if path is None:
         return None, [_check_data_variable()]
     try:
-        return load_config(path), [Check("configuration", "ok", str(path))]
+        return load_config(path), [Finding("configuration", "ok", str(path))]
     except InputError as error:
-        return None, [Check("configuration", "failing", str(error)), _check_data_variable()]
+        return None, [Finding("configuration", "failing", str(error)), _check_data_variable()]
 
 
-def _check_data_variable() -> Check:
+def _check_data_variable() -> Finding:
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
         found = f"{DATA_VARIABLE} is not set: needed for MedLAMA and the papers' data only"
-        return Check("data", "ok", found)
+        return Finding("data", "ok", found)
     if not Path(folder).is_dir():
-        return Check("data", "warning", f"{DATA_VARIABLE} = {folder}: no such folder", "name the folder")
-    return Check("data", "ok", f"{DATA_VARIABLE} = {folder}")
+        return Finding("data", "warning", f"{DATA_VARIABLE} = {folder}: no such folder", "name the folder")
+    return Finding("data", "ok", f"{DATA_VARIABLE} = {folder}")
 
 
 def list_models(config: Config) -> list[EngineConfig]:
@@ -71,24 +71,24 @@ def list_models(config: Config) -> list[EngineConfig]:
     return [*(config.find_writer(name) for name in dict.fromkeys(names) if name), *config.models]
 
 
-def _check_machine(machine: Machine) -> list[Check]:
+def _check_machine(machine: Machine) -> list[Finding]:
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     found = f"{system}, {machine.n_cores} cores, {machine.free_bytes / 1e9:.1f} GB of memory free"
     gpus = [
-        Check(
+        Finding(
             f"GPU {i}", "ok", f"{gpu.name}, {gpu.free_bytes / 1e9:.1f} of {gpu.total_bytes / 1e9:.1f} GB free"
         )
         for i, gpu in enumerate(machine.gpus)
     ]
-    return [Check("machine", "ok", found), *(gpus or [Check("GPU", "ok", "none: models run on the CPU")])]
+    return [Finding("machine", "ok", found), *(gpus or [Finding("GPU", "ok", "none: models run on the CPU")])]
 
 
 def _check_models(
     models: Sequence[EngineConfig], machine: Machine, keys: Mapping[str, FoundKey | None]
-) -> list[Check]:
+) -> list[Finding]:
     """A check per model, side by side: an endpoint that is gone is waited for."""
 
-    def check(model: EngineConfig) -> Check:
+    def check(model: EngineConfig) -> Finding:
         if model.engine == "openai":
             return _check_endpoint(model, keys)
         return check_recording(model) if model.engine == "recorded" else check_local_model(model, machine)
@@ -99,16 +99,16 @@ def _check_models(
         return list(pool.map(check, models))
 
 
-def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) -> Check:
+def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) -> Finding:
     if model.api_key_env is None:
         return check_endpoint(model)
     key = keys[model.api_key_env]
     if key is None:
-        return Check(f"model {model.name}", "failing", "its key is missing, so it was not asked")
+        return Finding(f"model {model.name}", "failing", "its key is missing, so it was not asked")
     return check_endpoint(model, key.value)
 
 
-def _check_storage(config: Config | None) -> list[Check]:
+def _check_storage(config: Config | None) -> list[Finding]:
     """Knowledge base and pool, and the disk against what they will take."""
     if config is None:
         return [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
@@ -123,15 +123,15 @@ def _check_storage(config: Config | None) -> list[Check]:
         ):
             raise InputError("; ".join(problems))
     except InputError as error:
-        checks = [Check("edition", "failing", str(error))]
+        checks = [Finding("edition", "failing", str(error))]
         return [*checks, check_room(config.storage.root, MIN_FREE_BYTES, "a run")]
     counts = count_rows(edition)
     found = f"{len(edition.base.relations)} relations, {counts.n_samples:,} samples at most"
     n_bytes = max(estimate_bytes(config, counts), MIN_FREE_BYTES)
-    return [Check("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]
+    return [Finding("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]
 
 
-def check_room(root: Path, needed_bytes: int, what: str) -> Check:
+def check_room(root: Path, needed_bytes: int, what: str) -> Finding:
     """Whether the folder can be written and its disk has room; leaves nothing there."""
     title = "storage"
     existing = root.absolute()
@@ -144,10 +144,10 @@ def check_room(root: Path, needed_bytes: int, what: str) -> Check:
         n_free = shutil.disk_usage(existing).free
     except OSError as error:
         found = f"[storage] root {root} cannot be written ({error.strerror})"
-        return Check(title, "failing", found, "choose another folder, or have it made writable")
+        return Finding(title, "failing", found, "choose another folder, or have it made writable")
     found = f"{root}: {n_free / 1e9:.2f} GB free, {what} takes some {needed_bytes / 1e9:.2f} GB"
     if n_free < needed_bytes:
-        return Check(title, "failing", found, "make room, choose another folder, or cap heads_per_relation")
+        return Finding(title, "failing", found, "make room, choose another folder, or cap heads_per_relation")
     if n_free < 2 * needed_bytes:
-        return Check(title, "warning", found, "room for this run, and not for the next")
-    return Check(title, "ok", found)
+        return Finding(title, "warning", found, "room for this run, and not for the next")
+    return Finding(title, "ok", found)

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from config.engines import EngineConfig
 from engines.openai_engine import read_key, show_address
-from preflight.findings import Check
+from preflight.findings import Finding
 from primitives.errors import InputError
 from primitives.secrets import hide_value
 
@@ -19,7 +19,7 @@ N_SHOWN = 5
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpReply:
     """What came back: the HTTP status and the body, or why nothing did."""
 
     status: int | None
@@ -27,7 +27,7 @@ class Answer:
     error: str = ""
 
 
-def fetch(address: str, authorization: str | None = None, data: object = None) -> Answer:
+def fetch(address: str, authorization: str | None = None, data: object = None) -> HttpReply:
     """The JSON at an address, or what it answers to JSON posted there. Secrets are in no error.
 
     User and password in the address come before other authorization, as in the clients that will use it.
@@ -44,17 +44,19 @@ def fetch(address: str, authorization: str | None = None, data: object = None) -
         request.add_unredirected_header("Authorization", authorization)
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
-            return Answer(response.status, _read_json(response.read(MAX_BYTES)))
+            return HttpReply(response.status, _read_json(response.read(MAX_BYTES)))
     except urllib.error.HTTPError as error:
         error.close()
-        return Answer(error.code)
+        return HttpReply(error.code)
     except TimeoutError:
-        return Answer(None, error=f"no answer within {TIMEOUT_S:g} s")
+        return HttpReply(None, error=f"no answer within {TIMEOUT_S:g} s")
     except urllib.error.URLError as error:
         is_slow = isinstance(error.reason, TimeoutError)
-        return Answer(None, error=f"no answer within {TIMEOUT_S:g} s" if is_slow else _describe(error.reason))
+        return HttpReply(
+            None, error=f"no answer within {TIMEOUT_S:g} s" if is_slow else _describe(error.reason)
+        )
     except (OSError, ValueError) as error:
-        return Answer(None, error=_describe(error))
+        return HttpReply(None, error=_describe(error))
 
 
 def _describe(reason: object) -> str:
@@ -69,7 +71,7 @@ def _read_json(content: bytes) -> object:
         return None
 
 
-def check_endpoint(config: EngineConfig, key: str | None = None) -> Check:
+def check_endpoint(config: EngineConfig, key: str | None = None) -> Finding:
     """Whether the endpoint answers, takes the key and has the model; nothing is asked of a model.
 
     Args:
@@ -79,7 +81,7 @@ def check_endpoint(config: EngineConfig, key: str | None = None) -> Check:
     try:
         shown, key = show_address(config).rstrip("/"), key or read_key(config)
     except InputError as error:
-        return Check(name, "failing", str(error))
+        return Finding(name, "failing", str(error))
     address = urlsplit((config.base_url or "").rstrip("/"))
     listing = address._replace(path=f"{address.path}/models").geturl()
     answer = fetch(listing, key and f"Bearer {key}")
@@ -88,31 +90,31 @@ def check_endpoint(config: EngineConfig, key: str | None = None) -> Check:
     return replace(check, found=hide_value(check.found, key))
 
 
-def _judge(config: EngineConfig, answer: Answer, address: str) -> Check:
+def _judge(config: EngineConfig, answer: HttpReply, address: str) -> Finding:
     name = f"model {config.name}"
     if answer.status is None:
         remedy = "start it, and check base_url (it usually ends in /v1)"
-        return Check(name, "failing", f"{address} gives no answer ({answer.error})", remedy)
+        return Finding(name, "failing", f"{address} gives no answer ({answer.error})", remedy)
     if answer.status in (401, 403):
         remedy = "check the key: the variable named in api_key_env, or its block"
         if config.api_key_env is None:
             remedy = "name the variable that holds its key in api_key_env"
-        return Check(name, "failing", f"{address} refuses the key (HTTP {answer.status})", remedy)
+        return Finding(name, "failing", f"{address} refuses the key (HTTP {answer.status})", remedy)
     if answer.status in (404, 405):
         remedy = "check base_url (it usually ends in /v1); some gateways list no models"
-        return Check(name, "warning", f"{address} answers, but lists no models", remedy)
+        return Finding(name, "warning", f"{address} answers, but lists no models", remedy)
     if answer.status != 200:
-        return Check(name, "failing", f"{address} is out of order (HTTP {answer.status})", "see its log")
+        return Finding(name, "failing", f"{address} is out of order (HTTP {answer.status})", "see its log")
     return _find_model(config, answer.body, address)
 
 
-def _find_model(config: EngineConfig, body: object, address: str) -> Check:
+def _find_model(config: EngineConfig, body: object, address: str) -> Finding:
     name = f"model {config.name}"
     rows = body.get("data") if isinstance(body, dict) else None
     names = [str(row.get("id")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     if config.model in names:
-        return Check(name, "ok", f"{address} serves {config.model}")
+        return Finding(name, "ok", f"{address} serves {config.model}")
     shown = ", ".join(names[:N_SHOWN]) + (", …" if len(names) > N_SHOWN else "")
     # A warning only: some servers know a model by more names than they list.
     found = f"{address} does not list {config.model}; it lists {shown or 'none'}"
-    return Check(name, "warning", found, "set model to a name that it knows")
+    return Finding(name, "warning", found, "set model to a name that it knows")

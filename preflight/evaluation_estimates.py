@@ -18,7 +18,7 @@ from preflight.estimates import (
 from tasks.asking.prompts import DemonstrationsOfGroup, draw_demonstrations_of_methods
 from tasks.edition.drafts import Draft
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.requests import select_samples, write_requests
+from tasks.evaluation.requests import build_requests, select_samples
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class Tally:
         self.n_to_ask += to_ask.height + unwritten.height
         self.n_unwritten += unwritten.height
         open_samples = pl.concat([to_ask, unwritten])
-        some = write_requests(take_some(open_samples), questions.demonstrations, self.evaluation.asking)
+        some = build_requests(take_some(open_samples), questions.demonstrations, self.evaluation.asking)
         self.shown.append((open_samples.height, [prompt.text for prompt in some.prompts]))
 
     def _find_open(
         self, samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup]
     ) -> pl.DataFrame:
         """The samples whose prompt has no answer."""
-        requests = write_requests(samples, demonstrations, self.evaluation.asking).frame
+        requests = build_requests(samples, demonstrations, self.evaluation.asking).frame
         is_open = pl.Series([key not in self.settled for key in requests["prompt_key"]], dtype=pl.Boolean)
         return samples.join(requests.filter(is_open).select("sample_id"), on="sample_id", how="semi")
 

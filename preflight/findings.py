@@ -8,7 +8,7 @@ State = Literal["ok", "warning", "failing"]
 
 
 @dataclass(frozen=True)
-class Check:
+class Finding:
     """One line of the doctor's."""
 
     name: str
@@ -18,12 +18,12 @@ class Check:
     """What to do; nothing where the state is ok."""
 
 
-def has_failing(checks: Sequence[Check]) -> bool:
+def has_failing(checks: Sequence[Finding]) -> bool:
     """Whether something will not work."""
     return any(check.state == "failing" for check in checks)
 
 
-def render_checks(checks: Sequence[Check]) -> str:
+def render_checks(checks: Sequence[Finding]) -> str:
     """A line per check and one per remedy under it, and how many there are of each state."""
     width = max(len(check.name) for check in checks)
     lines = [line for check in checks for line in _render(check, width)]
@@ -32,7 +32,7 @@ def render_checks(checks: Sequence[Check]) -> str:
     return "\n".join([*lines, "", "{} ok, {} warning, {} failing".format(*counts)])
 
 
-def _render(check: Check, width: int) -> list[str]:
+def _render(check: Finding, width: int) -> list[str]:
     first, *more = check.found.splitlines()
     indent = " " * (len("warning") + width + 4)
     lines = [f"{check.state:<7}  {check.name:<{width}}  {first}", *(indent + line.strip() for line in more)]

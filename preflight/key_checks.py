@@ -8,7 +8,7 @@ from urllib.parse import quote
 from config.engines import EngineConfig
 from engines.keys import explain_missing, name_block
 from preflight.endpoint_checks import fetch
-from preflight.findings import Check
+from preflight.findings import Finding
 from preflight.server_checks import authorize
 
 
@@ -43,13 +43,13 @@ def find_key(variable: str) -> FoundKey | None:
     return FoundKey(held.strip(), f"in the Prefect Secret block {block!r}")
 
 
-def check_keys(keys: dict[str, FoundKey | None]) -> list[Check]:
+def check_keys(keys: dict[str, FoundKey | None]) -> list[Finding]:
     """A check per key."""
     return [_check_key(variable, found) for variable, found in keys.items()]
 
 
-def _check_key(variable: str, found: FoundKey | None) -> Check:
+def _check_key(variable: str, found: FoundKey | None) -> Finding:
     if found is not None:
-        return Check(f"key {variable}", "ok", found.where)
+        return Finding(f"key {variable}", "ok", found.where)
     missing, remedy = explain_missing(variable).split("; ", 1)
-    return Check(f"key {variable}", "failing", missing, remedy)
+    return Finding(f"key {variable}", "failing", missing, remedy)

@@ -30,13 +30,13 @@ def render_plan(plan: RunPlan) -> str:
     ]
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
-    rows = [_write_row(estimate) for estimate in plan.estimates]
-    parts.append(align(COLUMNS, [*rows, _write_sum(plan)]))
-    notes = _write_notes(estimate for estimate in plan.estimates if estimate.n_to_ask.high > 0)
+    rows = [_render_row(estimate) for estimate in plan.estimates]
+    parts.append(align(COLUMNS, [*rows, _render_sum(plan)]))
+    notes = _render_notes(estimate for estimate in plan.estimates if estimate.n_to_ask.high > 0)
     return "\n\n".join([*parts, "\n".join(["how known:", *notes]) if notes else "nothing to ask"])
 
 
-def _write_notes(estimates: Iterable[Estimate]) -> list[str]:
+def _render_notes(estimates: Iterable[Estimate]) -> list[str]:
     """How the numbers are known; models of which the same is to be said share a line."""
     names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for estimate in estimates:
@@ -44,22 +44,22 @@ def _write_notes(estimates: Iterable[Estimate]) -> list[str]:
     return [f"  {part} by {', '.join(by)}: {'; '.join(notes)}" for (part, notes), by in names.items()]
 
 
-def _write_row(estimate: Estimate) -> list[str]:
+def _render_row(estimate: Estimate) -> list[str]:
     cost = estimate.cost
     return [
         estimate.name,
         estimate.part,
-        write_span(estimate.n_prompts),
+        render_span(estimate.n_prompts),
         f"{estimate.n_answered:,}",
-        write_span(estimate.n_to_ask),
-        write_span(estimate.n_prompt_tokens),
-        write_span(estimate.n_completion_tokens),
-        _write_duration(estimate),
-        "no price" if cost is None else write_cost(cost, estimate.currency),
+        render_span(estimate.n_to_ask),
+        render_span(estimate.n_prompt_tokens),
+        render_span(estimate.n_completion_tokens),
+        _render_duration(estimate),
+        "no price" if cost is None else render_cost(cost, estimate.currency),
     ]
 
 
-def _write_sum(plan: RunPlan) -> list[str]:
+def _render_sum(plan: RunPlan) -> list[str]:
     """The last line; what is not measured or has no price is not in its sums, and it says so."""
     estimates = plan.estimates
     spans = [
@@ -68,48 +68,48 @@ def _write_sum(plan: RunPlan) -> list[str]:
     ]
     asking = [e for e in estimates if e.n_to_ask.high > 0]
     times = [e.duration_s for e in asking if e.duration_s is not None]
-    time = write_duration(sum(times, Span.of(0))) if times or not asking else "not measured"
+    time = render_duration(sum(times, Span.of(0))) if times or not asking else "not measured"
     if times and len(times) < len(asking):
         time += " and more"
     sums: dict[str, Span] = {}
     for e in estimates:
         if e.cost is not None:
             sums[e.currency] = sums.get(e.currency, Span.of(0)) + e.cost
-    cost = " + ".join(write_cost(span, currency) for currency, span in sums.items()) or "no price"
+    cost = " + ".join(render_cost(span, currency) for currency, span in sums.items()) or "no price"
     n_answered = f"{sum(e.n_answered for e in estimates):,}"
-    prompts, to_ask, *tokens = map(write_span, spans)
+    prompts, to_ask, *tokens = map(render_span, spans)
     return ["all", "", prompts, n_answered, to_ask, *tokens, time, cost]
 
 
-def _write_duration(estimate: Estimate) -> str:
+def _render_duration(estimate: Estimate) -> str:
     if estimate.n_to_ask.high == 0:
         return "0 s"
-    return "not measured" if estimate.duration_s is None else write_duration(estimate.duration_s)
+    return "not measured" if estimate.duration_s is None else render_duration(estimate.duration_s)
 
 
-def write_span(span: Span) -> str:
+def render_span(span: Span) -> str:
     """`1,200`, or `1,200 to 3,600`; millions as `2.5M`."""
-    low, high = _write_number(span.low), _write_number(span.high)
+    low, high = _render_number(span.low), _render_number(span.high)
     return low if low == high else f"{low} to {high}"
 
 
-def _write_number(value: float) -> str:
+def _render_number(value: float) -> str:
     return f"{value:,.0f}" if value < 1e6 else f"{value / 1e6:,.1f}M"
 
 
-def write_cost(span: Span, currency: str) -> str:
+def render_cost(span: Span, currency: str) -> str:
     """`1.20 USD`, or `1.20 to 3.60 USD`."""
     low, high = f"{span.low:,.2f}", f"{span.high:,.2f}"
     return f"{low if low == high else f'{low} to {high}'} {currency}"
 
 
-def write_duration(span: Span) -> str:
+def render_duration(span: Span) -> str:
     """Seconds, minutes or hours, whichever reads best."""
-    low, high = _write_seconds(span.low), _write_seconds(span.high)
+    low, high = _render_seconds(span.low), _render_seconds(span.high)
     return low if low == high else f"{low} to {high}"
 
 
-def _write_seconds(seconds: float) -> str:
+def _render_seconds(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

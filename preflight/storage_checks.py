@@ -3,7 +3,7 @@
 import secrets
 from datetime import timedelta
 
-from preflight.findings import Check
+from preflight.findings import Finding
 from primitives.errors import InputError
 from storage.bucket import Bucket
 from storage.lease import Lease
@@ -12,7 +12,7 @@ TITLE = "shared storage"
 PATIENCE = timedelta(seconds=10)
 
 
-def check_shared(address: str) -> Check:
+def check_shared(address: str) -> Finding:
     """Whether objects can be written and read there, and one process at a time be held; leaves nothing."""
     path = f"locks/doctor-{secrets.token_hex(4)}.json"
     try:
@@ -25,5 +25,5 @@ def check_shared(address: str) -> Check:
         finally:
             bucket.remove(path)
     except InputError as error:
-        return Check(TITLE, "failing", str(error))
-    return Check(TITLE, "ok", f"{address}: readable, writable, keeps conditional writes")
+        return Finding(TITLE, "failing", str(error))
+    return Finding(TITLE, "ok", f"{address}: readable, writable, keeps conditional writes")

@@ -17,7 +17,7 @@ from preflight.estimates import (
     measure_completions,
     take_some,
 )
-from primitives.hashing import write_canonical_json
+from primitives.hashing import render_canonical_json
 from storage.responses import ResponseStore
 from tasks.asking.writers import Ask, Writer
 from tasks.edition.attempts import JUDGE, JUDGE_TOKENS, Judge, Rephraser
@@ -169,7 +169,7 @@ def _estimate(
     counter = TokenCounter(config)
     # As the prompts hold it: a chat prompt is JSON.
     head = instruction.partition("{")[0]
-    marker = write_canonical_json(head)[1:-1] if config.prompt_style == "chat" else head
+    marker = render_canonical_json(head)[1:-1] if config.prompt_style == "chat" else head
     completion, how_long = measure_completions(writing.store, max_tokens, marker)
     lengths = Lengths(counter.average(writing.shown), completion)
     return estimate_asking(config, part, counts, lengths, None, [note, counter.note, how_long, NOT_MEASURED])

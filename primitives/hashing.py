@@ -19,10 +19,10 @@ def hash_text(*parts: str, digits: int = 16) -> str:
 
 def hash_json(value: object, digits: int = 16) -> str:
     """Hash of a JSON-like value, keys sorted."""
-    return hash_text(write_canonical_json(value), digits=digits)
+    return hash_text(render_canonical_json(value), digits=digits)
 
 
-def write_canonical_json(value: object) -> str:
+def render_canonical_json(value: object) -> str:
     """JSON with sorted keys and no spaces: one text per value."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 

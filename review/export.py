@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from primitives.errors import InputError
 from primitives.hashing import draw_order, hash_text
 from review.instructions import INSTRUCTIONS
-from review.sheet import ReviewItem, write_sheet
+from review.sheet import ReviewItem, render_sheet
 from schemas.stages import SAMPLES, TRIPLETS
 from storage.files import read_stage_files, write_aside, write_json
 from storage.records import read_manifest, read_manifest_files
@@ -71,7 +71,7 @@ def export_review(
     items = draw_items(root, edition_id, n_pairs, seed)
     key = _open_key(root, edition_id, n_pairs, seed)
     folder = review_folder(root, edition_id)
-    sheets = {grader: _write_grader_sheet(key, grader, items) for grader in graders}
+    sheets = {grader: _render_grader_sheet(key, grader, items) for grader in graders}
     for grader, content in sheets.items():
         _require_unfilled(folder / sheet_name(grader), content)
     # The key first: no sheet is ever there that could not be read back.
@@ -159,7 +159,7 @@ def _open_key(root: Path, edition_id: str, n_pairs: int, seed: int) -> ReviewKey
     return key
 
 
-def _write_grader_sheet(key: ReviewKey, grader: str, items: Sequence[ReviewItem]) -> bytes:
+def _render_grader_sheet(key: ReviewKey, grader: str, items: Sequence[ReviewItem]) -> bytes:
     """The grader's sheet; its rows are added to the key."""
     by_row = {
         hash_text("review", key.salt, grader, i.triplet_id, i.method, digits=12).translate(LETTERS): i
@@ -169,7 +169,7 @@ def _write_grader_sheet(key: ReviewKey, grader: str, items: Sequence[ReviewItem]
         row_id: ReviewedRow(triplet_id=i.triplet_id, method=i.method) for row_id, i in by_row.items()
     }
     order = draw_order(by_row, key.salt, grader, "rows")
-    return write_sheet(key.edition_id, {row_id: by_row[row_id].shuffle(row_id) for row_id in order})
+    return render_sheet(key.edition_id, {row_id: by_row[row_id].shuffle(row_id) for row_id in order})
 
 
 def _require_unfilled(path: Path, content: bytes) -> None:

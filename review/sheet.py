@@ -52,7 +52,7 @@ class SheetRow:
     """Whether something stands beyond the last column."""
 
 
-def write_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
+def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
     """The sheet as CSV in UTF-8 with a byte-order mark, by which spreadsheets know it; grades empty.
 
     Args:

@@ -9,7 +9,7 @@ from typing import Any
 
 from knowledge.base import KnowledgeBase
 from storage.files import write_json
-from tasks.edition.triplets import Sampling, sample_triplets
+from tasks.edition.triplets import TripletSampling, sample_triplets
 
 CARD = "card.json"
 MODELS = Path(__file__).parents[1] / "models"
@@ -90,7 +90,7 @@ def _tell_heads(card: Card, base: KnowledgeBase) -> list[str]:
     n_known = Counter(relation for relation, _ in known)
     lines = ["| relation | units learned | of those tested |", "| --- | --- | --- |"]
     for relation in base.relations:
-        frame = sample_triplets(relation, base.select_relation(relation), Sampling(1)).frame
+        frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(1)).frame
         tested = set(frame.filter(split="test")["head"])
         n_both = sum((relation, head) in known for head in tested)
         lines.append(f"| {relation} | {n_known[relation]} | {n_both} of {len(tested)} |")

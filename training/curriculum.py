@@ -19,7 +19,7 @@ from schemas.transformations import POSITIVE_OF
 from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, draw_demonstrations
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplets import N_DEMONSTRATIONS, Sampling, sample_triplets
+from tasks.edition.triplets import N_DEMONSTRATIONS, TripletSampling, sample_triplets
 from tasks.edition.variants import derive_variants
 from training.strangers import SHARE_STRANGERS, Unit, find_strangers
 
@@ -77,7 +77,7 @@ def list_demonstrating(base: KnowledgeBase) -> set[Unit]:
     """The units that every prompt of their relation shows, and no edition tests."""
     units: set[Unit] = set()
     for relation in base.relations:
-        frame = sample_triplets(relation, base.select_relation(relation), Sampling(FIRST_SEED)).frame
+        frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(FIRST_SEED)).frame
         units |= {(relation, head) for head in frame.filter(split="demonstration")["head"]}
     return units
 
@@ -143,7 +143,7 @@ def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: 
     frames = []
     for relation in base.relations:
         prototypes = pool.relations[relation]
-        triplets = sample_triplets(relation, base.select_relation(relation), Sampling(seed)).frame
+        triplets = sample_triplets(relation, base.select_relation(relation), TripletSampling(seed)).frame
         heads = [head for unit, head in known if unit == relation]
         tested = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(heads))
         demonstrating = triplets.filter(pl.col("split") == "demonstration")

@@ -34,7 +34,7 @@ def list_cases(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
     frames = []
     for relation in base.relations:
         prototypes = pool.select_relation(relation)
-        sampling = drawing.Sampling(seed)
+        sampling = drawing.TripletSampling(seed)
         triplets = drawing.sample_triplets(relation, base.select_relation(relation), sampling).frame
         statements = fill_prototypes(derive_variants(triplets, prototypes.instance), triplets, prototypes)
         frames.append(join_entities(statements, triplets))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from engines.base import Prompt
-from primitives.hashing import draw_order, hash_text, write_canonical_json
+from primitives.hashing import draw_order, hash_text, render_canonical_json
 from tasks.edition.triplets import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 
 QUESTION = 'Statement: "{}", is the statement above true or false? Please answer True or False.\nAnswer:'
@@ -49,7 +49,7 @@ class PromptForm:
         messages = [{"role": "user", "content": content}]
         if self.system_prompt is not None:
             messages.insert(0, {"role": "system", "content": self.system_prompt})
-        return Prompt(self.style, write_canonical_json(messages))
+        return Prompt(self.style, render_canonical_json(messages))
 
 
 def draw_demonstrations_of_methods(samples: pl.DataFrame) -> dict[str, DemonstrationsOfGroup]:

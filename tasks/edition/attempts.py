@@ -109,7 +109,7 @@ def play_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
         attempts += rows
         taken |= {fold_text(row["text"]): row["label"] for row in rows if row["is_accepted"]}
         waiting = waiting.filter(pl.Series([not row["is_accepted"] for row in rows], dtype=pl.Boolean))
-    return _write_attempts(attempts)
+    return _build_attempts_frame(attempts)
 
 
 def _ask_round(
@@ -156,7 +156,7 @@ def _judge_round(rows: Sequence[dict[str, Any]], judge: Judge) -> Generator[Asks
             row["reasons"] = (JUDGE,)
 
 
-def _write_attempts(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+def _build_attempts_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         "variant_id": pl.String,
         "relation": pl.String,

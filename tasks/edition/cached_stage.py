@@ -1,4 +1,4 @@
-"""Turns a step into a cached Prefect task: one task per stage, files reused relation by relation.
+"""Turns a recipe into a cached Prefect task: one task per stage, files reused relation by relation.
 
 A stage's result is a small reference. Prefect keeps it under the stage's key; reading it checks every
 file's bytes, and a record whose files are gone or changed counts as missing, so they are made again.
@@ -18,7 +18,7 @@ from primitives.errors import InputError
 from primitives.hashing import hash_json
 from storage.files import FileRef, place_file, read_stage_files, write_json, write_stage_file
 from tasks.edition.edition import Edition
-from tasks.edition.recipes import STEPS, Step
+from tasks.edition.recipes import RECIPES, Recipe
 from tasks.quality.validation import require_valid, validate_stage
 
 
@@ -46,15 +46,15 @@ Before = Mapping[str, StageResult]
 
 def run_stage(edition: Edition, name: str, *before: StageResult) -> StageResult:
     """The stage's files, made where they are not there yet; ``before``: the stages it is made from."""
-    step = STEPS[name]
+    recipe = RECIPES[name]
     given = {result.stage: result for result in before}
-    inputs = {stage.name: given[stage.name] for stage in step.inputs if stage.name in given}
+    inputs = {stage.name: given[stage.name] for stage in recipe.inputs if stage.name in given}
     keys = {
-        relation: step.key_file(edition, relation, [each.files[relation] for each in inputs.values()])
+        relation: recipe.key_file(edition, relation, [each.files[relation] for each in inputs.values()])
         for relation in edition.base.relations
     }
     cached = build_stage.with_options(name=name, result_storage=edition.root.absolute() / "cache" / "results")
-    return cached(hash_json([edition.edition_id, keys], digits=32), keys, edition, step, inputs)
+    return cached(hash_json([edition.edition_id, keys], digits=32), keys, edition, recipe, inputs)
 
 
 def list_files_of(*results: StageResult) -> list[FileRef]:
@@ -67,24 +67,26 @@ def _use_key(_: object, parameters: dict[str, Any]) -> str:
 
 
 @task(persist_result=True, result_serializer="json", cache_key_fn=_use_key)
-def build_stage(key: str, keys: dict[str, str], edition: Edition, step: Step, before: Before) -> StageResult:
+def build_stage(
+    key: str, keys: dict[str, str], edition: Edition, recipe: Recipe, before: Before
+) -> StageResult:
     """Make the missing files of one stage, and validate the stage as a whole."""
     started = time.monotonic()
     provided = {
-        relation: _provide_file(edition, step, relation, file_key, before)
+        relation: _provide_file(edition, recipe, relation, file_key, before)
         for relation, file_key in keys.items()
     }
     files = {relation: ref for relation, (ref, _) in provided.items()}
     n_made = sum(is_made for _, is_made in provided.values())
-    result = StageResult(root=edition.root.absolute(), stage=step.stage.name, files=files)
+    result = StageResult(root=edition.root.absolute(), stage=recipe.stage.name, files=files)
     made = time.monotonic()
     # Files that were there already are validated as well: a run that failed here left them behind.
-    report = validate_stage(step.stage, result.read(), edition.edition_id)
-    create_markdown_artifact(report.write_markdown(), key=f"quality-{step.stage.name}")
+    report = validate_stage(recipe.stage, result.read(), edition.edition_id)
+    create_markdown_artifact(report.render_markdown(), key=f"quality-{recipe.stage.name}")
     require_valid(report)
     get_run_logger().info(
         "%s: %d of %d relations made in %.1f s, validated in %.1f s",
-        step.stage.name,
+        recipe.stage.name,
         n_made,
         len(files),
         made - started,
@@ -94,11 +96,11 @@ def build_stage(key: str, keys: dict[str, str], edition: Edition, step: Step, be
 
 
 def _provide_file(
-    edition: Edition, step: Step, relation: str, key: str, before: Before
+    edition: Edition, recipe: Recipe, relation: str, key: str, before: Before
 ) -> tuple[FileRef, bool]:
     """The relation's file, and whether it had to be made: the edition's own, another edition's, or new."""
     root = edition.root
-    path = edition.path_of(step.stage.name, relation)
+    path = edition.path_of(recipe.stage.name, relation)
     promised = edition.promised.get(path)
     if promised is not None and promised.is_intact(root):
         return promised, False
@@ -109,7 +111,7 @@ def _provide_file(
     else:
         is_made = True
         inputs = {stage: read_stage_files(root, [result.files[relation]]) for stage, result in before.items()}
-        ref = write_stage_file(root, path, step.build(edition, relation, inputs), step.stage)
+        ref = write_stage_file(root, path, recipe.build(edition, relation, inputs), recipe.stage)
     if promised is not None and ref.sha256 != promised.sha256:
         raise InputError(
             f"{path} was lost or changed, and made again it differs from the edition's manifest, since "

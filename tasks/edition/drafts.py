@@ -11,7 +11,7 @@ import polars as pl
 
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.edition import Edition
-from tasks.edition.recipes import STEPS
+from tasks.edition.recipes import RECIPES
 from tasks.edition.samples import keep_statements
 
 MADE_BY_CODE = (TRIPLETS, VARIANTS, STATEMENTS)
@@ -51,7 +51,7 @@ def draft_statements(edition: Edition, relation: str) -> dict[str, pl.DataFrame]
     """Stage -> its rows of a relation, up to the statements: the very rows that its files hold."""
     frames: dict[str, pl.DataFrame] = {}
     for stage in MADE_BY_CODE:
-        frames[stage.name] = STEPS[stage.name].build(edition, relation, frames)
+        frames[stage.name] = RECIPES[stage.name].build(edition, relation, frames)
     return frames
 
 
@@ -65,7 +65,7 @@ def _draft_relation(edition: Edition, relation: str) -> Draft:
     if worded := tuple(m for m in methods if m not in stand_ins):
         table = edition.config.edition.model_copy(update={"methods": worded})
         config = edition.config.model_copy(update={"edition": table})
-        parts.append(STEPS[SAMPLES.name].build(replace(edition, config=config), relation, frames))
+        parts.append(RECIPES[SAMPLES.name].build(replace(edition, config=config), relation, frames))
     return Draft(
         relation, frames[TRIPLETS.name], frames[STATEMENTS.name], pl.concat(parts), frozenset(stand_ins)
     )

@@ -21,7 +21,7 @@ from storage.records import list_files, manifest_path, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.edition.attempts import Judge, Rephraser
 from tasks.edition.llmeval import Llmeval
-from tasks.edition.triplets import Sampling, sample_triplets
+from tasks.edition.triplets import TripletSampling, sample_triplets
 
 # Raised when the same configuration gives another test set, so that no edition ever changes.
 EDITION_FORMAT = 1
@@ -43,10 +43,10 @@ class Edition:
         return self.config.storage.root
 
     @property
-    def sampling(self) -> Sampling:
+    def sampling(self) -> TripletSampling:
         """How its triplets are drawn."""
         table = self.config.edition
-        return Sampling(table.seed, table.negatives, table.heads_per_relation)
+        return TripletSampling(table.seed, table.negatives, table.heads_per_relation)
 
     @property
     def label(self) -> str:

@@ -46,7 +46,7 @@ class Llmeval:
         }
 
 
-def write_from_triplets(triplets: pl.DataFrame, llmeval: Llmeval, replies: Replies) -> pl.DataFrame:
+def build_llmeval_samples(triplets: pl.DataFrame, llmeval: Llmeval, replies: Replies) -> pl.DataFrame:
     """Samples of method llmeval: up to eight of a triplet, all with the label of the triplet.
 
     Args:

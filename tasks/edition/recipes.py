@@ -34,7 +34,7 @@ GATE = tuple(import_module(f"gate.{module.name}") for module in iter_modules(gat
 
 
 @dataclass(frozen=True)
-class Step:
+class Recipe:
     """One stage of an edition, relation by relation."""
 
     stage: Stage
@@ -97,7 +97,7 @@ def _make_method(edition: Edition, method: str, relation: str, inputs: Inputs) -
         assert edition.llmeval is not None
         replies = recall_replies(edition.root, edition.llmeval.writer)
         require_replies(edition.llmeval.ask_all(drawn), replies, edition.llmeval.writer)
-        return llmeval.write_from_triplets(drawn, edition.llmeval, replies)
+        return llmeval.build_llmeval_samples(drawn, edition.llmeval, replies)
     if method != "pretexeval" or edition.config.rephraser.kind == "none":
         return samples.keep_statements(filled, method)
     if ATTEMPTS.name in inputs:
@@ -144,38 +144,38 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
     }
 
 
-STEPS: dict[str, Step] = {
+RECIPES: dict[str, Recipe] = {
     step.stage.name: step
     for step in (
-        Step(
+        Recipe(
             TRIPLETS,
             (),
             _build_triplets,
             _describe_sampling,
             (hashing, knowledge_base, candidates, circulation, triplets),
         ),
-        Step(
+        Recipe(
             VARIANTS,
             (TRIPLETS,),
             _build_variants,
             _describe_instance,
             (hashing, transformations, variants),
         ),
-        Step(
+        Recipe(
             STATEMENTS,
             (TRIPLETS, VARIANTS),
             _build_statements,
             _describe_prototypes,
             (hashing, statements),
         ),
-        Step(
+        Recipe(
             ATTEMPTS,
             (TRIPLETS, STATEMENTS),
             _build_attempts,
             _describe_rephraser,
             (hashing, writers, attempts, answer_extraction, *GATE),
         ),
-        Step(
+        Recipe(
             SAMPLES,
             (TRIPLETS, STATEMENTS, ATTEMPTS),
             _build_samples,

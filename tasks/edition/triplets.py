@@ -17,7 +17,7 @@ DEMONSTRATION_SALT = "demonstrations"
 
 
 @dataclass(frozen=True)
-class Sampling:
+class TripletSampling:
     """How the triplets of an edition are drawn."""
 
     seed: int
@@ -33,7 +33,7 @@ class DrawnTriplets:
     left_out: tuple[str, ...]
 
 
-def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: Sampling) -> DrawnTriplets:
+def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: TripletSampling) -> DrawnTriplets:
     """Two rows (positive, negative) per head of the relation; columns as in the stage triplets.
 
     Args:
@@ -75,7 +75,7 @@ def _choose_demonstrating(relation: str, heads: list[Head]) -> list[Head]:
     return [by_name[name] for name in names[:N_DEMONSTRATIONS]]
 
 
-def _cap(heads: list[Head], relation: str, sampling: Sampling) -> list[Head]:
+def _cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
     if sampling.heads_per_relation is None:
         return heads
     order = draw_order((h.name for h in heads), str(sampling.seed), relation, "cap")
@@ -83,7 +83,7 @@ def _cap(heads: list[Head], relation: str, sampling: Sampling) -> list[Head]:
     return [h for h in heads if h.name in kept]
 
 
-def _draw_pairs(candidates: Candidates, sampling: Sampling) -> dict[str, tuple[str, str]]:
+def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, tuple[str, str]]:
     if sampling.negatives == "matched":
         return draw_circulation(candidates, str(sampling.seed))
     return {h.name: _draw_pair(h, candidates, str(sampling.seed)) for h in candidates.heads}

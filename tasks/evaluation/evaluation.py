@@ -22,7 +22,7 @@ from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import STOP_TEXTS, PromptForm, draw_demonstrations_of_methods
 from tasks.evaluation.predictions import STRICT, Scoring
-from tasks.evaluation.requests import Asking, Requests, select_samples, write_requests
+from tasks.evaluation.requests import Asking, Requests, build_requests, select_samples
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -108,7 +108,7 @@ class Evaluation:
             samples = read_stage_files(self.root, [ref])
             asked = select_samples(samples, self.model.pairs_per_relation)
             demonstrations = draw_demonstrations_of_methods(samples)
-            yield Path(path).name, asked, write_requests(asked, demonstrations, self.asking)
+            yield Path(path).name, asked, build_requests(asked, demonstrations, self.asking)
 
 
 def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluation:

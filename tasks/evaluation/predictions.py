@@ -21,7 +21,7 @@ class Scoring:
 STRICT = Scoring()
 
 
-def judge_responses(
+def score_responses(
     requests: pl.DataFrame, responses: pl.DataFrame, labels: pl.DataFrame, scoring: Scoring = STRICT
 ) -> pl.DataFrame:
     """One row per request and policy: the prediction of its response, and whether it equals the label.

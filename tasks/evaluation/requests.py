@@ -40,7 +40,7 @@ def select_samples(samples: pl.DataFrame, pairs_per_relation: int | None) -> pl.
     return tested.filter(pl.col("pair_id").is_in(kept))
 
 
-def write_requests(
+def build_requests(
     samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup], asking: Asking
 ) -> Requests:
     """One request per sample; samples of one group, which share their demonstrations, follow each other.
@@ -69,6 +69,6 @@ def write_requests(
         "relation",
         pl.Series("n_demonstrations_dropped", n_dropped, pl.Int16),
         pl.lit(asking.form.style).alias("prompt_style"),
-        pl.lit(asking.sampling.write_json()).alias("sampling"),
+        pl.lit(asking.sampling.render_json()).alias("sampling"),
     )
     return Requests(frame.select(REQUESTS.names), prompts)

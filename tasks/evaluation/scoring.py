@@ -19,7 +19,7 @@ from tasks.asking.asker import AskingReport
 from tasks.edition.recipes import hash_source
 from tasks.evaluation import predictions, requests
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.predictions import Scoring, judge_responses
+from tasks.evaluation.predictions import Scoring, score_responses
 from tasks.quality.validation import require_valid, validate_stage
 
 MODULES = (prompts, requests, answer_extraction, predictions)
@@ -33,7 +33,7 @@ def key_run(evaluation: Evaluation) -> str:
             "samples": [ref.sha256 for ref in evaluation.sample_files().values()],
             "model_id": evaluation.model_id,
             "form": vars(asking.form),
-            "sampling": asking.sampling.write_json(),
+            "sampling": asking.sampling.render_json(),
             "n_tokens_limit": asking.n_tokens_limit,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
             "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
@@ -75,21 +75,21 @@ def _read_record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredFiles:
     """The files of an evaluation's requests and predictions, and the policies that they are judged under."""
 
     files: tuple[FileRef, ...]
     policies: tuple[str, ...]
 
 
-def write_predictions(evaluation: Evaluation) -> Judged:
+def score_evaluation(evaluation: Evaluation) -> ScoredFiles:
     """Write requests and predictions, a file of each per relation, under every policy asked for or kept.
 
     Raises:
         InputError: if a prompt has no response, not even a failed one.
     """
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
-    parts = list(_judge_relations(evaluation, scoring))
+    parts = list(_score_relations(evaluation, scoring))
     for stage in (REQUESTS, PREDICTIONS):
         frame = pl.concat(frame for of_stage, _, frame in parts if of_stage is stage)
         require_valid(validate_stage(stage, frame, evaluation.folder))
@@ -99,10 +99,10 @@ def write_predictions(evaluation: Evaluation) -> Judged:
         write_stage_file(evaluation.root, f"{evaluation.folder}/{stage.name}/{file_name}", frame, stage)
         for stage, file_name, frame in parts
     ]
-    return Judged(tuple(files), scoring.policies)
+    return ScoredFiles(tuple(files), scoring.policies)
 
 
-def _judge_relations(evaluation: Evaluation, scoring: Scoring) -> Iterator[tuple[Stage, str, pl.DataFrame]]:
+def _score_relations(evaluation: Evaluation, scoring: Scoring) -> Iterator[tuple[Stage, str, pl.DataFrame]]:
     """(stage, file name, rows) of requests and predictions, relation after relation."""
     responses = evaluation.store.read(["prompt_key", "repeat", "response"])
     answered = set(responses["prompt_key"])
@@ -114,7 +114,7 @@ def _judge_relations(evaluation: Evaluation, scoring: Scoring) -> Iterator[tuple
             )
         labels = samples.select("sample_id", "label")
         yield REQUESTS, file_name, asked.frame
-        yield PREDICTIONS, file_name, judge_responses(asked.frame, responses, labels, scoring)
+        yield PREDICTIONS, file_name, score_responses(asked.frame, responses, labels, scoring)
 
 
 def score_again(evaluation: Evaluation) -> None:
@@ -134,10 +134,12 @@ def score_again(evaluation: Evaluation) -> None:
             f"model {evaluation.model.name!r} has not been evaluated on {evaluation.edition_id}; "
             "run `pretexeval evaluate` first"
         ) from None
-    complete_run(evaluation, write_predictions(evaluation), report, duration_s)
+    complete_run(evaluation, score_evaluation(evaluation), report, duration_s)
 
 
-def complete_run(evaluation: Evaluation, judged: Judged, report: AskingReport, duration_s: float) -> None:
+def complete_run(
+    evaluation: Evaluation, judged: ScoredFiles, report: AskingReport, duration_s: float
+) -> None:
     """Write run.json, which makes the evaluation visible to the warehouse."""
     write_json(
         evaluation.root / evaluation.folder / RUN,

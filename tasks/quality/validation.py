@@ -16,9 +16,9 @@ from schemas.expectations import (
     judge_rows,
 )
 from schemas.stages import Stage
-from tasks.quality.validation_report import Check, StageInvalid, ValidationReport
+from tasks.quality.validation_report import ExpectationResult, StageInvalid, ValidationReport
 
-__all__ = ["Check", "StageInvalid", "ValidationReport", "require_valid", "validate_stage"]
+__all__ = ["ExpectationResult", "StageInvalid", "ValidationReport", "require_valid", "validate_stage"]
 
 N_EXAMPLES = 5
 MAX_VALUE_LENGTH = 160
@@ -64,7 +64,7 @@ def _run_expectations(
     # It reports every temporary folder, by a logger that has a level of its own.
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     suite = gx.ExpectationSuite(
-        name="stage", expectations=[_write_expectation(n, e) for n, e in enumerate(expectations)]
+        name="stage", expectations=[_build_expectation(n, e) for n, e in enumerate(expectations)]
     )
     with _LOCK:
         context = gx.get_context(mode="ephemeral")
@@ -89,7 +89,7 @@ def _run_expectations(
     return results
 
 
-def _write_expectation(position: int, expectation: Expectation) -> object:
+def _build_expectation(position: int, expectation: Expectation) -> object:
     import great_expectations.expectations as gxe
 
     kind = getattr(gxe, expectation.kind)
@@ -103,11 +103,11 @@ def _read_result(
     detail: dict[str, Any],
     rows: pl.DataFrame,
     key: Sequence[str] = (),
-) -> Check:
+) -> ExpectationResult:
     """The check that a result amounts to."""
     shown = list(dict.fromkeys((*key, *expectation.columns)))
     indices = detail.get("partial_unexpected_index_list") or []
-    return Check(
+    return ExpectationResult(
         expectation.name,
         ", ".join(expectation.columns) or None,
         expectation.meaning,

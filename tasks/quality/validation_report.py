@@ -10,12 +10,12 @@ class StageInvalid(InputError):
 
     def __init__(self, report: "ValidationReport") -> None:
         """An error whose message is the report's failures."""
-        super().__init__(report.write_failures())
+        super().__init__(report.render_failures())
         self.report = report
 
 
 @dataclass(frozen=True)
-class Check:
+class ExpectationResult:
     """What became of one expectation."""
 
     expectation: str
@@ -47,15 +47,15 @@ class ValidationReport:
     stage: str
     context: str
     n_rows: int
-    checks: tuple[Check, ...]
+    checks: tuple[ExpectationResult, ...]
 
     @property
-    def failures(self) -> list[Check]:
+    def failures(self) -> list[ExpectationResult]:
         """What stops the run."""
         return [check for check in self.checks if check.result == "failed"]
 
     @property
-    def warnings(self) -> list[Check]:
+    def warnings(self) -> list[ExpectationResult]:
         """What is to be known and stops nothing."""
         return [check for check in self.checks if check.result == "warning"]
 
@@ -64,7 +64,7 @@ class ValidationReport:
         """Whether nothing but warnings was found."""
         return not self.failures
 
-    def write_failures(self) -> str:
+    def render_failures(self) -> str:
         """The failed expectations, each with how many rows break it and the first of them."""
         lines = [
             f"stage {self.stage} of {self.context}: {len(self.failures)} of {len(self.checks)} "
@@ -82,7 +82,7 @@ class ValidationReport:
         )
         return "\n".join(lines)
 
-    def write_markdown(self) -> str:
+    def render_markdown(self) -> str:
         """A page for people: a line per expectation, failures first, then the rows named."""
         word = "passed" if self.is_success else "failed"
         lines = [

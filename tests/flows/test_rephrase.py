@@ -143,11 +143,11 @@ def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
 
 def list_asks(edition: Edition) -> list[tuple[str, str]]:
     """(statement, prompt) of every first attempt; other attempts have the same prompt, another seed."""
-    from tasks.edition.recipes import STEPS
+    from tasks.edition.recipes import RECIPES
 
     frames: dict[str, pl.DataFrame] = {}
     for stage in edition.stages[:3]:
-        frames[stage.name] = STEPS[stage.name].build(edition, "may_treat", frames)
+        frames[stage.name] = RECIPES[stage.name].build(edition, "may_treat", frames)
     rows = join_entities(frames[STATEMENTS.name], frames[TRIPLETS.name])
     rephraser = edition.rephraser
     assert rephraser is not None

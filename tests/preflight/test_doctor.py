@@ -7,7 +7,7 @@ import pytest
 
 from config.file import Config
 from preflight.doctor import check_room, examine, list_models
-from preflight.findings import Check, has_failing, render_checks
+from preflight.findings import Finding, has_failing, render_checks
 from preflight.footprint import RowCounts, count_rows, estimate_bytes
 from tasks.edition.edition import plan_edition
 from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
@@ -42,7 +42,7 @@ def write_small(folder: Path, **settings: object) -> Path:
 
 
 def test_lines_end_with_their_remedies_and_a_count() -> None:
-    checks = [Check("a", "ok", "fine"), Check("longer", "failing", "c.toml:\n  first", "do this")]
+    checks = [Finding("a", "ok", "fine"), Finding("longer", "failing", "c.toml:\n  first", "do this")]
     assert render_checks(checks).splitlines() == [
         "ok       a       fine",
         "failing  longer  c.toml:",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.engines import ModelConfig
-from preflight.findings import Check
+from preflight.findings import Finding
 from preflight.machine import Gpu, Machine, VllmBuild
 from preflight.model_checks import check_local_model, check_recording, check_vllm
 
@@ -26,7 +26,7 @@ def make_weights(folder: Path, n_bytes: int, dtype: str = "bfloat16") -> Path:
     return folder
 
 
-def check(folder: Path | str, machine: Machine, **settings: object) -> Check:
+def check(folder: Path | str, machine: Machine, **settings: object) -> Finding:
     table = {"name": "m", "model": str(folder)}
     return check_local_model(ModelConfig.model_validate(table | settings), machine)
 

@@ -10,7 +10,7 @@ from engines.base import Completion, Prompt, Sampling
 from engines.identity import identify_model
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import RunPlan, plan_run
-from preflight.run_plan_text import render_plan, write_cost
+from preflight.run_plan_text import render_cost, render_plan
 from tasks.asking.asker import ask_missing
 from tasks.edition.edition import complete_edition, plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
@@ -168,7 +168,7 @@ def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
     tokens_in, tokens_out = paid.n_prompt_tokens, paid.n_completion_tokens
     assert paid.cost.low == pytest.approx((tokens_in.low * 2 + tokens_out.low * 10) / 1e6)
     assert paid.cost.high == pytest.approx((tokens_in.high * 2 + tokens_out.high * 10) / 1e6)
-    assert f" {write_cost(paid.cost, 'EUR')}" in render_plan(plan).split("all ")[1]
+    assert f" {render_cost(paid.cost, 'EUR')}" in render_plan(plan).split("all ")[1]
 
 
 def test_a_price_is_no_part_of_who_a_model_is(base: Path) -> None:

@@ -2,17 +2,17 @@ import pytest
 
 from preflight.estimates import Span
 from preflight.run_plan import RunPlan
-from preflight.run_plan_text import render_plan, write_cost, write_duration, write_span
+from preflight.run_plan_text import render_cost, render_duration, render_plan, render_span
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        (write_span(Span.of(1200)), "1,200"),
-        (write_span(Span(1200, 2_500_000)), "1,200 to 2.5M"),
-        (write_cost(Span(1, 2.5), "USD"), "1.00 to 2.50 USD"),
-        (write_duration(Span(30, 600)), "30 s to 10 min"),
-        (write_duration(Span.of(9000)), "2.5 h"),
+        (render_span(Span.of(1200)), "1,200"),
+        (render_span(Span(1200, 2_500_000)), "1,200 to 2.5M"),
+        (render_cost(Span(1, 2.5), "USD"), "1.00 to 2.50 USD"),
+        (render_duration(Span(30, 600)), "30 s to 10 min"),
+        (render_duration(Span.of(9000)), "2.5 h"),
     ],
 )
 def test_numbers_read_well(written: str, expected: str) -> None:

@@ -13,7 +13,7 @@ from storage.files import write_stage_file
 from storage.responses import ResponseStore
 from tasks.asking.writers import Ask
 from tasks.edition.edition import Edition, plan_edition
-from tasks.edition.recipes import STEPS
+from tasks.edition.recipes import RECIPES
 from tests.support.command import make_rows, write_base
 
 WRITER = {"name": "pen", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
@@ -43,7 +43,7 @@ def estimate(config: Config) -> dict[str, Estimate]:
 def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:
     frames: dict[str, pl.DataFrame] = {}
     for stage in ("triplets", "variants", "statements"):
-        frames[stage] = STEPS[stage].build(edition, "may_treat", frames)
+        frames[stage] = RECIPES[stage].build(edition, "may_treat", frames)
     return frames
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from primitives.errors import InputError
-from review.sheet import ReviewItem, disarm_cell, read_sheet, write_sheet
+from review.sheet import ReviewItem, disarm_cell, read_sheet, render_sheet
 
 HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
 ROW = "e-1,bcdf,gout | symptoms | pain,(true) Gout hurts.,4,0,5,"
@@ -29,7 +29,7 @@ def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 
 
 def test_a_row_shows_triplet_and_samples_and_not_the_method() -> None:
-    content = write_sheet("e-1", {"bcdf": make_item(), "ghjk": make_item(samples=TEXTS[:1])})
+    content = render_sheet("e-1", {"bcdf": make_item(), "ghjk": make_item(samples=TEXTS[:1])})
     assert content.startswith(b"\xef\xbb\xbf")
     assert parse(content) == [
         [
@@ -48,7 +48,7 @@ def test_a_row_shows_triplet_and_samples_and_not_the_method() -> None:
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t=", "\r@"])
 def test_no_cell_is_a_formula(start: str) -> None:
-    cells = parse(write_sheet("e-1", {"bcdf": make_item(head=f"{start}1+1")}))[1]
+    cells = parse(render_sheet("e-1", {"bcdf": make_item(head=f"{start}1+1")}))[1]
     assert cells[2].startswith("'")
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
 

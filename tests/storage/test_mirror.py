@@ -23,7 +23,7 @@ from tasks.asking.asker import Asker, ask_missing
 from tasks.edition.edition import Edition, complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.scoring import complete_run, is_complete, write_predictions
+from tasks.evaluation.scoring import complete_run, is_complete, score_evaluation
 from tests.support.object_storage import ObjectStorage
 from tests.support.small_bases import make_base, make_facts, plan, write_files
 
@@ -91,7 +91,7 @@ def evaluate(evaluation: Evaluation, engine: Engine) -> None:
     mirror = Mirror(evaluation.storage)
     mirror.pull_evaluation(evaluation.edition_id, evaluation.model_id)
     report = ask_missing(evaluation, ignore, lambda _: engine)
-    complete_run(evaluation, write_predictions(evaluation), report, 1.0)
+    complete_run(evaluation, score_evaluation(evaluation), report, 1.0)
     mirror.push_evaluation(evaluation.edition_id, evaluation.model_id)
 
 

@@ -20,7 +20,7 @@ from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
 from storage.files import FileRef, write_stage_file
 from tasks.edition.edition import Edition
-from tasks.edition.recipes import STEPS
+from tasks.edition.recipes import RECIPES
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 MEDLAMA = Path(FOLDER) / "medlama.parquet"
@@ -106,14 +106,14 @@ def build_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
     """Stage -> its rows of one relation, each made from those before."""
     frames: dict[str, pl.DataFrame] = {}
     for stage in edition.stages:
-        frames[stage.name] = STEPS[stage.name].build(edition, relation, frames)
+        frames[stage.name] = RECIPES[stage.name].build(edition, relation, frames)
     return frames
 
 
 def write_files(edition: Edition) -> dict[str, FileRef]:
     """Path -> file of every stage and relation."""
     return {
-        path: write_stage_file(edition.root, path, frame, STEPS[name].stage)
+        path: write_stage_file(edition.root, path, frame, RECIPES[name].stage)
         for relation in edition.base.relations
         for name, frame in build_frames(edition, relation).items()
         if (path := f"{edition.folder}/{name}/{relation}.parquet")
@@ -126,11 +126,11 @@ def write_keys(edition: Edition) -> dict[tuple[str, str], str]:
     for relation in edition.base.relations:
         refs: dict[str, FileRef] = {}
         for name, frame in build_frames(edition, relation).items():
-            step = STEPS[name]
-            inputs = [refs[stage.name] for stage in step.inputs if stage.name in refs]
-            keys[name, relation] = step.key_file(edition, relation, inputs)
+            recipe = RECIPES[name]
+            inputs = [refs[stage.name] for stage in recipe.inputs if stage.name in refs]
+            keys[name, relation] = recipe.key_file(edition, relation, inputs)
             path = f"{edition.folder}/{name}/{relation}.parquet"
-            refs[name] = write_stage_file(edition.root, path, frame, step.stage)
+            refs[name] = write_stage_file(edition.root, path, frame, recipe.stage)
     return keys
 
 

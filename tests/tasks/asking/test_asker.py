@@ -18,7 +18,7 @@ from tasks.asking import asker
 from tasks.asking.asker import AskingReport, ask_missing
 from tasks.edition.edition import complete_edition
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.scoring import complete_run, is_complete, write_predictions
+from tasks.evaluation.scoring import complete_run, is_complete, score_evaluation
 from tests.support.small_bases import make_base, make_facts, plan, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
@@ -66,7 +66,7 @@ def read_files(evaluation: Evaluation) -> dict[str, bytes]:
 
 
 def finish(evaluation: Evaluation, report: AskingReport) -> dict[str, object]:
-    complete_run(evaluation, write_predictions(evaluation), report, 1.0)
+    complete_run(evaluation, score_evaluation(evaluation), report, 1.0)
     path = evaluation.root / evaluation.folder / "run.json"
     record: dict[str, object] = json.loads(path.read_text())
     return record

@@ -6,7 +6,7 @@ from config.tables import LlmevalConfig
 from schemas.stages import SAMPLES
 from tasks.asking.prompts import draw_demonstrations
 from tasks.asking.writers import Reply, Writer
-from tasks.edition.llmeval import Llmeval, list_statements, write_from_triplets
+from tasks.edition.llmeval import Llmeval, build_llmeval_samples, list_statements
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
@@ -45,7 +45,7 @@ def test_samples_have_the_label_of_their_triplet_and_their_place_in_the_reply() 
     triplets = make_frame("triplets")
     asks = LLMEVAL.ask_all(triplets)
     replies = {ask.key: Reply(EIGHT if n else "Only one is usable.\nNo.") for n, ask in enumerate(asks)}
-    samples = write_from_triplets(triplets, LLMEVAL, replies)
+    samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     assert samples.columns == SAMPLES.names
     counts = samples.group_by("triplet_id", maintain_order=True).len()["len"].to_list()
     assert counts == [1, 8, 8, 8]
@@ -59,7 +59,7 @@ def test_samples_have_the_label_of_their_triplet_and_their_place_in_the_reply() 
 def test_a_reply_that_never_came_gives_no_samples() -> None:
     triplets = make_frame("triplets")[:1]
     (ask,) = LLMEVAL.ask_all(triplets)
-    samples = write_from_triplets(triplets, LLMEVAL, {ask.key: Reply(None, "prompt too long")})
+    samples = build_llmeval_samples(triplets, LLMEVAL, {ask.key: Reply(None, "prompt too long")})
     assert samples.is_empty()
     assert samples.columns == SAMPLES.names
 
@@ -68,7 +68,7 @@ def test_demonstrations_are_drawn_where_one_half_of_a_pair_has_nothing_usable() 
     triplets = make_frame("triplets").with_columns(pl.lit("demonstration").alias("split"))
     asks = LLMEVAL.ask_all(triplets)
     replies = {ask.key: Reply(EIGHT if n % 2 else "-") for n, ask in enumerate(asks)}
-    samples = write_from_triplets(triplets, LLMEVAL, replies)
+    samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     (shots,) = draw_demonstrations(samples).values()
     assert {shot.label for shot in shots} == {False}
     assert draw_demonstrations(samples.clear()) == {}

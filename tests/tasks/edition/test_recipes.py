@@ -15,7 +15,7 @@ from schemas.stages import EDITION_STAGES
 from schemas.transformations import NAMES
 from tasks.asking import prompts
 from tasks.edition import candidates, circulation, recipes, samples, statements, triplets, variants
-from tasks.edition.recipes import STEPS, hash_source
+from tasks.edition.recipes import RECIPES, hash_source
 from tests.support.small_bases import (
     build_frames,
     make_base,
@@ -51,8 +51,8 @@ def replace_texts(position: int) -> RelationPrototypes:
 
 def test_the_stages_of_an_edition_each_have_a_step() -> None:
     names = [stage.name for stage in EDITION_STAGES]
-    assert list(STEPS) == names
-    for position, step in enumerate(STEPS.values()):
+    assert list(RECIPES) == names
+    for position, step in enumerate(RECIPES.values()):
         assert {stage.name for stage in step.inputs} <= set(names[:position])
 
 
@@ -149,7 +149,7 @@ def test_an_edit_of_a_module_makes_again_what_it_makes(
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_step_sees_the_modules_that_its_rows_come_from(stage: str) -> None:
     made_by = {"triplets": triplets, "variants": variants, "statements": statements, "samples": samples}
-    assert made_by[stage] in STEPS[stage].modules
+    assert made_by[stage] in RECIPES[stage].modules
 
 
 def test_steps_make_a_relation_from_its_own_rows(tmp_path: Path) -> None:

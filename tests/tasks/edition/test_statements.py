@@ -7,7 +7,7 @@ from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
 from tasks.edition.statements import fill_prototypes, fill_template
-from tasks.edition.triplets import Sampling, sample_triplets
+from tasks.edition.triplets import TripletSampling, sample_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import as_facts, make_facts, make_prototypes, names
 
@@ -49,7 +49,7 @@ def test_no_name_changes_how_a_template_is_filled(
 
 
 def test_every_variant_is_said_in_the_words_of_its_prototype() -> None:
-    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), Sampling(1)).frame
+    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
     variants = derive_variants(triplets, ("P", "Q"))
     statements = fill_prototypes(variants, triplets, make_prototypes("r"))
     assert statements.columns == STATEMENTS.names
@@ -65,7 +65,7 @@ def test_every_variant_is_said_in_the_words_of_its_prototype() -> None:
 
 
 def test_a_prototype_is_known_by_relation_transformation_and_template() -> None:
-    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), Sampling(1)).frame
+    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
     variants = derive_variants(triplets, ("P", "Q"))
     same = {name: ["[X] and [Y]."] for name in NAMES}
     pools = [

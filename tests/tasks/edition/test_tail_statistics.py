@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from tasks.edition.triplets import DrawnTriplets, Sampling, sample_triplets
+from tasks.edition.triplets import DrawnTriplets, TripletSampling, sample_triplets
 from tests.support.small_bases import needs_reference, read_medlama
 
-SAMPLINGS = {"matched": Sampling(1, "matched"), "uniform": Sampling(1, "uniform")}
+SAMPLINGS = {"matched": TripletSampling(1, "matched"), "uniform": TripletSampling(1, "uniform")}
 Statistic = Callable[[pl.DataFrame, pl.DataFrame], dict[str, float]]
 STATISTICS: dict[str, Statistic] = {
     "frequency among positives": lambda frame, _: _count(frame.filter("is_positive")["tail"]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from knowledge.base import fold_name
 from primitives.errors import InputError
 from schemas.stages import TRIPLETS
-from tasks.edition.triplets import N_DEMONSTRATIONS, Sampling, sample_triplets
+from tasks.edition.triplets import N_DEMONSTRATIONS, TripletSampling, sample_triplets
 from tests.support.small_bases import (
     as_facts,
     as_rows,
@@ -21,8 +21,8 @@ EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 Row = dict[str, object]
 
 
-def sampling(policy: str, seed: int = 1, cap: int | None = None) -> Sampling:
-    return Sampling(seed, "matched" if policy == "matched" else "uniform", cap)
+def sampling(policy: str, seed: int = 1, cap: int | None = None) -> TripletSampling:
+    return TripletSampling(seed, "matched" if policy == "matched" else "uniform", cap)
 
 
 def split(frame: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from schemas.stages import TRIPLETS, VARIANTS
 from schemas.transformations import NAMES, POSITIVE_OF
-from tasks.edition.triplets import Sampling, sample_triplets
+from tasks.edition.triplets import TripletSampling, sample_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import as_facts, make_facts, names
 
@@ -69,7 +69,7 @@ def test_names_stand_in_the_predicate_as_they_are(head: str, tail: str) -> None:
 
 
 def test_keys_of_the_triplet_come_along() -> None:
-    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), Sampling(1)).frame
+    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
     variants = derive_variants(triplets, INSTANCE)
     keys = ["triplet_id", "pair_id", "relation", "split"]
     assert variants.select(keys).unique().sort(keys).equals(triplets.select(keys).sort(keys))

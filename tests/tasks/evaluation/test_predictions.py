@@ -3,7 +3,7 @@ import pytest
 
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking.answer_extraction import AnswerWords
-from tasks.evaluation.predictions import Scoring, judge_responses
+from tasks.evaluation.predictions import Scoring, score_responses
 
 
 def make_requests(*keys: str) -> pl.DataFrame:
@@ -28,7 +28,7 @@ def make_responses(**responses: str | None) -> pl.DataFrame:
 def judge(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple[object, ...]]:
     samples = [f"s{i}" for i in range(len(labels))]
     truth = pl.DataFrame({"sample_id": samples, "label": labels})
-    frame = judge_responses(make_requests(*keys), responses, truth)
+    frame = score_responses(make_requests(*keys), responses, truth)
     assert frame.columns == PREDICTIONS.names
     assert set(frame["scoring_policy"]) == {"strict"}
     return frame.select("sample_id", "prediction", "is_correct").rows()
@@ -60,7 +60,7 @@ def judge_under(*policies: str, n: int = 400) -> pl.DataFrame:
     keys = ["silence"] * n + ["answer"]
     truth = pl.DataFrame({"sample_id": [f"s{i}" for i in range(n + 1)], "label": [True] * (n + 1)})
     responses = make_responses(silence="Hm.", answer="True")
-    return judge_responses(make_requests(*keys), responses, truth, Scoring(policies))
+    return score_responses(make_requests(*keys), responses, truth, Scoring(policies))
 
 
 def test_under_excluded_silence_is_not_graded() -> None:
@@ -92,7 +92,7 @@ def test_other_words_may_be_the_answer() -> None:
     truth = pl.DataFrame({"sample_id": ["s0", "s1"], "label": [True, True]})
     scoring = Scoring(words=AnswerWords(("wahr", "ja doch"), ("falsch",)))
     responses = make_responses(a="Ja  doch, nicht falsch", b="True")
-    frame = judge_responses(make_requests("a", "b"), responses, truth, scoring)
+    frame = score_responses(make_requests("a", "b"), responses, truth, scoring)
     assert frame["prediction"].to_list() == [True, None]
 
 
@@ -119,5 +119,5 @@ def test_a_completion_ends_at_its_first_line_and_a_chat_reply_does_not() -> None
     truth = pl.DataFrame({"sample_id": ["s0"], "label": [True]})
     requests = make_requests("k")
     chat = requests.with_columns(prompt_style=pl.lit("chat"))
-    assert judge_responses(requests, responses, truth)["prediction"].to_list() == [None]
-    assert judge_responses(chat, responses, truth)["prediction"].to_list() == [True]
+    assert score_responses(requests, responses, truth)["prediction"].to_list() == [None]
+    assert score_responses(chat, responses, truth)["prediction"].to_list() == [True]

@@ -9,7 +9,7 @@ from engines.base import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm, draw_demonstrations_of_methods
-from tasks.evaluation.requests import Asking, Requests, select_samples, write_requests
+from tasks.evaluation.requests import Asking, Requests, build_requests, select_samples
 from tests.support.small_bases import build_frames, make_base, make_facts, plan
 
 
@@ -22,7 +22,7 @@ def samples(tmp_path: Path) -> pl.DataFrame:
 
 def ask(samples: pl.DataFrame, model_id: str = "m-1", limit: int | None = None, **sampling: int) -> Requests:
     asking = Asking(model_id, PromptForm(), Sampling(**sampling), limit, lambda text: len(text.split()))  # type: ignore[arg-type]
-    return write_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), asking)
+    return build_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), asking)
 
 
 def test_one_request_per_test_sample(samples: pl.DataFrame) -> None:

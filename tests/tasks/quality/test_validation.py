@@ -16,7 +16,7 @@ EDITION = "starter-seed1-00000000"
 
 def read_cells(report: ValidationReport) -> list[list[str]]:
     """The cells of the table of the report, without its head."""
-    lines = [line for line in report.write_markdown().splitlines() if line.startswith("|")]
+    lines = [line for line in report.render_markdown().splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
@@ -106,8 +106,8 @@ def test_markdown_has_a_line_per_check_failures_first() -> None:
     results = [row[0] for row in cells]
     assert results == sorted(results, key=["failed", "warning", "ok"].index)
     assert results.count("warning") == len(report.warnings)
-    assert f"sample_id='{frame['sample_id'][3]}'" in report.write_markdown()
-    assert "1 failed" in report.write_markdown()
+    assert f"sample_id='{frame['sample_id'][3]}'" in report.render_markdown()
+    assert "1 failed" in report.render_markdown()
 
 
 def test_warnings_stop_nothing() -> None:
