@@ -61,8 +61,8 @@ def publish(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     edition = plan_edition(config)
     open_mirror(config.storage).pull_edition(edition.edition_id)
-    paths = run_publish(config, edition.edition_id if edition.promised else None)
-    if not edition.promised:
+    paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
+    if not edition.is_complete():
         _tell(f"edition {edition.edition_id} is not complete: every edition that is got its page")
     for path in paths:
         print(path)
@@ -71,12 +71,12 @@ def publish(options: argparse.Namespace) -> int:
 
 def score(options: argparse.Namespace) -> int:
     """Judge the answers under another policy."""
-    from flows.score_again import score_models
+    from cli.in_process import run_score
     from report.console import render_rows
     from warehouse.query import run_query
 
     config = load_config(options.config)
-    edition_id = score_models(config, options.policy)
+    edition_id = run_score(config, options.policy)
     query = (
         "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate "
         f"from average_accuracy where edition_id = '{edition_id}' order by model, method, scoring_policy"

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.engines import EngineConfig
+from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from primitives.hashing import checksum_file, hash_json
+from primitives.hashing import hash_json
 
 WEIGHT_PATTERN = "*.safetensors"
 # Whatever changes an answer: the architecture, the tokenizer, the template, where an answer ends.

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 
 from config.file import Config
+from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import NAMES
 from tasks.edition.edition import Edition
-from tasks.edition.triplets import N_DEMONSTRATIONS
 
 SAMPLES_PER_TRIPLET = {"pretexeval": len(NAMES), "prototype": len(NAMES), "direct": 1, "llmeval": len(NAMES)}
 # Bytes a row, measured on the starter base and on MedLAMA (the higher of the two).

@@ -54,7 +54,7 @@ def plan_run(config: Config) -> RunPlan:
             tally.add(questions[n_pairs])
     return RunPlan(
         edition.edition_id,
-        bool(edition.promised),
+        edition.is_complete(),
         count_samples(config, drafts),
         estimate_bytes(config, count_rows(edition)),
         (*estimate_writing(edition, drafts), *map(estimate_evaluation, tallies)),

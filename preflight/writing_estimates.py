@@ -70,7 +70,7 @@ class Writing:
 
 def estimate_writing(edition: Edition, drafts: Sequence[Draft]) -> list[Estimate]:
     """An estimate per writer's part; nothing where the edition is complete."""
-    if edition.promised:
+    if edition.is_complete():
         return []
     estimates = []
     if edition.rephraser is not None:

@@ -6,7 +6,6 @@ BLAKE2b from the standard library; the hash functions of data-frame libraries ch
 import hashlib
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
 SEPARATOR = "\x1f"
 
@@ -41,9 +40,3 @@ def draw_one(items: Iterable[str], *salt: str) -> str:
     """
     prefix = SEPARATOR.join(salt)
     return min(items, key=lambda item: (hash_text(prefix, item), item))
-
-
-def checksum_file(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -10,6 +10,10 @@ import pyarrow as pa
 from schemas import transformations
 
 SPLITS = ("test", "demonstration")
+N_DEMONSTRATIONS = 5
+"""Pairs of a relation that are held out to demonstrate the task."""
+# Demonstrations are drawn without the edition's seed: with it, every edition would change every prompt.
+DEMONSTRATION_SALT = "demonstrations"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 RESPONSE_STATUSES = ("ok", "error")
@@ -238,6 +242,7 @@ REQUESTS = Stage(
         Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
         Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
         Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+        LABEL,
     ),
 )
 RESPONSES = Stage(
