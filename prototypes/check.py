@@ -1,15 +1,10 @@
-"""What a pool must hold: every cell, each slot once, true negations, wordings that differ.
-
-Check files being written: ``python -m prototypes.check FILE.toml ...``.
-"""
+"""What a pool must hold: every cell, each slot once, true negations, wordings that differ."""
 
 import re
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from primitives.errors import InputError
 from schemas.transformations import POSITIVE_OF
 
 SLOTS = ("[X]", "[Y]")
@@ -112,22 +107,3 @@ def _check_denials(name: str, negated: list[str], partner: str, positive: list[s
         )
     for i, (affirmed, denied) in enumerate(zip(positive, negated, strict=False)):
         yield from (f"{name} entry {i} {problem}" for problem in check_negation(affirmed, denied))
-
-
-def main(paths: Iterable[str]) -> int:
-    """Print what is wrong with each pool; 1 if anything is."""
-    from prototypes.pool import check_pool_wordings, load_pool
-
-    problems: list[str] = []
-    for path in paths:
-        try:
-            pool = load_pool(path)
-            problems += check_pool_wordings(pool, pool.relations)
-        except InputError as error:
-            problems.append(str(error))
-    print("\n".join(problems) or "no problems")
-    return 1 if problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -131,6 +131,12 @@ def test_a_checksum_sees_every_cell_of_its_relation_and_no_other(
             assert base.checksum_relation(relation) == other.checksum_relation(relation)
 
 
+def test_checksum_of_a_relation_stays_the_same() -> None:
+    """The ids of stored editions depend on it."""
+    base = build([("r", "a", "b", None, "C1", None), ("r", "a", "β", None, None, "true")])
+    assert base.checksum_relation("r") == "ec57ae324018caeb1e0c324b1d52bb6b"
+
+
 def test_a_checksum_of_a_relation_that_is_not_there_is_an_error() -> None:
     with pytest.raises(InputError, match="holds no relation 'x'"):
         build([("r", "a", "b", None, None, None)]).checksum_relation("x")
