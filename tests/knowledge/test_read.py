@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from config.tables import KnowledgeConfig
 from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from knowledge.read import read_knowledge_base
-from knowledge.rows import Source, as_source_rows, build_base, clean_rows
+from knowledge.rows import Source, build_base, build_source_rows, clean_rows
 from knowledge.starter import FOLDER
 from primitives.errors import InputError
 
@@ -57,7 +57,7 @@ def test_relations_are_chosen(tmp_path: Path) -> None:
 
 
 def test_an_unknown_relation_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"names t, of which .*own\.csv has no row; it has r, s"):
+    with pytest.raises(InputError, match=r"names t, but .*own\.csv has no such row; it has r, s"):
         read_rows(tmp_path, "a,r,b,,,", "a,s,b,,,", relations=("r", "t"))
 
 
@@ -99,7 +99,7 @@ TRIPLET = st.tuples(st.sampled_from("rs"), NAMES, NAMES, IDS, IDS, st.sampled_fr
 def build(rows: list[tuple[str | None, ...]]) -> KnowledgeBase:
     frame = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
     numbered = frame.with_row_index("row", offset=2)
-    return build_base("own", clean_rows(Source(as_source_rows(Path("t.csv"), numbered))))
+    return build_base("own", clean_rows(Source(build_source_rows(Path("t.csv"), numbered))))
 
 
 @settings(deadline=None)
