@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from config.engines import EngineConfig
-from engines.keys import explain_missing, name_block
+from engines.api_keys import explain_missing_key, name_secret_block
 from preflight.endpoint_checks import fetch
 from preflight.findings import Finding
 from preflight.server_checks import authorize
@@ -33,7 +33,7 @@ def find_key(variable: str) -> FoundKey | None:
     address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
     if not address:
         return None
-    block = name_block(variable)
+    block = name_secret_block(variable)
     path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
     body = fetch(f"{address}/{path}?include_secrets=true", authorize()).body
     data = body.get("data") if isinstance(body, dict) else None
@@ -51,5 +51,5 @@ def check_keys(keys: dict[str, FoundKey | None]) -> list[Finding]:
 def _check_key(variable: str, found: FoundKey | None) -> Finding:
     if found is not None:
         return Finding(f"key {variable}", "ok", found.where)
-    missing, remedy = explain_missing(variable).split("; ", 1)
+    missing, remedy = explain_missing_key(variable).split("; ", 1)
     return Finding(f"key {variable}", "failing", missing, remedy)

@@ -125,6 +125,20 @@ def test_recording_is_known_by_its_bytes(tmp_path: Path) -> None:
         identify_model(configs[1])
 
 
+def test_model_ids_stay_the_same(tmp_path: Path) -> None:
+    """Stored responses lie in folders that are named by these ids."""
+    recording = tmp_path / "recorded.parquet"
+    recording.write_bytes(b"a")
+    configs = {
+        "m-e30e5633": {"model": str(make_folder(tmp_path / "m"))},
+        "m-4b4dd849": {"model": "org/name", "revision": "abc"},
+        "m-5e310d44": {"engine": "openai", "model": "x", "base_url": "http://a/v1"},
+        "m-8eb21f8c": {"engine": "recorded", "model": str(recording)},
+    }
+    found = [identify_model(ModelConfig.model_validate({"name": "m", **c})) for c in configs.values()]
+    assert [each.model_id for each in found] == list(configs)
+
+
 def test_identifying_imports_no_engine() -> None:
     code = (
         "import sys, engines.identity, engines.load\n"

@@ -85,7 +85,7 @@ def test_key_that_no_request_can_hold_is_refused_and_not_shown(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
-    with pytest.raises(InputError, match="PRETEXEVAL_TEST_KEY holds is no key") as caught:
+    with pytest.raises(InputError, match="the value of PRETEXEVAL_TEST_KEY is not a valid key") as caught:
         load_engine(configure("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
     assert "0123" not in str(caught.value)
 
@@ -104,7 +104,7 @@ def test_endpoint_that_is_down_is_one_clear_message() -> None:
 
 
 def test_endpoint_that_goes_away_for_good_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engines.openai_engine.PATIENCE_S", 0)
+    monkeypatch.setattr("engines.openai_engine.MAX_WAIT_S", 0)
     with serve(lambda body, number: say("True")) as endpoint:
         engine = load_engine(configure(endpoint.base_url, max_attempts=1))
         first = engine.generate([Prompt("completion", "p")] * 3, Sampling())

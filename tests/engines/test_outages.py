@@ -15,8 +15,8 @@ BUSY = Reply(503, {"error": {"message": "nobody is behind this gateway"}})
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenth of a second is long here."""
-    monkeypatch.setattr(openai_engine, "PAUSE_S", 0.1)
-    monkeypatch.setattr(openai_engine, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(openai_engine, "PROBE_INTERVAL_S", 0.1)
+    monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
 
 
 def play(
@@ -74,7 +74,7 @@ def test_an_absence_is_waited_for(absence: Reply, caplog: pytest.LogCaptureFixtu
 def test_who_stays_away_ends_it_and_what_was_answered_is_handed_over() -> None:
     with serve(lambda _, n: say("True") if n < 3 else BUSY) as endpoint:
         engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
-        with pytest.raises(EngineLostError, match=r"gives no answer .* none came for 0.5 s") as caught:
+        with pytest.raises(EngineLostError, match=r"gives no answer .* then a wait of 0.5 s") as caught:
             engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
         engine.close()
     assert set(caught.value.answered) == {0, 1, 2}

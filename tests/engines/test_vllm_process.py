@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from engines import vllm_process
-from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, name_cause, prepare_environment
+from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, describe_cause, prepare_environment
 
 
 @pytest.fixture
@@ -59,6 +59,6 @@ def test_cause_is_one_line() -> None:
 
     with pytest.raises(ValidationError) as caught:
         Strict(size=3)
-    assert name_cause(caught.value) == "too large"
-    assert name_cause(OSError("no\nspace")) == "no space"
-    assert name_cause(AssertionError()) == "AssertionError"
+    assert describe_cause(caught.value) == "too large"
+    assert describe_cause(OSError("no\nspace")) == "no space"
+    assert describe_cause(AssertionError()) == "AssertionError"

@@ -51,7 +51,7 @@ def test_only_what_has_the_shape_is_written(tmp_path: Path) -> None:
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     row = {"relation": "symptoms", "head": "gout", "tail": "pain || fever"}
     base = KnowledgeBase("own", as_rows([row]))
-    for name, message in (("own.csv", "holds \\|\\|"), ("own.xlsx", "has the extension '.xlsx'; allowed")):
+    for name, message in (("own.csv", "contains \\|\\|"), ("own.xlsx", "has the extension '.xlsx'; allowed")):
         with pytest.raises(InputError, match=message):
             write_disek(base, tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -103,7 +103,7 @@ def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
         ("t.csv", "head,relation,tail\n\na,,b\n", "t.csv, line 3: the relation is empty"),
         ("t.csv", "head,relation,tail\na,../r,b\n", "relation '../r' cannot name a file"),
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
-        ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head holds a line break"),
+        ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
         (
             "t.csv",

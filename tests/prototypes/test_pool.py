@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
-from prototypes import check
+from prototypes.__main__ import main
 from prototypes.pool import Cell, Pool, check_pool, check_pool_wordings, load_pool
 from schemas.transformations import NAMES
 
@@ -149,7 +149,13 @@ def test_a_checksum_sees_prototypes_wordings_and_predicates(tmp_path: Path, old:
     assert before.checksum_relation("other") == after.checksum_relation("other")
 
 
+def test_checksum_of_a_relation_stays_the_same(tmp_path: Path) -> None:
+    """The ids of stored editions depend on it."""
+    pool = load_pool(write_pool(tmp_path, OWN))
+    assert pool.checksum_relation("may_cure") == "9a139077b0715a70f1b97f42f0bab95a"
+
+
 def test_the_command_reports_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.main([write_pool(tmp_path, OWN)]) == 1
+    assert main([write_pool(tmp_path, OWN)]) == 1
     assert "[may_cure] none has 1 further wordings" in capsys.readouterr().out
-    assert check.main(["revised"]) == 0
+    assert main(["revised"]) == 0

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from engines.keys import is_sendable, name_block
+from engines.api_keys import is_sendable, name_secret_block
 
 REPOSITORY = Path(__file__).parents[2]
 KEY = "sk-secret-0123456789"
 LOGGING = f"""
 import logging
-from engines.keys import keep_out_of_logs
+from engines.api_keys import keep_out_of_logs
 logging.basicConfig(level=logging.DEBUG)
 keep_out_of_logs("short")
 {{first}}
@@ -53,7 +53,7 @@ def test_without_it_the_key_is_logged() -> None:
     ("variable", "block"), [("OPENROUTER_KEY", "openrouter-key"), ("AWS_ACCESS_KEY_ID", "aws-access-key-id")]
 )
 def test_the_block_is_named_after_the_variable(variable: str, block: str) -> None:
-    assert name_block(variable) == block
+    assert name_secret_block(variable) == block
 
 
 @pytest.mark.parametrize(("key", "is_fine"), [("sk-a_b.c/d+e=", True), ("a b", False), ("a\n", False)])

@@ -6,7 +6,7 @@ import pytest
 from config.engines import ModelConfig
 from engines.base import Completion, Engine, Prompt, Sampling
 from engines.load import load_engine
-from engines.recorded import RecordedEngine
+from engines.recorded_engine import RecordedEngine
 from primitives.errors import InputError
 
 
