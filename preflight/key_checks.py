@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from config.engines import EngineConfig
 from engines.keys import explain_missing, name_block
-from preflight.endpoint_checks import fetch
 from preflight.findings import Finding
 from preflight.server_checks import authorize
+from primitives.http_client import fetch
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def find_key(variable: str) -> FoundKey | None:
         return None
     block = name_block(variable)
     path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
-    body = fetch(f"{address}/{path}?include_secrets=true", authorize()).body
+    body = fetch(f"{address}/{path}?include_secrets=true", authorize()).read_json()
     data = body.get("data") if isinstance(body, dict) else None
     held = data.get("value") if isinstance(data, dict) else None
     if not isinstance(held, str) or not held.strip():
