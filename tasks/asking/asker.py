@@ -14,7 +14,8 @@ from config.tables import StorageConfig
 from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
 from engines.identity import identify_model
 from engines.load import load_engine
-from storage.files import reserve_room, write_json
+from storage.disk import reserve_room
+from storage.files import write_json
 from storage.mirror import MODEL, Mirror
 from storage.responses import ResponseStore
 from tasks.evaluation.evaluation import Evaluation
