@@ -29,10 +29,12 @@ def validate(options: argparse.Namespace) -> int:
 
 def plan(options: argparse.Namespace) -> int:
     """What a run would ask and take."""
+    from cli.in_process import open_mirror
     from preflight.run_plan import plan_run
     from preflight.run_plan_text import render_plan
 
-    print(render_plan(plan_run(load_config(options.config))))
+    config = load_config(options.config)
+    print(render_plan(plan_run(config, open_mirror(config.storage))))
     return 0
 
 

@@ -10,7 +10,7 @@ from config.engines import EngineConfig
 from config.file import Config, load_config
 from preflight.endpoint_checks import check_endpoint
 from preflight.findings import Finding
-from preflight.key_checks import FoundKey, check_keys, find_keys
+from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
 from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
@@ -27,15 +27,17 @@ def examine(path: Path | None) -> list[Finding]:
     config, checks = _read_config(path)
     models = list_models(config) if config else []
     keys = find_keys(models)
+    shared = config.storage.shared if config else None
+    storage_keys = find_storage_keys(shared) if shared else {}
     needs_vllm = any(model.engine == "vllm" for model in models)
     return [
         *checks,
         *_check_machine(machine),
         check_vllm(machine, needs_vllm),
-        *check_keys(keys),
+        *check_keys(keys | storage_keys),
         *_check_models(models, machine, keys),
         *_check_storage(config),
-        *([check_shared(config.storage.shared)] if config and config.storage.shared else []),
+        *([check_shared(shared, storage_keys)] if shared else []),
         *check_server(len(machine.gpus)),
     ]
 

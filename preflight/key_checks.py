@@ -1,7 +1,7 @@
 """Checks of keys: which are there and where they come from; none is shown."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -10,6 +10,7 @@ from engines.keys import explain_missing, name_block
 from preflight.findings import Finding
 from preflight.server_checks import authorize
 from primitives.http_client import fetch
+from storage.bucket import SECRETS
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,15 @@ def find_keys(models: Iterable[EngineConfig]) -> dict[str, FoundKey | None]:
     """Variable -> its key, for every variable that the models name; null where it is nowhere."""
     names = dict.fromkeys(model.api_key_env for model in models if model.engine == "openai")
     return {name: find_key(name) for name in names if name}
+
+
+def find_storage_keys(address: str) -> dict[str, FoundKey]:
+    """Return variable -> key for the secret variables of a shared storage, as far as they are found.
+
+    A storage may need none of them: a role of the machine opens it as well.
+    """
+    names = SECRETS[address.partition("://")[0]]
+    return {name: key for name in names if (key := find_key(name)) is not None}
 
 
 def find_key(variable: str) -> FoundKey | None:
@@ -43,7 +53,7 @@ def find_key(variable: str) -> FoundKey | None:
     return FoundKey(held.strip(), f"in the Prefect Secret block {block!r}")
 
 
-def check_keys(keys: dict[str, FoundKey | None]) -> list[Finding]:
+def check_keys(keys: Mapping[str, FoundKey | None]) -> list[Finding]:
     """A check per key."""
     return [_check_key(variable, found) for variable, found in keys.items()]
 
