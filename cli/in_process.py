@@ -1,7 +1,6 @@
 """The flows in this process, one after the other, with no server to start."""
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,11 @@ from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
 from engines.load import begin_loading
 from primitives.errors import InputError
+from storage.disk import MIN_FREE_BYTES, measure_room
 from storage.layout import PREFECT
 
 if TYPE_CHECKING:
     from storage.mirror import Mirror
-
-# Without room for its history Prefect's server never comes up, and is waited for in vain.
-MIN_FREE_BYTES = 50_000_000
 
 
 @dataclass
@@ -41,7 +38,10 @@ def prepare_prefect(root: Path) -> None:
         InputError: if the data folder cannot be written.
     """
     home = root.absolute() / PREFECT
-    _require_room(root, home)
+    # Either may belong to another user.
+    for folder in (root, home):
+        _require_room(folder)
+    home.mkdir(parents=True, exist_ok=True)
     defaults = {
         "PREFECT_HOME": str(home),
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
@@ -61,20 +61,11 @@ def prepare_prefect(root: Path) -> None:
         start_server()
 
 
-def _require_room(root: Path, home: Path) -> None:
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        probe = home / f".probe-{os.getpid()}"
-        probe.write_text("")
-        probe.unlink()
-        n_free = shutil.disk_usage(home).free
-    except OSError as error:
-        raise InputError(
-            f"[storage] root {root} cannot be written ({error.strerror}); choose another folder"
-        ) from None
+def _require_room(folder: Path) -> None:
+    n_free = measure_room(folder)
     if n_free < MIN_FREE_BYTES:
         raise InputError(
-            f"[storage] root {root}: the disk is full ({n_free / 1e6:.1f} MB free, a run needs "
+            f"[storage] root {folder}: the disk is full ({n_free / 1e6:.1f} MB free, a run needs "
             f"{MIN_FREE_BYTES / 1e6:.0f} MB at least); make room, or choose another folder"
         )
 

@@ -11,13 +11,12 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from primitives.errors import InputError
+from primitives.http_client import fetch_local
 
 PATIENCE_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 STOP_S = 5.0
@@ -96,13 +95,7 @@ def _write_command(port: int) -> list[str]:
 
 
 def _answers(address: str) -> bool:
-    # Past any proxy of the environment: it is this machine's own loopback.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with opener.open(f"{address}/health", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
+    return fetch_local(f"{address}/health").status == 200
 
 
 def _stop(server: "subprocess.Popen[bytes]") -> None:

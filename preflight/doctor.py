@@ -2,8 +2,6 @@
 
 import os
 import platform
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,16 +10,15 @@ from config.engines import EngineConfig
 from config.file import Config, load_config
 from preflight.endpoint_checks import check_endpoint
 from preflight.findings import Finding
-from preflight.key_checks import FoundKey, check_keys, find_keys
+from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
 from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
-from preflight.storage_checks import check_shared
+from preflight.storage_checks import check_room, check_shared
 from primitives.errors import InputError
+from storage.disk import MIN_FREE_BYTES
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
-# Prefect's history alone takes some.
-MIN_FREE_BYTES = 50_000_000
 
 
 def examine(path: Path | None) -> list[Finding]:
@@ -30,15 +27,17 @@ def examine(path: Path | None) -> list[Finding]:
     config, checks = _read_config(path)
     models = list_models(config) if config else []
     keys = find_keys(models)
+    shared = config.storage.shared if config else None
+    storage_keys = find_storage_keys(shared) if shared else {}
     needs_vllm = any(model.engine == "vllm" for model in models)
     return [
         *checks,
         *_check_machine(machine),
         check_vllm(machine, needs_vllm),
-        *check_keys(keys),
+        *check_keys(keys | storage_keys),
         *_check_models(models, machine, keys),
         *_check_storage(config),
-        *([check_shared(config.storage.shared)] if config and config.storage.shared else []),
+        *([check_shared(shared, storage_keys)] if shared else []),
         *check_server(len(machine.gpus)),
     ]
 
@@ -129,25 +128,3 @@ def _check_storage(config: Config | None) -> list[Finding]:
     found = f"{len(edition.base.relations)} relations, {counts.n_samples:,} samples at most"
     n_bytes = max(estimate_bytes(config, counts), MIN_FREE_BYTES)
     return [Finding("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]
-
-
-def check_room(root: Path, needed_bytes: int, what: str) -> Finding:
-    """Whether the folder can be written and its disk has room; leaves nothing there."""
-    title = "storage"
-    existing = root.absolute()
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    try:
-        # Nameless, so that nothing is left even if this process is killed.
-        with tempfile.TemporaryFile(dir=existing):
-            pass
-        n_free = shutil.disk_usage(existing).free
-    except OSError as error:
-        found = f"[storage] root {root} cannot be written ({error.strerror})"
-        return Finding(title, "failing", found, "choose another folder, or have it made writable")
-    found = f"{root}: {n_free / 1e9:.2f} GB free, {what} takes some {needed_bytes / 1e9:.2f} GB"
-    if n_free < needed_bytes:
-        return Finding(title, "failing", found, "make room, choose another folder, or cap heads_per_relation")
-    if n_free < 2 * needed_bytes:
-        return Finding(title, "warning", found, "room for this run, and not for the next")
-    return Finding(title, "ok", found)

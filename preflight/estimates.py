@@ -1,19 +1,16 @@
 """What asking a model takes: prompts, tokens, time and cost, each as a range, and how it is known."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import polars as pl
 
 from config.engines import EngineConfig
-from engines.identity import find_folder
-from preflight.model_checks import find_cached
+from engines.token_counter import CHARACTERS_PER_TOKEN, TokenCounter
 from storage.responses import ResponseStore
 
-CHARACTERS_PER_TOKEN = 4
 MILLION = 1_000_000
 # Prompts of a relation whose tokens are counted.
 N_PROMPTS_READ = 16
@@ -108,39 +105,17 @@ def estimate_asking(
     )
 
 
-class TokenCounter:
-    """Counts tokens with the model's own tokenizer where it is on this machine, else by characters."""
+def describe_counter(counter: TokenCounter) -> str:
+    """Say how the prompt tokens are known."""
+    if counter.is_exact:
+        return "prompt tokens by its tokenizer, from a sample of prompts"
+    return f"prompt tokens as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not here"
 
-    def __init__(self, config: EngineConfig) -> None:
-        """Nothing is read yet."""
-        self._config = config
 
-    @cached_property
-    def _tokenizer(self) -> Callable[[str], int] | None:
-        if self._config.engine != "vllm":
-            return None
-        folder = find_folder(self._config) or find_cached(self._config)
-        if folder is None or not (folder / "tokenizer.json").is_file():
-            return None
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        return lambda text: len(tokenizer.encode(text).ids)
-
-    @property
-    def note(self) -> str:
-        """How the tokens are known."""
-        if self._tokenizer is not None:
-            return "prompt tokens by its tokenizer, from a sample of prompts"
-        return f"prompt tokens as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not here"
-
-    def average(self, shown: Sequence[Shown]) -> float:
-        """The mean number of tokens of a prompt, each relation by its number of prompts; 0 for none."""
-        n_tokens = sum(n * sum(map(self._count, texts)) / len(texts) for n, texts in shown if texts)
-        return n_tokens / max(sum(n for n, texts in shown if texts), 1)
-
-    def _count(self, text: str) -> float:
-        return len(text) / CHARACTERS_PER_TOKEN if self._tokenizer is None else self._tokenizer(text)
+def average_tokens(counter: TokenCounter, shown: Sequence[Shown]) -> float:
+    """Return the mean number of tokens of a prompt, relations weighted by their prompts; 0 for no prompts."""
+    n_tokens = sum(n * sum(map(counter.count, texts)) / len(texts) for n, texts in shown if texts)
+    return n_tokens / max(sum(n for n, texts in shown if texts), 1)
 
 
 def take_some(rows: pl.DataFrame) -> pl.DataFrame:

@@ -4,12 +4,14 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from engines.token_counter import TokenCounter
 from preflight.estimates import (
     Estimate,
     Lengths,
     Shown,
     Span,
-    TokenCounter,
+    average_tokens,
+    describe_counter,
     estimate_asking,
     measure_completions,
     measure_throughput,
@@ -100,9 +102,9 @@ def estimate_evaluation(tally: Tally) -> Estimate:
     counter = TokenCounter(evaluation.model)
     completion, how_long = measure_completions(evaluation.store, evaluation.model.max_tokens)
     rate, how_fast = measure_throughput(evaluation.root, evaluation.model_id)
-    notes = [counter.note, how_long, how_fast]
+    notes = [describe_counter(counter), how_long, how_fast]
     if tally.n_unwritten:
         notes.append(f"{tally.n_unwritten:,} texts are not written yet: their statements stand in")
     counts = (Span.of(tally.n_prompts), tally.n_prompts - tally.n_to_ask, Span.of(tally.n_to_ask))
-    lengths = Lengths(counter.average(tally.shown), completion)
+    lengths = Lengths(average_tokens(counter, tally.shown), completion)
     return estimate_asking(evaluation.model, "evaluation", counts, lengths, rate, notes)

@@ -1,15 +1,16 @@
 """Checks of keys: which are there and where they come from; none is shown."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from config.engines import EngineConfig
 from engines.api_keys import explain_missing_key, name_secret_block
-from preflight.endpoint_checks import fetch
 from preflight.findings import Finding
 from preflight.server_checks import authorize
+from primitives.http_client import fetch
+from storage.bucket import SECRETS
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,15 @@ def find_keys(models: Iterable[EngineConfig]) -> dict[str, FoundKey | None]:
     return {name: find_key(name) for name in names if name}
 
 
+def find_storage_keys(address: str) -> dict[str, FoundKey]:
+    """Return variable -> key for the secret variables of a shared storage, as far as they are found.
+
+    A storage may need none of them: a role of the machine opens it as well.
+    """
+    names = SECRETS[address.partition("://")[0]]
+    return {name: key for name in names if (key := find_key(name)) is not None}
+
+
 def find_key(variable: str) -> FoundKey | None:
     """The key as a run would have it: from the environment, else from the server's Secret block."""
     if value := os.environ.get(variable, "").strip():
@@ -35,7 +45,7 @@ def find_key(variable: str) -> FoundKey | None:
         return None
     block = name_secret_block(variable)
     path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
-    body = fetch(f"{address}/{path}?include_secrets=true", authorize()).body
+    body = fetch(f"{address}/{path}?include_secrets=true", authorize()).read_json()
     data = body.get("data") if isinstance(body, dict) else None
     held = data.get("value") if isinstance(data, dict) else None
     if not isinstance(held, str) or not held.strip():
@@ -43,7 +53,7 @@ def find_key(variable: str) -> FoundKey | None:
     return FoundKey(held.strip(), f"in the Prefect Secret block {block!r}")
 
 
-def check_keys(keys: dict[str, FoundKey | None]) -> list[Finding]:
+def check_keys(keys: Mapping[str, FoundKey | None]) -> list[Finding]:
     """A check per key."""
     return [_check_key(variable, found) for variable, found in keys.items()]
 

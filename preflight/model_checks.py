@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from config.engines import EngineConfig
+from engines.hub_cache import find_cached_folder
 from engines.identity import WEIGHT_PATTERN, find_folder, find_recording
 from preflight.findings import Finding, State
 from preflight.machine import Machine
@@ -47,7 +48,7 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         return Finding(name, "failing", str(error))
     if config.tensor_parallel_size > machine.n_devices:
         return _explain_split(config, machine)
-    folder = folder or find_cached(config)
+    folder = folder or find_cached_folder(config)
     if folder is None:
         return _explain_uncached(config)
     try:
@@ -68,20 +69,6 @@ def check_recording(config: EngineConfig) -> Finding:
         return Finding(f"model {config.name}", "ok", f"recorded responses {find_recording(config)}")
     except InputError as error:
         return Finding(f"model {config.name}", "failing", str(error))
-
-
-def find_cached(config: EngineConfig) -> Path | None:
-    """The snapshot of a hub model in the local cache; null where it is not there. Asks nobody."""
-    try:
-        from huggingface_hub import try_to_load_from_cache
-        from huggingface_hub.errors import HFValidationError
-    except ModuleNotFoundError:
-        return None
-    try:
-        found = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
-    except HFValidationError:
-        return None
-    return Path(found).parent if isinstance(found, str) else None
 
 
 def measure_weights(config: EngineConfig, folder: Path) -> int:

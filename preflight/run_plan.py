@@ -29,17 +29,19 @@ class RunPlan:
     estimates: tuple[Estimate, ...]
 
 
-def plan_run(config: Config) -> RunPlan:
+def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     """Everything that a run will ask and take; no model is loaded or asked.
 
     Nothing is written but what a bucket shared with other hosts holds of it already.
+
+    Args:
+        mirror: the configuration's storage, opened with its keys.
 
     Raises:
         InputError: for everything that would stop the run before it begins.
     """
     edition = plan_edition(config)
     evaluations = [plan_evaluation(config, edition.edition_id, model.name) for model in config.models]
-    mirror = Mirror(config.storage)
     mirror.pull_edition(edition.edition_id)
     for model_id in (*(each.model_id for each in edition.writers), *(each.model_id for each in evaluations)):
         mirror.sync_responses(model_id)

@@ -5,8 +5,8 @@ import os
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
-from preflight.endpoint_checks import HttpReply, fetch
 from preflight.findings import Finding
+from primitives.http_client import HttpReply, fetch
 
 POOLS = ("cpu", "gpu")
 DEPLOY = "pretexeval deploy CONFIG"
@@ -21,7 +21,7 @@ def check_server(n_gpus: int) -> list[Finding]:
     answer = fetch(f"{address}/health", authorize())
     if answer.status != 200:
         return [_explain(shown, answer)]
-    theirs, ours = fetch(f"{address}/admin/version", authorize()).body, version("prefect")
+    theirs, ours = fetch(f"{address}/admin/version", authorize()).read_json(), version("prefect")
     found = f"{shown} answers, version {theirs or 'not told'}"
     server = Finding("Prefect", "ok", found)
     if theirs != ours:
@@ -54,10 +54,11 @@ def _explain(shown: str, answer: HttpReply) -> Finding:
 
 
 def _check_pools(answer: HttpReply, n_gpus: int) -> list[Finding]:
-    if answer.status != 200 or not isinstance(answer.body, list):
+    pools = answer.read_json()
+    if answer.status != 200 or not isinstance(pools, list):
         reason = answer.error or f"HTTP {answer.status}"
         return [Finding("work pools", "warning", f"the server does not tell them ({reason})", "see its log")]
-    there = {str(pool.get("name")): pool for pool in answer.body if isinstance(pool, dict)}
+    there = {str(pool.get("name")): pool for pool in pools if isinstance(pool, dict)}
     return [_check_pool(name, there.get(name), n_gpus) for name in POOLS]
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import polars as pl
 
+from engines.token_counter import TokenCounter
 from preflight.estimates import (
     Estimate,
     Lengths,
     Shown,
     Span,
-    TokenCounter,
+    average_tokens,
+    describe_counter,
     estimate_asking,
     measure_completions,
     take_some,
@@ -171,5 +173,7 @@ def _estimate(
     head = instruction.partition("{")[0]
     marker = render_canonical_json(head)[1:-1] if config.prompt_style == "chat" else head
     completion, how_long = measure_completions(writing.store, max_tokens, marker)
-    lengths = Lengths(counter.average(writing.shown), completion)
-    return estimate_asking(config, part, counts, lengths, None, [note, counter.note, how_long, NOT_MEASURED])
+    lengths = Lengths(average_tokens(counter, writing.shown), completion)
+    return estimate_asking(
+        config, part, counts, lengths, None, [note, describe_counter(counter), how_long, NOT_MEASURED]
+    )

@@ -1,12 +1,10 @@
 """Parquet files on disk: written aside and renamed, known by their checksum, never half there."""
 
 import contextlib
-import errno
 import json
 import os
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,6 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from primitives.checksums import checksum_file
-from primitives.errors import InputError
 from schemas.stages import Stage
 
 
@@ -47,27 +44,6 @@ def write_aside(target: Path) -> Iterator[Path]:
         aside.replace(target)
     finally:
         aside.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def reserve_room(folder: Path, n_bytes: int) -> Iterator[None]:
-    """Keep so much of the disk until the block ends, so that what is written next has room.
-
-    Raises:
-        InputError: if there is not so much.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder) as file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, n_bytes)
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-                raise
-            raise InputError(
-                f"{folder}: there is no room for {n_bytes / 1e6:.1f} MB of answers: nothing more is asked; "
-                "make room and run again: what was answered is kept"
-            ) from None
-        yield
 
 
 def write_stage_file(root: Path, path: str, frame: pl.DataFrame, stage: Stage) -> FileRef:

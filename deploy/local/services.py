@@ -1,18 +1,15 @@
 """The processes of an installation, each as the command that starts it and how it shows that it is up."""
 
-import json
 import os
 import socket
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from deploy.local.service import Service
+from primitives.http_client import fetch_local
 
 DEFAULTS = {
     # From queue to start 9-16 s by default; half of it so.
@@ -31,8 +28,6 @@ DEFAULTS = {
 }
 # They belong to another installation, or to the process that starts this one.
 NOT_INHERITED = ("PREFECT__", "PREFECT_API_", "PREFECT_SERVER_DATABASE_", "PREFECT_PROFILE", "PREFECT_HOME")
-# Past any proxy of the environment: it is this machine's own loopback.
-OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ def write_server(
         command=[sys.executable, "-m", "prefect", *options],
         environment={**environment, **database},
         log=log,
-        is_ready=lambda: fetch(f"{environment['PREFECT_API_URL']}/ready") is not None,
+        is_ready=lambda: fetch_local(f"{environment['PREFECT_API_URL']}/ready").is_success,
     )
 
 
@@ -84,7 +79,7 @@ def write_web_server(environment: Mapping[str, str], folder: Path, port: int, lo
         command=[sys.executable, "-m", "http.server", *options],
         environment=environment,
         log=log,
-        is_ready=lambda: fetch(f"http://127.0.0.1:{port}/") is not None,
+        is_ready=lambda: fetch_local(f"http://127.0.0.1:{port}/").is_success,
     )
 
 
@@ -119,26 +114,14 @@ def write_workers(
 
 def create_pool(api_url: str, name: str) -> None:
     """A pool of process workers, unless there is one of that name; here, because two workers would race."""
-    if fetch(f"{api_url}/work_pools/{name}") is None:
-        fetch(f"{api_url}/work_pools/", {"name": name, "type": "process"})
-
-
-def fetch(url: str, body: Mapping[str, Any] | None = None) -> bytes | None:
-    """What it answers, to the body if there is one; None if that is nothing, or an error."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    try:
-        with OPENER.open(request, timeout=5) as answer:
-            content: bytes = answer.read()
-            return content
-    except (urllib.error.URLError, OSError):
-        return None
+    if not fetch_local(f"{api_url}/work_pools/{name}").is_success:
+        fetch_local(f"{api_url}/work_pools/", {"name": name, "type": "process"})
 
 
 def _asks_for_work(api_url: str, pool: str, service: Service) -> bool:
     """Whether the server has heard of the worker since it was last started."""
-    answer = fetch(f"{api_url}/work_pools/{pool}/workers/filter", {})
-    for worker in json.loads(answer or "[]"):
+    workers = fetch_local(f"{api_url}/work_pools/{pool}/workers/filter", {}).read_json()
+    for worker in workers if isinstance(workers, list) else []:
         heard = datetime.fromisoformat(worker["last_heartbeat_time"])
         if worker["name"] == service.name and heard >= datetime.fromtimestamp(service.started_at, UTC):
             return True

@@ -12,7 +12,8 @@ from config.engines import EngineConfig
 from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
 from engines.identity import identify_model
 from engines.load import load_engine
-from storage.files import reserve_room, write_json
+from storage.disk import reserve_room
+from storage.files import write_json
 from storage.layout import model_file, model_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore

@@ -51,7 +51,7 @@ def fit_prompt(
     demonstrations: tuple[Demonstration, ...],
     text: str,
     n_tokens_left: int | None,
-    count_tokens: Callable[[str], int],
+    count_tokens: Callable[[str], float],
 ) -> tuple[Prompt, int]:
     """The prompt, and how many demonstrations had to be dropped from the front for it to fit.
 

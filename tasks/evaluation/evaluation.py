@@ -1,16 +1,15 @@
 """One model put to one edition: who it is, how it is asked, and where its answers lie."""
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from config.engines import ModelConfig
 from config.file import Config
 from config.tables import StorageConfig
 from engines.base import Sampling
-from engines.identity import ModelIdentity, find_folder, identify_model
+from engines.identity import ModelIdentity, identify_model
+from engines.token_counter import TokenCounter
 from primitives.errors import InputError
 from schemas.stages import SAMPLES
 from storage.files import FileRef
@@ -21,9 +20,6 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import STOP_TEXTS, PromptForm
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import Asking
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class Evaluation:
             logprobs=model.logprobs,
         )
         form = PromptForm(model.prompt_style, model.system_prompt)
-        counter = _TokenCounter(model)
+        counter = TokenCounter(model)
         return Asking(self.model_id, form, sampling, counter.limit, counter.count)
 
     def sample_files(self) -> dict[str, FileRef]:
@@ -112,24 +108,3 @@ def find_model(config: Config, name: str) -> ModelConfig:
             return model
     names = ", ".join(m.name for m in config.models) or "none"
     raise InputError(f"no model {name!r} in the configuration; there is: {names}")
-
-
-class _TokenCounter:
-    """Counts the tokens of prompts for a model in a local folder; knows no limit of any other."""
-
-    def __init__(self, model: ModelConfig) -> None:
-        folder = find_folder(model) if model.engine == "vllm" else None
-        self._file = None if folder is None else folder / "tokenizer.json"
-        self.limit: int | None = None
-        if folder is not None and self._file is not None and self._file.exists():
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            self.limit = model.max_model_len or config.get("max_position_embeddings")
-
-    @cached_property
-    def _tokenizer(self) -> "Tokenizer":
-        from tokenizers import Tokenizer
-
-        return Tokenizer.from_file(str(self._file))
-
-    def count(self, text: str) -> int:
-        return len(self._tokenizer.encode(text).ids)

@@ -21,7 +21,7 @@ class Asking:
     sampling: Sampling
     n_tokens_limit: int | None
     """What the model takes, prompt and answer together; None: not known."""
-    count_tokens: Callable[[str], int]
+    count_tokens: Callable[[str], float]
 
 
 @dataclass(frozen=True)

@@ -62,22 +62,31 @@ def test_what_one_host_makes_the_others_have(
     assert find_in_files(tmp_path, SECRETS) == []
 
 
+def save_keys_in_blocks(moto: ObjectStorage, prefect_server: dict[str, str]) -> dict[str, str]:
+    """Save the keys as Secret blocks; return an environment that names both servers and holds no key."""
+    save = [sys.executable, "-c", SAVE_BLOCKS]
+    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
+    return prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
+
+
+def configure(folder: Path, address: str) -> Path:
+    """Write a configuration with that shared storage."""
+    folder.mkdir(exist_ok=True)
+    return write_config(
+        folder / "config.toml",
+        folder / "data",
+        storage={"shared": address},
+        knowledge={"relations": ["may_treat"]},
+    )
+
+
 def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
-    environment = {k: v for k, v in moto.environment.items() if k not in KEYS}
-    config = write_config(
-        tmp_path / "config.toml",
-        tmp_path / "data",
-        storage={"shared": "s3://bucket/blocks"},
-        knowledge={"relations": ["may_treat"]},
-    )
+    environment = save_keys_in_blocks(moto, prefect_server)
+    config = configure(tmp_path, "s3://bucket/blocks")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
-    said = run_command(
-        "build", config, folder=tmp_path, environment=prefect_server | environment | loud
-    ).require()
+    said = run_command("build", config, folder=tmp_path, environment=environment | loud).require()
     (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
     with pytest.MonkeyPatch.context() as patch:
         moto.set_environment(patch)
@@ -85,3 +94,32 @@ def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
     assert find_in_files(tmp_path, SECRETS) == []
     texts = read_server(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
+
+
+def test_a_plan_opens_it_with_keys_of_secret_blocks(
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
+    with_keys = prefect_server | moto.environment
+    for command, host, environment in (("build", "builder", with_keys), ("plan", "newcomer", without_keys)):
+        config = configure(tmp_path / host, address)
+        said = run_command(command, config, folder=tmp_path, environment=environment).require()
+    assert "complete: nothing to build" in said.out
+    assert read_bytes(tmp_path / "builder", "data/editions/**/*.*") == read_bytes(
+        tmp_path / "newcomer", "data/editions/**/*.*"
+    )
+    assert find_in_files(tmp_path, SECRETS) == []
+
+
+def test_the_doctor_opens_it_with_keys_of_secret_blocks(
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    environment, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
+    said = run_command(
+        "doctor", configure(tmp_path, address), folder=tmp_path, environment=environment
+    ).require()
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert f"ok shared storage {address}: readable, writable, keeps conditional writes" in lines
+    assert "ok key AWS_ACCESS_KEY_ID in the Prefect Secret block 'aws-access-key-id'" in lines
+    assert not any(secret in said.out + said.err for secret in SECRETS)
+    assert not (tmp_path / "data").exists()

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from config.file import Config
-from preflight.doctor import check_room, examine, list_models
+from preflight.doctor import examine, list_models
 from preflight.findings import Finding, has_failing, render_checks
 from preflight.footprint import RowCounts, count_rows, estimate_bytes
+from preflight.storage_checks import check_room
 from tasks.edition.edition import plan_edition
 from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
 from tests.support.small_bases import build_frames

@@ -3,8 +3,8 @@ import socket
 import pytest
 
 from config.engines import ModelConfig
-from preflight import endpoint_checks
 from preflight.endpoint_checks import check_endpoint
+from primitives import http_client
 from tests.support.web_server import serve
 
 SECRET = "sk-very-secret"
@@ -69,7 +69,7 @@ def test_nobody_there() -> None:
 
 
 def test_an_endpoint_that_does_not_answer_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_checks, "TIMEOUT_S", 0.1)
+    monkeypatch.setattr(http_client, "TIMEOUT_S", 0.1)
     with serve({"/v1/models": (200, LISTED)}, wait_s=0.5) as web:
         check = check_endpoint(configure(f"{web.address}/v1"))
     assert check.state == "failing"

@@ -5,7 +5,8 @@ import pytest
 
 from config.engines import ModelConfig
 from engines.base import Completion, Prompt
-from preflight.estimates import Span, TokenCounter, measure_completions, measure_throughput
+from engines.token_counter import TokenCounter
+from preflight.estimates import Span, average_tokens, measure_completions, measure_throughput
 from storage.responses import ResponseStore
 
 
@@ -44,5 +45,6 @@ def test_completions_are_measured_on_the_prompts_meant(tmp_path: Path) -> None:
 
 def test_relations_count_by_their_number_of_prompts() -> None:
     counter = TokenCounter(ModelConfig.model_validate({"name": "m", "model": "org/none"}))
-    assert counter.average([(3, ["x" * 40, "x" * 80]), (1, ["x" * 100]), (9, [])]) == (3 * 15 + 25) / 4
-    assert counter.average([]) == 0
+    shown = [(3, ["x" * 40, "x" * 80]), (1, ["x" * 100]), (9, [])]
+    assert average_tokens(counter, shown) == (3 * 15 + 25) / 4
+    assert average_tokens(counter, []) == 0

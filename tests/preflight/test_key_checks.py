@@ -1,7 +1,7 @@
 import pytest
 
 from config.engines import ModelConfig
-from preflight.key_checks import check_keys, find_keys
+from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
 from tests.support.web_server import serve
 
 SECRET = "sk-very-secret"
@@ -54,3 +54,20 @@ def test_a_key_that_is_nowhere_fails_with_both_remedies() -> None:
 
 def test_a_model_without_an_endpoint_needs_none() -> None:
     assert find_keys([ModelConfig(name="m", model="x", api_key_env="MY_KEY")]) == {}
+
+
+def test_keys_of_a_storage_are_those_that_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing key is not an error: a role of the machine opens a storage as well."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    assert find_storage_keys("s3://bucket/a") == {}
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST")
+    block = PATH.replace("my-key", "aws-secret-access-key")
+    with serve({block: (200, {"data": {"value": SECRET}})}) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        keys = find_storage_keys("s3://bucket/a")
+    assert keys == {
+        "AWS_ACCESS_KEY_ID": FoundKey("AKIATESTTESTTEST", "in the environment as AWS_ACCESS_KEY_ID"),
+        "AWS_SECRET_ACCESS_KEY": FoundKey(SECRET, "in the Prefect Secret block 'aws-secret-access-key'"),
+    }
+    assert {check.state for check in check_keys(keys)} == {"ok"}

@@ -11,6 +11,7 @@ from engines.identity import identify_model
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import RunPlan, plan_run
 from preflight.run_plan_text import render_cost, render_plan
+from storage.mirror import Mirror
 from tasks.edition.edition import complete_edition, plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.request_files import key_requests
@@ -66,6 +67,10 @@ def ask(config: Config, name: str = "far") -> int:
     return ask_model(evaluation, lambda _: Parrot()).n_asked
 
 
+def plan_here(config: Config) -> RunPlan:
+    return plan_run(config, Mirror(config.storage))
+
+
 def only(plan: RunPlan) -> Estimate:
     (estimate,) = plan.estimates
     return estimate
@@ -73,11 +78,11 @@ def only(plan: RunPlan) -> Estimate:
 
 def test_a_plan_says_beforehand_what_a_run_asks_and_writes_nothing(base: Path) -> None:
     config = configure(base)
-    plan = plan_run(config)
+    plan = plan_here(config)
     assert not (base.parent / "data").exists()
     assert not plan.is_there
     build(config)
-    there = plan_run(config)
+    there = plan_here(config)
     assert there.is_there
     assert there.edition_id == plan.edition_id
     assert there.n_samples == plan.n_samples
@@ -93,19 +98,19 @@ def test_what_was_answered_is_not_counted_again(base: Path) -> None:
     part = configure(base, {"pairs_per_relation": 3})
     build(part)
     n_before = ask(part)
-    rest = only(plan_run(configure(base)))
+    rest = only(plan_here(configure(base)))
     assert rest.n_answered == n_before
     assert rest.n_to_ask == Span.of(ask(configure(base)))
-    done = only(plan_run(configure(base)))
+    done = only(plan_here(configure(base)))
     assert done.n_to_ask == Span.of(0)
     assert done.n_prompt_tokens == done.n_completion_tokens == Span.of(0)
-    assert "nothing to ask" in render_plan(plan_run(configure(base)))
+    assert "nothing to ask" in render_plan(plan_here(configure(base)))
 
 
 def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_there(base: Path) -> None:
     build(configure(base, methods=["prototype"]))
     n_before = ask(configure(base, methods=["prototype"]))
-    plan = plan_run(configure(base, methods=["prototype", "direct"]))
+    plan = plan_here(configure(base, methods=["prototype", "direct"]))
     assert not plan.is_there
     assert only(plan).n_answered == n_before
     assert only(plan).n_to_ask == Span.of(0)
@@ -116,7 +121,7 @@ def test_tokens_are_characters_by_four_where_there_is_no_tokenizer(base: Path) -
     build(config)
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, "far")
     prompts = {prompt.text for prompt in list_prompts(evaluation)}
-    estimate = only(plan_run(config))
+    estimate = only(plan_here(config))
     assert estimate.n_prompt_tokens.low == pytest.approx(sum(map(len, prompts)) / 4, rel=0.05)
     assert estimate.n_completion_tokens == Span(len(prompts), len(prompts) * 8)
     assert "its tokenizer is not here" in estimate.notes[0]
@@ -130,7 +135,7 @@ def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, "near")
     prompts = {prompt.text for prompt in list_prompts(evaluation)}
     tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
-    estimate = only(plan_run(config))
+    estimate = only(plan_here(config))
     assert estimate.n_prompt_tokens.low == pytest.approx(
         sum(len(tokenizer.encode(text).ids) for text in prompts), rel=0.05
     )
@@ -147,21 +152,21 @@ def test_time_and_completions_are_as_measured_before(base: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"n_asked": n_asked, "duration_s": seconds}))
     (base.parent / "data" / "predictions" / "one" / "other-model").mkdir()
-    estimate = only(plan_run(configure(base)))
+    estimate = only(plan_here(configure(base)))
     assert estimate.duration_s == estimate.n_to_ask.times(1 / 20)
     assert estimate.n_completion_tokens == estimate.n_to_ask.times(2)
     assert any("20.0 prompts a second, loading included, as 400 prompts" in note for note in estimate.notes)
 
 
 def test_time_that_was_never_measured_is_said_to_be_so(base: Path) -> None:
-    plan = plan_run(configure(base))
+    plan = plan_here(configure(base))
     assert only(plan).duration_s is None
     assert "not measured" in render_plan(plan)
 
 
 def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
     prices = {"price_input": 2.0, "price_output": 10.0, "price_currency": "EUR"}
-    plan = plan_run(configure(base, prices, {"name": "free"}))
+    plan = plan_here(configure(base, prices, {"name": "free"}))
     paid, free = plan.estimates
     assert free.cost is None
     assert paid.cost is not None
@@ -199,8 +204,8 @@ def test_a_lost_file_is_drafted_and_not_written(base: Path) -> None:
     """A file of a complete edition that is gone is drafted anew, and counted as it was."""
     config = configure(base)
     edition_id = build(config)
-    whole = plan_run(config)
+    whole = plan_here(config)
     lost = base.parent / "data" / "editions" / edition_id / "samples" / "may_treat.parquet"
     lost.unlink()
-    assert plan_run(config).n_samples == whole.n_samples
+    assert plan_here(config).n_samples == whole.n_samples
     assert not lost.exists()

@@ -10,6 +10,7 @@ from preflight.estimates import Estimate, Span
 from preflight.run_plan import plan_run
 from schemas.stages import ATTEMPTS
 from storage.files import write_stage_file
+from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.writers import Ask
 from tasks.edition.edition import Edition, plan_edition
@@ -37,7 +38,7 @@ def configure(base: Path, **tables: Any) -> Config:  # noqa: ANN401
 
 
 def estimate(config: Config) -> dict[str, Estimate]:
-    return {e.part: e for e in plan_run(config).estimates}
+    return {e.part: e for e in plan_run(config, Mirror(config.storage)).estimates}
 
 
 def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:

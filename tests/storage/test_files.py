@@ -1,5 +1,4 @@
 import json
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -8,13 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from primitives.checksums import checksum_file
-from primitives.errors import InputError
 from schemas.stages import VARIANTS
 from storage.files import (
     FileRef,
     place_file,
     read_stage_files,
-    reserve_room,
     write_aside,
     write_json,
     write_stage_file,
@@ -134,11 +131,3 @@ def test_json_keeps_the_order_of_keys_and_the_spelling(tmp_path: Path) -> None:
     with pytest.raises(TypeError):
         write_json(tmp_path / "x.json", {"c": {1}})
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == text
-
-
-def test_room_is_kept_without_a_name_and_its_lack_is_said(tmp_path: Path) -> None:
-    with reserve_room(tmp_path / "new", 50_000_000):
-        assert not list((tmp_path / "new").iterdir())
-    too_much = 2 * shutil.disk_usage(tmp_path).total
-    with pytest.raises(InputError, match=r"no room for .* make room"), reserve_room(tmp_path, too_much):
-        raise AssertionError("there was room")

@@ -1,6 +1,5 @@
 """The real processes: PostgreSQL, Prefect's server on it, workers, the web server."""
 
-import json
 import subprocess
 import sys
 import time
@@ -12,7 +11,7 @@ import pytest
 
 from deploy.local.guard import MARK, find_processes
 from deploy.local.processes import Running, start_processes
-from deploy.local.services import fetch
+from primitives.http_client import fetch_local
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
@@ -59,9 +58,9 @@ def deployment(running: Running, tmp_path_factory: pytest.TempPathFactory) -> st
 
 
 def ask(running: Running, path: str, body: dict[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON
-    answer = fetch(f"{running.api_url}/{path}", body)
-    assert answer is not None, path
-    return json.loads(answer)
+    answer = fetch_local(f"{running.api_url}/{path}", body)
+    assert answer.is_success, path
+    return answer.read_json()
 
 
 def start_run(running: Running, deployment: str, **parameters: object) -> str:
@@ -104,7 +103,7 @@ def test_every_worker_asks_for_work(running: Running) -> None:
 
 
 def test_the_web_server_serves_the_pages(running: Running) -> None:
-    assert fetch(f"{running.report_url}index.html") == b"<p>the pages</p>"
+    assert fetch_local(f"{running.report_url}index.html").content == b"<p>the pages</p>"
 
 
 def test_the_history_is_in_postgresql_and_in_no_file(running: Running) -> None:

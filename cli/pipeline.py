@@ -1,19 +1,32 @@
-"""What each subcommand of `pretexeval` does; the exit status. Each imports what it needs."""
+"""The subcommands that run the pipeline: run, build, evaluate, publish, score, tables."""
 
 import argparse
-import sys
 
+from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress
 from config.file import Config, load_config
 
 
-def fail(message: str, status: int) -> int:
-    """Say it on the console; the status."""
-    print(f"pretexeval: {message}", file=sys.stderr)
-    return status
-
-
-def _tell(message: str) -> None:
-    print(message, file=sys.stderr, flush=True)
+def add_commands(subcommands: Subcommands) -> None:
+    """Add the subcommands of this module."""
+    for name, command, summary in (
+        ("run", run, "Build the edition, evaluate every model, publish: all of it, in this process."),
+        ("build", build, "Build the edition only."),
+        ("evaluate", evaluate, "Build the edition where it is not there yet, and evaluate the models."),
+        ("publish", publish, "Load all that is complete into the warehouse and write the pages."),
+    ):
+        add_config(add_command(subcommands, name, command, summary))
+    parser = add_command(
+        subcommands, "score", score, "Judge what the models answered under another policy; asks nothing."
+    )
+    add_config(parser)
+    parser.add_argument(
+        "--policy",
+        action="append",
+        choices=("strict", "coin-flip", "excluded"),
+        help="what no answer counts for (several: once for each; default: those of the configuration)",
+    )
+    summary = "The papers' tables of an edition: methods, components, transformations."
+    add_config(add_command(subcommands, "tables", tables, summary))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -21,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
     from cli.in_process import run_all
 
     config = load_config(options.config)
-    report = run_all(config, _tell)
+    report = run_all(config, report_progress)
     _print_leaderboard(config, report.edition_id)
     if len(config.edition.methods) > 1:
         print()
@@ -63,7 +76,7 @@ def publish(options: argparse.Namespace) -> int:
     open_mirror(config.storage).pull_edition(edition.edition_id)
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
     if not edition.is_complete():
-        _tell(f"edition {edition.edition_id} is not complete: every edition that is got its page")
+        report_progress(f"edition {edition.edition_id} is not complete: every edition that is got its page")
     for path in paths:
         print(path)
     return 0
@@ -85,96 +98,12 @@ def score(options: argparse.Namespace) -> int:
     return 0
 
 
-def validate(options: argparse.Namespace) -> int:
-    """Check a configuration and all that it names."""
-    from preflight.config_summary import describe_plan
-
-    config = load_config(options.config)
-    print(describe_plan(config))
-    return 0
-
-
-def plan(options: argparse.Namespace) -> int:
-    """What a run would ask and take."""
-    from preflight.run_plan import plan_run
-    from preflight.run_plan_text import render_plan
-
-    print(render_plan(plan_run(load_config(options.config))))
-    return 0
-
-
-def doctor(options: argparse.Namespace) -> int:
-    """What will not work on this machine."""
-    from preflight.doctor import examine
-    from preflight.findings import has_failing, render_checks
-
-    checks = examine(options.config)
-    print(render_checks(checks))
-    return 1 if has_failing(checks) else 0
-
-
 def tables(options: argparse.Namespace) -> int:
     """The papers' tables of the edition."""
     from tasks.edition.edition import plan_edition
 
     config = load_config(options.config)
     _print_tables(config, plan_edition(config).edition_id)
-    return 0
-
-
-def deploy(options: argparse.Namespace) -> int:
-    """Register everything with a Prefect server."""
-    from deploy.deployments import POOLS, deploy
-
-    load_config(options.config)
-    deploy(options.config, options.gpus, options.pool_type, options.pools or POOLS)
-    return 0
-
-
-def export_review(options: argparse.Namespace) -> int:
-    """Write the sheets for graders."""
-    from review.export import export_review
-
-    for path in export_review(options.root, options.edition, options.grader, options.pairs, options.seed):
-        print(path)
-    return 0
-
-
-def import_review(options: argparse.Namespace) -> int:
-    """Read a graded sheet."""
-    from review.import_grades import import_review
-
-    print(import_review(options.root, options.sheet, options.grader))
-    return 0
-
-
-def gate(options: argparse.Namespace) -> int:
-    """Measure the gate on labelled rewordings."""
-    from gate.measure import measure_gate, render
-
-    print(render(measure_gate(options.file)))
-    return 0
-
-
-def export_disek(options: argparse.Namespace) -> int:
-    """Write the base as a DiseK table."""
-    from knowledge.disek_writer import write_disek
-    from knowledge.read import read_knowledge_base
-
-    print(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
-    return 0
-
-
-def query(options: argparse.Namespace) -> int:
-    """Ask the warehouse, or list its views."""
-    from report.console import render_rows
-    from warehouse.query import list_views, run_query
-
-    if options.query is None:
-        columns, rows = ["view", "grain"], list(list_views(options.root))
-    else:
-        columns, rows = run_query(options.root, options.query)
-    print(render_rows(columns, rows, options.format))
     return 0
 
 
@@ -195,5 +124,5 @@ def _print_tables(config: Config, edition_id: str) -> None:
 
 def _report_failures(failures: dict[str, str]) -> int:
     for name, reason in failures.items():
-        fail(f"{name}: {reason}", 1)
+        report_error(f"{name}: {reason}")
     return 1 if failures else 0

@@ -1,0 +1,52 @@
+"""The subcommands that read or convert data: gate, export-disek, sql."""
+
+import argparse
+from pathlib import Path
+
+from cli.subcommands import Subcommands, add_command, add_config, add_root
+from config.file import load_config
+
+
+def add_commands(subcommands: Subcommands) -> None:
+    """Add the subcommands of this module."""
+    summary = "Measure the gate on rewordings that were read and labelled."
+    gate = add_command(subcommands, "gate", measure, summary)
+    gate.add_argument("file", type=Path, help="Parquet, as docs/gate.md describes it")
+    summary = "Write the DiseK relations of a knowledge base as one table."
+    disek = add_command(subcommands, "export-disek", export_disek, summary)
+    add_config(disek)
+    disek.add_argument("file", type=Path, help="to write: .csv, .tsv, .jsonl or .parquet")
+    sql = add_command(subcommands, "sql", query, "Ask the warehouse; without a query: list its views.")
+    sql.add_argument("query", nargs="?", help='for example "from leaderboard"')
+    add_root(sql)
+    sql.add_argument("--format", choices=("table", "csv", "json"), default="table")
+
+
+def measure(options: argparse.Namespace) -> int:
+    """Measure the gate on labelled rewordings."""
+    from gate.measure import measure_gate, render
+
+    print(render(measure_gate(options.file)))
+    return 0
+
+
+def export_disek(options: argparse.Namespace) -> int:
+    """Write the base as a DiseK table."""
+    from knowledge.disek_writer import write_disek
+    from knowledge.read import read_knowledge_base
+
+    print(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
+    return 0
+
+
+def query(options: argparse.Namespace) -> int:
+    """Ask the warehouse, or list its views."""
+    from report.console import render_rows
+    from warehouse.query import list_views, run_query
+
+    if options.query is None:
+        columns, rows = ["view", "grain"], list(list_views(options.root))
+    else:
+        columns, rows = run_query(options.root, options.query)
+    print(render_rows(columns, rows, options.format))
+    return 0

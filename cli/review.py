@@ -1,0 +1,39 @@
+"""The subcommand review, with the actions export and import."""
+
+import argparse
+from pathlib import Path
+
+from cli.subcommands import Subcommands, add_command, add_root
+
+
+def add_commands(subcommands: Subcommands) -> None:
+    """Add the subcommand of this module."""
+    parser = add_command(subcommands, "review", None, "Sheets for doctors to grade samples on, out and in.")
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    export = add_command(actions, "export", export_sheets, "Write a blinded sheet for every grader.")
+    export.add_argument("edition", help="its name, as in the table editions")
+    export.add_argument("--pairs", type=int, default=50, help="how many pairs to draw (default: 50)")
+    export.add_argument("--seed", type=int, default=0, help="draws the pairs (default: 0)")
+    export.add_argument("--grader", action="append", required=True, help="a name; several: once for each")
+    add_root(export)
+    back = add_command(actions, "import", import_sheet, "Check a filled sheet and load its grades.")
+    back.add_argument("sheet", type=Path, help="the CSV file, as a spreadsheet saved it")
+    back.add_argument("--grader", required=True, help="whose sheet it is")
+    add_root(back)
+
+
+def export_sheets(options: argparse.Namespace) -> int:
+    """Write the sheets for graders."""
+    from review.export import export_review
+
+    for path in export_review(options.root, options.edition, options.grader, options.pairs, options.seed):
+        print(path)
+    return 0
+
+
+def import_sheet(options: argparse.Namespace) -> int:
+    """Read a graded sheet."""
+    from review.import_grades import import_review
+
+    print(import_review(options.root, options.sheet, options.grader))
+    return 0

@@ -1,0 +1,92 @@
+"""A small HTTP client for health checks: standard library only, JSON, and no secret in any error."""
+
+import base64
+import http.client
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+TIMEOUT_S = 5.0
+MAX_BYTES = 4_000_000
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """A server's reply: the HTTP status and the content, or the reason why there is no reply."""
+
+    status: int | None
+    content: bytes = b""
+    """The first MAX_BYTES of a successful reply; empty for an error status."""
+    error: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is 200 to 299."""
+        return self.status is not None and 200 <= self.status < 300
+
+    def read_json(self) -> object:
+        """Return the content as JSON; None if it is not JSON."""
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            return None
+
+
+def fetch(address: str, authorization: str | None = None, data: object = None) -> HttpReply:
+    """Send GET, or POST with `data` as JSON, and return the reply; a failure is a reply, not an exception.
+
+    User and password in the address take precedence over `authorization`, as in the clients that will use
+    the address later.
+
+    Args:
+        authorization: the value of the header; it is not sent on to the target of a redirect.
+    """
+    return _send(address, authorization, data)
+
+
+def fetch_local(address: str, data: object = None) -> HttpReply:
+    """Do the same for a server on this machine's loopback, past any proxy that the environment names."""
+    return _send(address, None, data, urllib.request.ProxyHandler({}))
+
+
+def _send(
+    address: str, authorization: str | None, data: object, *handlers: urllib.request.BaseHandler
+) -> HttpReply:
+    try:
+        request = _build_request(address, authorization, data)
+        with urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT_S) as response:
+            return HttpReply(response.status, response.read(MAX_BYTES))
+    except urllib.error.HTTPError as error:
+        error.close()
+        return HttpReply(error.code)
+    except urllib.error.URLError as error:
+        return HttpReply(None, error=_describe(error.reason))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return HttpReply(None, error=_describe(error))
+
+
+def _build_request(address: str, authorization: str | None, data: object) -> urllib.request.Request:
+    parts = urlsplit(address)
+    if parts.username is not None:
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        authorization = f"Basic {base64.b64encode(pair.encode()).decode()}"
+        address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    content = None if data is None else json.dumps(data).encode()
+    request = urllib.request.Request(address, content, {"Content-Type": "application/json"})
+    if authorization:
+        request.add_unredirected_header("Authorization", authorization)
+    return request
+
+
+def _describe(reason: object) -> str:
+    """Return the operating system's words, or the name of the exception.
+
+    The exception's own text may hold a secret from the address or from the server.
+    """
+    if isinstance(reason, TimeoutError):
+        return f"no answer within {TIMEOUT_S:g} s"
+    if isinstance(reason, str):
+        return "not an HTTP address"
+    return (isinstance(reason, OSError) and reason.strerror) or type(reason).__name__
