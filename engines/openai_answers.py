@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from config.engines import EngineConfig
-from engines.base import Completion, Prompt, Sampling
-from engines.prompts import PROMPT_TOO_LONG, read_messages
+from engines.prompts import read_messages
 from primitives.errors import InputError
 from primitives.secrets import MIN_LENGTH, hide_value
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
 from engines.api_keys import explain_missing_key, is_sendable
-from engines.base import Completion, EngineLostError, Prompt, Sampling
+from engines.base import EngineLostError
 from engines.openai_answers import Answer, ask_endpoint
 from engines.outages import ask_through_outages
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
 
 logger = logging.getLogger(__name__)
 

@@ -6,15 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engines.base import Prompt
 from primitives.errors import InputError
+from schemas.exchange import Prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-# Every engine's error for a prompt that does not fit begins with this text. The caller can then drop
-# demonstrations and ask again. Stored responses contain the text, so it must not change.
-PROMPT_TOO_LONG = "prompt too long"
 
 
 def render_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> str:
@@ -51,15 +47,6 @@ def tokenise_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], sty
         return []
     encoded = tokenizer(list(texts), add_special_tokens=style == "completion")
     return [_drop_repeated_bos(ids, tokenizer.bos_token_id) for ids in encoded["input_ids"]]
-
-
-def tokenise_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> list[int]:
-    """Return the token ids of one prompt, as the model gets them.
-
-    Raises:
-        InputError: see ``render_prompt``.
-    """
-    return tokenise_texts(tokenizer, [render_prompt(tokenizer, prompt)], prompt.style)[0]
 
 
 def find_answer_token(tokenizer: PreTrainedTokenizerBase, text: str, word: str) -> int | None:

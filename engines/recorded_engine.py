@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from config.engines import EngineConfig
-from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_recording
 from primitives.errors import InputError
 from primitives.hashing import hash_text
+from schemas.exchange import Completion, Prompt, Sampling
 
 NEEDED = ("prompt", "response")
 OPTIONAL = (

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
-from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_folder
-from engines.prompts import PROMPT_TOO_LONG, find_answer_token, render_prompt, tokenise_texts
+from engines.prompts import find_answer_token, render_prompt, tokenise_texts
 from engines.vllm_process import describe_cause, free_memory, load_llm, prepare_environment, retire_llm
 from engines.vllm_progress import watch_progress
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams

@@ -14,9 +14,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from engines.base import Completion, Prompt
-from engines.prompts import PROMPT_TOO_LONG
 from primitives.checksums import checksum_file
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 from storage.files import write_aside
 from storage.layout import responses_folder

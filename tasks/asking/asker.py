@@ -9,9 +9,10 @@ from types import TracebackType
 from filelock import FileLock, Timeout
 
 from config.engines import EngineConfig
-from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
+from engines.base import Engine, EngineLostError
 from engines.identity import identify_model
 from engines.load import load_engine
+from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_room
 from storage.files import write_json
 from storage.layout import model_file, model_lock

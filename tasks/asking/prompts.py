@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from engines.base import Prompt
 from primitives.hashing import render_canonical_json
+from schemas.exchange import Prompt
 
 QUESTION = 'Statement: "{}", is the statement above true or false? Please answer True or False.\nAnswer:'
 SEPARATOR = "\n\n"

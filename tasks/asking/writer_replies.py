@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from engines.base import Prompt, Sampling
 from engines.load import load_engine
-from engines.prompts import PROMPT_TOO_LONG
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.asker import Asker, Load

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from config.engines import WriterConfig
-from engines.base import Prompt, Sampling, hash_prompt
 from engines.identity import identify_model
 from primitives.errors import InputError
+from schemas.exchange import Prompt, Sampling, hash_prompt
 from tasks.asking.prompts import PromptForm
 
 # In completion style a model would go on with the next paragraph.

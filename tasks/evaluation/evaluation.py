@@ -7,10 +7,10 @@ from pathlib import Path
 from config.engines import ModelConfig
 from config.file import Config
 from config.tables import StorageConfig
-from engines.base import Sampling
 from engines.identity import ModelIdentity, identify_model
 from engines.token_counter import TokenCounter
 from primitives.errors import InputError
+from schemas.exchange import Sampling
 from schemas.stages import SAMPLES
 from storage.files import FileRef
 from storage.layout import evaluation_folder

@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
-from engines.base import Prompt
 from primitives.hashing import hash_json
 from primitives.source import hash_source
+from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
 from storage.files import FileRef, read_stage_files, write_aside, write_json, write_stage_file
 from storage.layout import next_requests_folder, run_file

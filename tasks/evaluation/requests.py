@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from engines.base import Prompt, Sampling, hash_prompt
 from primitives.hashing import draw_order
+from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from tasks.asking.prompts import PromptForm, fit_prompt
 from tasks.evaluation.demonstrations import DemonstrationsOfGroup

@@ -1,8 +1,7 @@
 import pytest
 
-from engines.base import Completion, Prompt, Sampling
-from engines.prompts import PROMPT_TOO_LONG
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tests.support.endpoint import Body, Reply, ask, say, serve
 
 KEY = "sk-secret-0123456789"

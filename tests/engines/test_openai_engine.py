@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from engines.base import Completion, Prompt, Sampling
 from engines.load import load_engine
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import Body, Reply, ask, configure, say, serve
 from tests.support.vllm_server import find_free_port
 

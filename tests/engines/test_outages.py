@@ -1,10 +1,11 @@
 import pytest
 
 from engines import openai_engine
-from engines.base import Completion, EngineLostError, Prompt, Sampling
+from engines.base import EngineLostError
 from engines.load import load_engine
 from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
+from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import Body, Reply, ask, configure, say, serve
 
 GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.base import Prompt
-from engines.prompts import find_answer_token, read_messages, tokenise_prompt
+from engines.prompts import find_answer_token, read_messages
 from primitives.errors import InputError
+from schemas.exchange import Prompt
+from tests.support.tokens import tokenise_prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

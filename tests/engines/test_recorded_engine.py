@@ -4,10 +4,11 @@ import polars as pl
 import pytest
 
 from config.engines import ModelConfig
-from engines.base import Completion, Engine, Prompt, Sampling
+from engines.base import Engine
 from engines.load import load_engine
 from engines.recorded_engine import RecordedEngine
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
 
 
 def load_rows(path: Path, **columns: list[object]) -> Engine:

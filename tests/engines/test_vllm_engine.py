@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from config.engines import ModelConfig
-from engines.base import Completion, Engine, Prompt, Sampling
+from engines.base import Engine
 from engines.load import load_engine
-from engines.prompts import PROMPT_TOO_LONG
 from engines.vllm_engine import VllmEngine
 from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tests.support.tiny_llama import MAX_POSITIONS, WORDS
 from tests.support.vllm_server import Server, start_server
 

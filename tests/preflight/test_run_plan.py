@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from config.file import Config
-from engines.base import Completion, Prompt, Sampling
 from engines.identity import identify_model
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import RunPlan, plan_run
 from preflight.run_plan_text import render_cost, render_plan
+from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
 from tasks.edition.edition import complete_edition, plan_edition
 from tasks.evaluation.evaluation import plan_evaluation

@@ -12,9 +12,10 @@ import pytest
 
 from config.engines import EngineConfig, ModelConfig
 from config.tables import StorageConfig
-from engines.base import Completion, Engine, Prompt
+from engines.base import Engine
 from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_all
 from storage.records import read_manifest_files

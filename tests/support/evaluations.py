@@ -1,7 +1,7 @@
 """An evaluation without flows: its requests written, the model asked, the answers scored."""
 
-from engines.base import Prompt
 from engines.load import load_engine
+from schemas.exchange import Prompt
 from storage.mirror import Mirror
 from tasks.asking.asker import Load
 from tasks.asking.progress import Advance

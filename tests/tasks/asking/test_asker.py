@@ -9,10 +9,10 @@ import pytest
 
 from config.engines import EngineConfig, ModelConfig
 from config.tables import StorageConfig
-from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
+from engines.base import Engine, EngineLostError
 from engines.load import load_engine
-from engines.prompts import PROMPT_TOO_LONG
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking import asker
 from tasks.edition.edition import complete_edition

@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from engines.base import Prompt
+from schemas.exchange import Prompt
 from schemas.transformations import NAMES
 from tasks.asking.prompts import Demonstration, PromptForm, fit_prompt
 from tasks.evaluation.demonstrations import draw_demonstrations, draw_demonstrations_of_methods

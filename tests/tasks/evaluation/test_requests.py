@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from engines.base import Prompt, Sampling, hash_prompt
+from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm

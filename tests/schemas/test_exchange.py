@@ -2,8 +2,7 @@
 
 import pytest
 
-from engines.base import Prompt, Sampling, hash_prompt
-from engines.prompts import PROMPT_TOO_LONG
+from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
 
 EVERY_PARAMETER = Sampling(max_tokens=128, temperature=0.7, seed=3, stop=("Statement",), logprobs=True)
 
