@@ -23,7 +23,7 @@ class ConfigTable(BaseModel):
 
 
 class EngineConfig(ConfigTable):
-    """These keys say what a language model is and how to reach it. Both tables have them."""
+    """These keys say which language model it is and how to reach it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """Name of the model in the other tables of this file and in all results. No two models share a name,

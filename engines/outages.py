@@ -25,6 +25,8 @@ def ask_through_outages(
 ) -> None:
     """Put the answer to every number into `answers`. If this raises, the answers so far stay there.
 
+    After an outage, only the numbers without an answer are asked again.
+
     Args:
         ask: returns the answer to the prompt with this number.
         wait: gets an answer with the fault "unreachable"; returns when the endpoint is up again, or raises.

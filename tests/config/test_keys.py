@@ -49,7 +49,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(
         assert secret not in message
 
 
-def test_the_value_of_a_named_variable_stands_nowhere_in_the_file(
+def test_file_with_the_value_of_a_key_variable_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "MY_KEY"\n[report]\ntitle = "a swordfish"'
@@ -62,7 +62,7 @@ def test_the_value_of_a_named_variable_stands_nowhere_in_the_file(
     assert "swordfish" not in message
 
 
-def test_names_and_versions_are_taken_and_shown(tmp_path: Path) -> None:
+def test_names_with_versions_are_not_taken_for_keys(tmp_path: Path) -> None:
     names = ("llama3-8b-instruct-q4", "Qwen2.5-72B-Instruct-AWQ", "medgemma-27b-2026-W47")
     tables = "\n".join(f'[[models]]\nname = "{name}"\nmodel = "org/{name}"' for name in names)
     path = write_config(tmp_path, tables)
@@ -71,7 +71,7 @@ def test_names_and_versions_are_taken_and_shown(tmp_path: Path) -> None:
     assert f"two models are named '{names[0]}'" in message
 
 
-def test_parameters_that_do_not_fit_are_named_without_their_values() -> None:
+def test_validation_errors_do_not_contain_values() -> None:
     with pytest.raises(ValidationError) as caught:
         Config.model_validate({"models": [{"name": "a", "model": "m", "api_key": BARE_KEY}]})
     assert "models.0.api_key" in str(caught.value)

@@ -9,7 +9,7 @@ from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, describe_cause, prep
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """No variable set, and whatever is set meanwhile forgotten afterwards."""
+    """Unset all variables, and undo every change after the test."""
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, HUB_VARIABLE, False)
@@ -20,7 +20,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_variables_of_the_user_have_the_last_word(environment: pytest.MonkeyPatch) -> None:
+def test_variables_that_the_user_set_are_kept(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("VLLM_CPU_KVCACHE_SPACE", "40")
     prepare_environment(is_local=True)
     assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == "40"
@@ -28,7 +28,7 @@ def test_variables_of_the_user_have_the_last_word(environment: pytest.MonkeyPatc
     assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
 
 
-def test_hub_is_reached_again_for_a_hub_model_after_a_local_one(
+def test_hub_is_online_again_for_a_hub_model_after_a_local_one(
     environment: pytest.MonkeyPatch,
 ) -> None:
     from huggingface_hub import is_offline_mode

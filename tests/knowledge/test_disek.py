@@ -141,7 +141,7 @@ def test_a_wrong_line_of_json_is_named_with_its_remedy(tmp_path: Path, line: str
     assert message in read_error(write(tmp_path, "own.jsonl", f"{good}\n{line}\n"))
 
 
-def test_a_file_that_is_no_such_table_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_disek_table_is_refused(tmp_path: Path) -> None:
     assert "no column attributes" in read_error(write(tmp_path, "own.csv", "disease,aspect\na,b\n"))
     assert "is not a table in DiseK's format" in read_error(tmp_path)
     assert "is not a table in DiseK's format" in read_error(tmp_path / "own.xlsx")
@@ -150,7 +150,7 @@ def test_a_file_that_is_no_such_table_is_refused(tmp_path: Path) -> None:
     assert "column attributes is of type List(Int64): store it as text" in read_error(numbers)
 
 
-def test_a_base_in_the_shape_has_a_row_per_disease_and_aspect() -> None:
+def test_disek_table_has_a_row_per_disease_and_aspect() -> None:
     rows: list[dict[str, Any]] = [
         {"relation": "symptoms", "head": "gout", "tail": "pain"},
         {"relation": "symptoms", "head": "gout", "tail": "fever", "also_true": True},
@@ -168,7 +168,7 @@ def test_a_base_in_the_shape_has_a_row_per_disease_and_aspect() -> None:
     ]
 
 
-def test_a_base_that_does_not_fit_the_shape_is_refused() -> None:
+def test_base_that_does_not_fit_the_format_is_refused() -> None:
     with pytest.raises(InputError, match="has none of the relations symptoms, affected_sites"):
         build_disek_table(KnowledgeBase("own", as_facts({"a": ["b"]})))
     row = {"relation": "symptoms", "head": "gout", "tail": "pain", "tail_id": "C7"}

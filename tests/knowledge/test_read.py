@@ -33,14 +33,14 @@ def test_repeated_rows_are_left_out_and_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [("a,r,b,true,,", "a,r,b,,,"), ("a,r,b,,,", "a,r,b,true,,")])
-def test_a_row_under_test_wins_over_also_true(tmp_path: Path, rows: tuple[str, str]) -> None:
+def test_tested_row_wins_over_also_true(tmp_path: Path, rows: tuple[str, str]) -> None:
     base = read_rows(tmp_path, *rows)
     assert base.triplets.select("tail", "also_true").rows() == [("b", False)]
     assert len(base.left_out) == 1
     assert base.left_out[0].reason == "marked also_true, but a row under test says the same"
 
 
-def test_the_ids_of_a_name_all_keep_their_rows(tmp_path: Path) -> None:
+def test_each_id_of_a_name_keeps_its_rows(tmp_path: Path) -> None:
     base = read_rows(tmp_path, "a,r,b,true,2,9", "a,r,b,,1,9", "a,r,b,,1,9", "a,r,b,,,")
     assert base.triplets.select("head_id", "tail_id", "also_true").rows() == [
         ("1", "9", False),
@@ -72,7 +72,7 @@ def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
         read_knowledge_base(config)
 
 
-def test_the_starter_base_is_whole() -> None:
+def test_starter_base_is_complete() -> None:
     base = read_knowledge_base(KnowledgeConfig())
     heads = base.triplets.filter(~pl.col("also_true")).group_by("relation").agg(pl.col("head").n_unique())
     n_heads = dict(heads.iter_rows())

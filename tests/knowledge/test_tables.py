@@ -118,9 +118,7 @@ def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_and_line(
-    tmp_path: Path, name: str, text: str, expected: str
-) -> None:
+def test_problem_is_reported_with_file_and_line(tmp_path: Path, name: str, text: str, expected: str) -> None:
     path = write(tmp_path, name, text)
     message = read_error(path)
     assert expected in message

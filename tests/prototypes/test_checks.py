@@ -53,7 +53,7 @@ def test_wordings_must_be_enough_and_differ() -> None:
     assert alike.startswith("entries 0 and 1 share 100% of their words (at most 70%)")
 
 
-def test_dn_entries_are_held_against_their_partners_one_by_one() -> None:
+def test_dn_entries_are_compared_with_their_partners() -> None:
     cells = {
         "none": ["[X] may treat [Y].", "[X] may be used against [Y]."],
         "dn": ["[X] cannot treat [Y].", "[X] may be used with [Y].", "[X] never treats [Y]."],

@@ -18,7 +18,7 @@ def test_rules_hold_in_a_good_frame(name: str) -> None:
     frame = make_frame(name)
     judged = evaluate_rules(STAGES[name], frame).drop(frame.columns, strict=False)
     broken = [c for c in judged.columns if not judged[c].fill_null(True).all()]
-    # The literal samples end in full stops and hold no slots: not even a warning.
+    # The texts of the samples end in full stops and contain no slots, so there are no warnings either.
     assert broken == []
 
 
@@ -64,14 +64,14 @@ def test_texts_and_lists_stay_out_of_great_expectations() -> None:
     assert "head" in evaluate_rules(TRIPLETS, make_frame("triplets")).columns
 
 
-def test_null_label_is_left_to_the_not_null_expectation() -> None:
+def test_rules_about_a_null_value_report_nothing() -> None:
     frame = make_frame("statements").with_columns(statement=pl.lit(None, pl.String))
     judged = evaluate_rules(STATEMENTS, frame)
     assert judged["statement is_not_null"].to_list() == [False] * 32
     assert judged["statement is_not_blank"].null_count() == 32
 
 
-def test_structure_sets_what_was_found_beside_what_is_declared() -> None:
+def test_structure_compares_found_and_declared_columns() -> None:
     columns = (Column("a", pa.string(), "text"), Column("b", pa.int16(), "number"))
     stage = Stage("pair", "two values", ("a",), columns)
     found = pl.DataFrame({"b": [1], "c": ["x"], "a": ["y"]}, schema_overrides={"b": pl.Int64})
