@@ -13,7 +13,7 @@ from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
 from engines.load import begin_loading
 from primitives.errors import InputError
-from storage.disk import MIN_FREE_BYTES, measure_room
+from storage.disk import MIN_FREE_BYTES, measure_free_space
 from storage.layout import PREFECT
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def prepare_prefect(root: Path) -> None:
 
 
 def _require_room(folder: Path) -> None:
-    n_free = measure_room(folder)
+    n_free = measure_free_space(folder)
     if n_free < MIN_FREE_BYTES:
         raise InputError(
             f"[storage] root {folder}: the disk is full ({n_free / 1e6:.1f} MB free, a run needs "

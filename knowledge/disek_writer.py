@@ -9,7 +9,7 @@ from knowledge.base import KnowledgeBase
 from knowledge.disek import build_disek_table
 from knowledge.disek_files import ATTRIBUTE_SEPARATOR
 from primitives.errors import InputError
-from storage.files import write_aside
+from storage.files import write_atomically
 
 
 def write_disek(base: KnowledgeBase, path: Path) -> Path:
@@ -25,7 +25,7 @@ def write_disek(base: KnowledgeBase, path: Path) -> Path:
     if writer is None:
         raise InputError(f"{path} has the extension {path.suffix!r}; allowed: {', '.join(WRITERS)}")
     table = build_disek_table(base)
-    with write_aside(path) as aside:
+    with write_atomically(path) as aside:
         writer(table, aside)
     return path
 

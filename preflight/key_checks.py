@@ -10,7 +10,7 @@ from engines.api_keys import explain_missing_key, name_secret_block
 from preflight.findings import Finding
 from preflight.server_checks import authorize
 from primitives.http_client import fetch
-from storage.bucket import SECRETS
+from storage.bucket import SECRET_VARIABLES
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def find_storage_keys(address: str) -> dict[str, FoundKey]:
 
     A storage may need none of them: a role of the machine opens it as well.
     """
-    names = SECRETS[address.partition("://")[0]]
+    names = SECRET_VARIABLES[address.partition("://")[0]]
     return {name: key for name in names if (key := find_key(name)) is not None}
 
 

@@ -12,8 +12,8 @@ from preflight.findings import Finding
 from preflight.key_checks import FoundKey
 from primitives.errors import InputError
 from primitives.secrets import hide_value
-from storage.bucket import SECRETS, Bucket
-from storage.disk import measure_room
+from storage.bucket import SECRET_VARIABLES, Bucket
+from storage.disk import measure_free_space
 from storage.lease import Lease
 
 TITLE = "shared storage"
@@ -28,7 +28,7 @@ def check_room(root: Path, needed_bytes: int, what: str) -> Finding:
     """
     title = "storage"
     try:
-        n_free = measure_room(root)
+        n_free = measure_free_space(root)
     except InputError as error:
         return Finding(title, "failing", str(error))
     found = f"{root}: {n_free / 1e9:.2f} GB free, {what} takes some {needed_bytes / 1e9:.2f} GB"
@@ -83,7 +83,7 @@ def _hide(text: str, keys: Mapping[str, FoundKey]) -> str:
 
 
 def _explain_missing(address: str) -> str:
-    names = SECRETS[address.partition("://")[0]]
+    names = SECRET_VARIABLES[address.partition("://")[0]]
     return (
         f"no key was found: set {', '.join(names)} (those that the storage needs), or create Prefect Secret "
         f"blocks such as {name_secret_block(names[0])!r}"

@@ -18,7 +18,7 @@ from primitives.hashing import draw_order, hash_text
 from review.instructions import INSTRUCTIONS
 from review.sheet import ReviewItem, render_sheet
 from schemas.stages import SAMPLES, TRIPLETS
-from storage.files import read_stage_files, write_aside, write_json
+from storage.files import read_stage_files, write_atomically, write_json
 from storage.records import read_manifest, read_manifest_files
 
 # What can name a file on every system, and not a hidden one.
@@ -78,7 +78,7 @@ def export_review(
     write_json(folder / "key.json", key.model_dump())
     contents = {sheet_name(grader): content for grader, content in sheets.items()}
     for name, content in {**contents, "instructions.md": INSTRUCTIONS.encode()}.items():
-        with write_aside(folder / name) as aside:
+        with write_atomically(folder / name) as aside:
             aside.write_bytes(content)
     return [folder / name for name in (*contents, "instructions.md", "key.json")]
 

@@ -1,1 +1,1 @@
-"""The data folder and its bucket: every path, atomic writes, records, the response store, locks."""
+"""The data folder and its bucket: paths, atomic writes, records, the response store and locks."""

@@ -1,12 +1,11 @@
-"""A bucket of object storage: S3 and what speaks it, Google Cloud, Azure; the keys come from the environment.
+"""A bucket of object storage: S3 and compatible stores, Google Cloud or Azure.
 
-A file is there as a whole or not at all: an upload takes the object's place when it is complete.
+The keys come from the environment. Uploads are atomic: readers see the old object or the whole new one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,33 +13,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from primitives.checksums import checksum_file
-from primitives.errors import InputError
-from storage.files import write_aside
+from storage.bucket_errors import explain_error
+from storage.files import write_atomically
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutResult
     from obstore import UpdateVersion as Tag
     from obstore.store import ObjectStore
 
-Answer = TypeVar("Answer")
-# What is secret of what the library takes from the environment.
-SECRETS = {
+Result = TypeVar("Result")
+# URL scheme -> the environment variables with secret values that the storage library reads.
+SECRET_VARIABLES = {
     "s3": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
     "gs": ("GOOGLE_SERVICE_ACCOUNT_KEY",),
     "az": ("AZURE_STORAGE_ACCOUNT_KEY", "AZURE_CLIENT_SECRET"),
 }
-# Of one request; a large file goes in parts.
-TIMEOUT = timedelta(minutes=5)
-# What a restart of the storage takes is bridged; what takes longer is said.
-PATIENCE = timedelta(minutes=3)
-# More than fit into that.
+# For one request. A large file is sent in parts, with one request per part.
+REQUEST_TIMEOUT = timedelta(minutes=5)
+# Long enough for a restart of the storage server; a longer outage is an error.
+RETRY_TIMEOUT = timedelta(minutes=3)
+# So many that RETRY_TIMEOUT always ends the retries.
 MAX_RETRIES = 100
 CHUNK_BYTES = 8_000_000
 
 
 @dataclass(frozen=True)
-class Object:
-    """A file in a bucket."""
+class StoredObject:
+    """Size and age of an object in the bucket."""
 
     n_bytes: int
     modified_at: datetime
@@ -48,16 +47,19 @@ class Object:
 
 
 class Bucket:
-    """The objects under an address such as `s3://bucket/prefix`; paths are relative to it."""
+    """The objects under an address such as `s3://bucket/prefix`. Paths are relative to the address.
 
-    def __init__(self, address: str, patience: timedelta = PATIENCE) -> None:
-        """Nothing is sent yet.
+    Every method retries while the storage does not answer, and raises an InputError when it gives up.
+    """
+
+    def __init__(self, address: str, retry_timeout: timedelta = RETRY_TIMEOUT) -> None:
+        """Prepare the client without sending anything.
 
         Args:
-            patience: how long a request is sent again while the storage does not answer.
+            retry_timeout: how long a request is retried while the storage does not answer.
 
         Raises:
-            InputError: if the address names no storage that can be used.
+            InputError: the address names no supported storage.
         """
         from obstore.exceptions import BaseError
         from obstore.store import from_url
@@ -66,29 +68,29 @@ class Bucket:
         try:
             self._store: ObjectStore = from_url(
                 self.address,
-                # Where the environment names a server, it says as well whether that is http.
-                client_options={"timeout": TIMEOUT, "allow_http": True},
-                retry_config={"max_retries": MAX_RETRIES, "retry_timeout": patience},
+                # `AWS_ENDPOINT_URL` may be plain HTTP, so HTTP is allowed.
+                client_options={"timeout": REQUEST_TIMEOUT, "allow_http": True},
+                retry_config={"max_retries": MAX_RETRIES, "retry_timeout": retry_timeout},
             )
         except (BaseError, ValueError) as error:
-            raise self._explain(error) from None
+            raise explain_error(self.address, error) from None
 
-    def list_objects(self, folder: str) -> dict[str, Object]:
-        """Path -> every object in a folder and the folders in it."""
+    def list_objects(self, folder: str) -> dict[str, StoredObject]:
+        """Return path -> object for every object in a folder and its subfolders."""
         import obstore
 
-        def list_all() -> dict[str, Object]:
-            found = (each for chunk in obstore.list(self._store, folder) for each in chunk)
-            return {each["path"]: Object(each["size"], each["last_modified"]) for each in found}
+        def list_all() -> dict[str, StoredObject]:
+            found = (item for chunk in obstore.list(self._store, folder) for item in chunk)
+            return {item["path"]: StoredObject(item["size"], item["last_modified"]) for item in found}
 
-        return self._try(list_all)
+        return self._run(list_all)
 
     def read(self, path: str) -> bytes | None:
-        """The object's bytes; null if there is none."""
-        return found[0] if (found := self.read_tagged(path)) else None
+        """Return the bytes of an object, or null if it does not exist."""
+        return found[0] if (found := self.read_with_tag(path)) else None
 
-    def read_tagged(self, path: str) -> tuple[bytes, Tag] | None:
-        """The object's bytes and the tag that changes with them; null if there is none."""
+    def read_with_tag(self, path: str) -> tuple[bytes, Tag] | None:
+        """Return the bytes of an object and its version tag for `replace`, or null if it does not exist."""
         import obstore
 
         def get() -> tuple[bytes, Tag] | None:
@@ -98,10 +100,16 @@ class Bucket:
                 return None
             return bytes(answer.bytes()), _read_tag(answer.meta)
 
-        return self._try(get)
+        return self._run(get)
 
     def fetch(self, path: str, target: Path, sha256: str = "") -> bool:
-        """Bring an object to a file if its checksum begins so, or else nothing; whether it did."""
+        """Download an object to a file; return whether it exists and has the checksum.
+
+        If it does not, the file stays as it is.
+
+        Args:
+            sha256: the checksum of the object, or the first digits of it.
+        """
         import obstore
 
         def get() -> bool:
@@ -109,24 +117,24 @@ class Bucket:
                 answer = obstore.get(self._store, path)
             except FileNotFoundError:
                 return False
-            with contextlib.suppress(_WrongBytesError), write_aside(target) as aside:
-                with aside.open("wb") as file:
+            with contextlib.suppress(_WrongChecksumError), write_atomically(target) as temporary:
+                with temporary.open("wb") as file:
                     file.writelines(bytes(chunk) for chunk in answer.stream(min_chunk_size=CHUNK_BYTES))
-                if not checksum_file(aside).startswith(sha256):
-                    raise _WrongBytesError
+                if not checksum_file(temporary).startswith(sha256):
+                    raise _WrongChecksumError
                 return True
             return False
 
-        return self._try(get)
+        return self._run(get)
 
     def send(self, path: str, source: Path | bytes) -> None:
-        """Put a file, or these bytes, in the place of the object, whole or not at all."""
+        """Upload a file or bytes, replacing the object atomically."""
         import obstore
 
-        self._try(lambda: obstore.put(self._store, path, source))
+        self._run(lambda: obstore.put(self._store, path, source))
 
     def create(self, path: str, content: bytes) -> Tag | None:
-        """Put the bytes where there is no object yet; the new tag, or null if there is one."""
+        """Create an object; return its tag, or null without writing if it exists already."""
         import obstore
         from obstore.exceptions import AlreadyExistsError
 
@@ -136,10 +144,10 @@ class Bucket:
             except AlreadyExistsError:
                 return None
 
-        return self._try(put)
+        return self._run(put)
 
     def replace(self, path: str, content: bytes, tag: Tag) -> Tag | None:
-        """Put the bytes in the place of the object with this tag; the new tag, or null if it has another."""
+        """Replace an object; return its new tag, or null without writing if its tag is not ``tag``."""
         import obstore
         from obstore.exceptions import PreconditionError
 
@@ -149,49 +157,43 @@ class Bucket:
             except (PreconditionError, FileNotFoundError):
                 return None
 
-        return self._try(put)
+        return self._run(put)
 
-    def set_aside(self, path: str) -> None:
-        """Give an object another name, if there is one: `….damaged`, so that a whole one can be sent."""
+    def rename_damaged(self, path: str) -> None:
+        """Rename an object to `….damaged`, so that an intact one can be sent. It need not exist."""
         import obstore
 
         def rename() -> None:
             with contextlib.suppress(FileNotFoundError):
                 obstore.rename(self._store, path, f"{path}.damaged")
 
-        self._try(rename)
+        self._run(rename)
 
     def remove(self, path: str) -> None:
-        """Remove the object, if there is one."""
+        """Remove an object. It need not exist."""
         import obstore
 
         def delete() -> None:
             with contextlib.suppress(FileNotFoundError):
                 obstore.delete(self._store, path)
 
-        self._try(delete)
+        self._run(delete)
 
-    def _try(self, call: Callable[[], Answer]) -> Answer:
+    def _run(self, request: Callable[[], Result]) -> Result:
+        """Return what the request returns; raise its errors as an InputError."""
         from obstore.exceptions import BaseError
 
         try:
-            return call()
+            return request()
         except (BaseError, FileNotFoundError) as error:
-            # FileNotFoundError: of the bucket itself.
-            raise self._explain(error) from None
-
-    def _explain(self, error: Exception) -> InputError:
-        return InputError(
-            f"[storage] shared {self.address}: {show_reason(error)}; check the address and the keys in the "
-            "environment (docs/object-storage.md). What was made here is kept, and sent by the "
-            "next run"
-        )
+            # FileNotFoundError here means that the bucket itself does not exist.
+            raise explain_error(self.address, error) from None
 
 
 def _read_tag(meta: ObjectMeta | PutResult) -> Tag:
-    """S3 and Azure compare the e_tag, Google Cloud the version."""
+    """Return the version tag. S3 and Azure compare the e_tag, Google Cloud compares the version."""
     tag: Tag = {}
-    # One that it does not know must not be named at all.
+    # A field that the storage does not use must be absent, not null.
     if meta["e_tag"] is not None:
         tag["e_tag"] = meta["e_tag"]
     if meta["version"] is not None:
@@ -199,11 +201,5 @@ def _read_tag(meta: ObjectMeta | PutResult) -> Tag:
     return tag
 
 
-class _WrongBytesError(Exception):
-    """What was brought is not what was asked for."""
-
-
-def show_reason(error: Exception) -> str:
-    """What the library says in one line, without the queries of addresses, which may be signatures."""
-    text = str(error).split("\n\nDebug source")[0]
-    return re.sub(r"\?\S+", "", " ".join(text.split()))[:300]
+class _WrongChecksumError(Exception):
+    """The downloaded bytes do not have the expected checksum."""

@@ -1,4 +1,4 @@
-"""Room on the disk of the data folder: measured before a run, and reserved before answers are written."""
+"""Free space on the disk of the data folder: measured before a run, reserved before answers are written."""
 
 import contextlib
 import errno
@@ -10,23 +10,23 @@ from pathlib import Path
 
 from primitives.errors import InputError
 
-# Prefect's server never starts without room for its history, and a run would wait for it in vain.
+# Prefect's server does not start without space for its history, and a run would wait for it in vain.
 MIN_FREE_BYTES = 50_000_000
 
 
-def measure_room(root: Path) -> int:
-    """Check that a folder can be written and return the free bytes of its disk; leave nothing there.
+def measure_free_space(root: Path) -> int:
+    """Check that a folder can be written, and return the free bytes of its disk. Leave no file there.
 
-    The folder need not exist: then its nearest existing parent is checked.
+    If the folder does not exist, its nearest existing parent is checked.
 
     Raises:
-        InputError: if it cannot be written.
+        InputError: the folder cannot be written.
     """
     existing = root.absolute()
     while not os.path.lexists(existing) and existing != existing.parent:
         existing = existing.parent
     try:
-        # The file has no name, so nothing is left even if this process is killed.
+        # The file has no name, so nothing remains even if this process is killed.
         with tempfile.TemporaryFile(dir=existing):
             pass
         return shutil.disk_usage(existing).free
@@ -38,11 +38,11 @@ def measure_room(root: Path) -> int:
 
 
 @contextlib.contextmanager
-def reserve_room(folder: Path, n_bytes: int) -> Iterator[None]:
-    """Reserve disk space until the block ends; the data that is written after the block uses it.
+def reserve_space(folder: Path, n_bytes: int) -> Iterator[None]:
+    """Reserve disk space until the block ends, so that data written right after the block fits.
 
     Raises:
-        InputError: if the disk has less free space.
+        InputError: the disk has less free space.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -52,7 +52,7 @@ def reserve_room(folder: Path, n_bytes: int) -> Iterator[None]:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
             raise InputError(
-                f"{folder}: there is no room for {n_bytes / 1e6:.1f} MB of answers: nothing more is asked; "
-                "make room and run again (the answers so far are kept)"
+                f"{folder}: there is no room for {n_bytes / 1e6:.1f} MB of answers, so no more prompts are "
+                "sent; make room and run again (the answers so far are kept)"
             ) from None
         yield

@@ -1,4 +1,4 @@
-"""Parquet files on disk: written aside and renamed, known by their checksum, never half there."""
+"""Files on disk: atomic writes, Parquet files with the schema of their stage, and checksums."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from schemas.stages import Stage
 
 
 class FileRef(BaseModel):
-    """A file of the store: where it lies under the root, how many rows it has, and its SHA-256."""
+    """A Parquet file under the root: its path, its number of rows and its SHA-256 checksum."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,60 +27,67 @@ class FileRef(BaseModel):
     sha256: str
 
     def is_intact(self, root: Path) -> bool:
-        """Whether the file is there with these very bytes."""
+        """Return whether the file exists and its bytes have the checksum."""
         file = root / self.path
         return file.is_file() and checksum_file(file) == self.sha256
 
 
 @contextlib.contextmanager
-def write_aside(target: Path) -> Iterator[Path]:
-    """A path to write to, which takes the place of ``target`` when the block ends without an error."""
+def write_atomically(target: Path) -> Iterator[Path]:
+    """Yield a temporary path, which is renamed to ``target`` when the block ends without an error."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.next")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.next")
     try:
-        yield aside
-        with aside.open("rb") as file:
+        yield temporary
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        aside.replace(target)
+        temporary.replace(target)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes | memoryview) -> None:
+    """Write a file atomically."""
+    with write_atomically(path) as temporary:
+        temporary.write_bytes(content)
 
 
 def write_stage_file(root: Path, path: str, frame: pl.DataFrame, stage: Stage) -> FileRef:
-    """Write a frame as a file of the stage, with the stage's exact schema.
+    """Write a frame as a Parquet file with the exact schema of the stage.
 
-    The same frame gives the same bytes in every process and at any number of threads.
+    The same frame gives the same bytes in every process and with any number of threads.
 
     Raises:
-        pyarrow.ArrowInvalid: if the frame does not fit the schema.
+        pyarrow.ArrowInvalid: the frame does not fit the schema.
     """
     table = frame.select(stage.names).to_arrow().cast(stage.schema)
-    with write_aside(root / path) as aside:
-        pq.write_table(table, aside, compression="zstd", write_page_index=False)
-        # The kernel counts time in steps of 4 ms, within which a change would leave the stamp as it is.
-        os.utime(aside, ns=(time.time_ns(), time.time_ns()))
-        sha256 = checksum_file(aside)
+    with write_atomically(root / path) as temporary:
+        pq.write_table(table, temporary, compression="zstd", write_page_index=False)
+        # The kernel's clock has steps of 4 ms. Without this, two writes in one step would get the same mtime,
+        # and readers that compare mtimes would miss the second write.
+        os.utime(temporary, ns=(time.time_ns(), time.time_ns()))
+        sha256 = checksum_file(temporary)
     return FileRef(path=path, n_rows=table.num_rows, sha256=sha256)
 
 
-def place_file(root: Path, ref: FileRef, path: str) -> FileRef:
-    """The same file at another path: a hard link, or a copy where links cannot be made."""
+def link_file(root: Path, ref: FileRef, path: str) -> FileRef:
+    """Hard-link a file to another path, or copy it where links are not supported; return the new file."""
     if ref.path == path:
         return ref
-    with write_aside(root / path) as aside:
+    with write_atomically(root / path) as temporary:
         try:
-            os.link(root / ref.path, aside)
+            os.link(root / ref.path, temporary)
         except OSError:
-            shutil.copyfile(root / ref.path, aside)
+            shutil.copyfile(root / ref.path, temporary)
     return FileRef(path=path, n_rows=ref.n_rows, sha256=ref.sha256)
 
 
 def read_stage_files(root: Path, refs: list[FileRef]) -> pl.DataFrame:
-    """The rows of the files, in the order of the files."""
+    """Return the rows of the files, in the order of the files."""
     return pl.concat([pl.read_parquet(root / ref.path) for ref in refs])
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write JSON for people and programs: indented, keys in the given order, in one rename."""
-    with write_aside(path) as aside:
-        aside.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    """Write indented JSON atomically, with the keys in the given order."""
+    with write_atomically(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """Every path and file name under the data root.
 
 Paths are text relative to the root, with forward slashes, because the same names are the keys of the objects
-in a shared bucket. A folder is complete when its record is there; the record is always written last.
+in a shared bucket. A folder is complete when its record exists; the record is always written last.
 """
 
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""What a publisher needs of the storage that hosts share: all that is complete, and no other publisher."""
+"""Synchronisation for the publisher: it needs everything that is complete on any host, and runs alone."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,28 +6,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from storage.bucket import Bucket
-from storage.files import write_aside
+from storage.files import write_bytes
 from storage.layout import EDITIONS, EVALUATIONS, MANIFEST, MODEL, PAGES, RESPONSES, REVIEWS, RUN, WAREHOUSE
-from storage.mirror import Mirror, transfer
+from storage.mirror import Mirror
+from storage.transfers import transfer_all
 
 
 @contextlib.contextmanager
 def hold_publication(mirror: Mirror) -> Iterator[None]:
-    """One publisher at a time: everything complete is here when the block begins, and sent at its end.
+    """Hold the lease for publishing; synchronise before the block, and send the results after it.
 
     Raises:
-        InputError: if the storage cannot be reached, or does not keep conditional writes.
+        InputError: the storage cannot be reached, or does not support conditional writes.
     """
-    with mirror.hold("publish"):
-        sync_all(mirror)
+    with mirror.hold_lease("publish"):
+        sync_everything(mirror)
         yield
         if mirror.bucket is not None:
             pages = (mirror.root / PAGES).rglob("*.html")
-            transfer(mirror.send, [WAREHOUSE, *(_name(mirror, page) for page in pages)])
+            transfer_all(mirror.send, [WAREHOUSE, *(_relative_path(mirror, page) for page in pages)])
 
 
-def sync_all(mirror: Mirror) -> None:
-    """Have everything that is complete on both sides, and the grades of human reviews."""
+def sync_everything(mirror: Mirror) -> None:
+    """Send and fetch all complete editions and evaluations, all answers, and the grades of reviews."""
     if mirror.bucket is None:
         return
     for folder in _list_folders(mirror, mirror.bucket, EDITIONS, MANIFEST):
@@ -35,25 +36,27 @@ def sync_all(mirror: Mirror) -> None:
     for folder in _list_folders(mirror, mirror.bucket, RESPONSES, MODEL):
         mirror.sync_responses(Path(folder).name)
     for folder in _list_folders(mirror, mirror.bucket, EVALUATIONS, RUN):
-        mirror.pull_run(folder)
-        mirror.push_run(folder)
+        mirror.pull_evaluation_files(folder)
+        mirror.push_evaluation_files(folder)
     _sync_grades(mirror, mirror.bucket)
 
 
 def _sync_grades(mirror: Mirror, bucket: Bucket) -> None:
-    """Of grades that differ, those imported later stand. Sheets and keys stay where they were made."""
-    here = {_name(mirror, path): path for path in (mirror.root / REVIEWS).glob("*/*.parquet")}
-    there = bucket.list_objects(REVIEWS)
-    for name in sorted(here | there):
+    """Send and fetch grades. If two hosts have different grades, those imported later win.
+
+    Sheets and keys of a review stay on the host that made them.
+    """
+    local = {_relative_path(mirror, path): path for path in (mirror.root / REVIEWS).glob("*/*.parquet")}
+    remote = bucket.list_objects(REVIEWS)
+    for name in sorted(local | remote):
         path = mirror.root / name
-        content = bucket.read(name) if name in there else None
-        if name in here and path.read_bytes() == content:
+        content = bucket.read(name) if name in remote else None
+        if name in local and path.read_bytes() == content:
             continue
-        if name in here and (content is None or _read_time(path) > there[name].modified_at):
+        if name in local and (content is None or _read_time(path) > remote[name].modified_at):
             mirror.send(name)
         elif content is not None:
-            with write_aside(path) as aside:
-                aside.write_bytes(content)
+            write_bytes(path, content)
 
 
 def _read_time(path: Path) -> datetime:
@@ -61,11 +64,11 @@ def _read_time(path: Path) -> datetime:
 
 
 def _list_folders(mirror: Mirror, bucket: Bucket, kind: str, record: str) -> list[str]:
-    """The folders with that record, here or in the bucket."""
-    here = (_name(mirror, path) for path in (mirror.root / kind).rglob(record))
-    there = (path for path in bucket.list_objects(kind) if path.endswith(f"/{record}"))
-    return sorted({path.rpartition("/")[0] for path in (*here, *there)})
+    """Return the folders that hold such a record, on this host or in the bucket."""
+    local = (_relative_path(mirror, path) for path in (mirror.root / kind).rglob(record))
+    remote = (path for path in bucket.list_objects(kind) if path.endswith(f"/{record}"))
+    return sorted({path.rpartition("/")[0] for path in (*local, *remote)})
 
 
-def _name(mirror: Mirror, path: Path) -> str:
+def _relative_path(mirror: Mirror, path: Path) -> str:
     return path.relative_to(mirror.root).as_posix()

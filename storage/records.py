@@ -1,6 +1,7 @@
-"""Records: the JSON files that complete an edition or an evaluation and name its files with their checksums.
+"""Records: the JSON files that complete an edition or an evaluation and list its files with their checksums.
 
-A record is written last and read first. What is hashed holds no time of day.
+A record is written last and read first. A manifest holds no time of day, so that every
+machine writes the same bytes.
 """
 
 import json
@@ -14,14 +15,14 @@ from storage.layout import edition_folder, manifest_file
 
 
 class RecordError(InputError):
-    """A record is there and cannot be used.
+    """A record exists but cannot be used.
 
     Attributes:
         reason: what is wrong with its content.
     """
 
     def __init__(self, path: Path, reason: object) -> None:
-        """Name the file and the reason."""
+        """Make an error whose message names the file and the reason."""
         super().__init__(f"{path} cannot be used as a record ({reason}); delete it and run again")
         self.reason = reason
 
@@ -30,7 +31,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
     """Return the record in a file, or null if there is no such file.
 
     Raises:
-        RecordError: if the file does not hold a JSON object.
+        RecordError: the file does not hold a JSON object.
     """
     try:
         return parse_record(path.read_bytes())
@@ -44,7 +45,7 @@ def parse_record(content: bytes) -> dict[str, Any]:
     """Return the record that these bytes hold.
 
     Raises:
-        ValueError: if they are not a JSON object.
+        ValueError: they are not a JSON object.
     """
     record = json.loads(content.decode("utf-8"))
     if not isinstance(record, dict):
@@ -59,7 +60,7 @@ def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
         folder: the folder of the record, relative to the root.
 
     Raises:
-        ValueError: if a file lies outside the folder, or the list is not as `list_files` writes it.
+        ValueError: a file lies outside the folder, or the list is not as `list_files` writes it.
     """
     try:
         files = {str(path): (entry["rows"], entry["sha256"]) for path, entry in record["files"].items()}
@@ -68,6 +69,23 @@ def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
     if outside := [path for path in files if ".." in path.split("/")]:
         raise ValueError(f"it lists a file outside its folder: {outside[0]}")
     return [FileRef(path=f"{folder}/{path}", n_rows=n, sha256=sha256) for path, (n, sha256) in files.items()]
+
+
+def parse_listed_files(folder: str, content: bytes, record: str) -> list[FileRef]:
+    """Return the files that a record on a host or in the shared storage lists, by their paths.
+
+    Args:
+        content: the bytes of the record.
+
+    Raises:
+        InputError: the bytes are not a record, or its list of files cannot be read.
+    """
+    try:
+        return read_files(parse_record(content), folder)
+    except ValueError:
+        raise InputError(
+            f"{folder}/{record}: cannot be read; delete it here and in the shared storage, and run again"
+        ) from None
 
 
 def list_files(refs: Sequence[FileRef], folder: str) -> dict[str, dict[str, Any]]:
@@ -82,7 +100,7 @@ def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
     """Return the manifest of a complete edition.
 
     Raises:
-        InputError: if there is no such edition, or its manifest cannot be read.
+        InputError: there is no such edition, or its manifest cannot be read.
     """
     path = root / manifest_file(edition_id)
     try:
@@ -100,7 +118,7 @@ def read_manifest_files(root: Path, edition_id: str, stage: str | None = None) -
     """Return path -> file of a complete edition, of one stage or of all; empty if it is not complete.
 
     Raises:
-        InputError: if its manifest cannot be read.
+        InputError: its manifest cannot be read.
     """
     path = root / manifest_file(edition_id)
     if not path.exists():

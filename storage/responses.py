@@ -1,8 +1,7 @@
-"""The response store: what models answered, kept as it came and never asked for twice.
+"""The response store: the answers of models, stored unchanged, so that no prompt is asked twice.
 
-A folder of Parquet files per model, appended chunk by chunk. A file is named by the checksum of its
-bytes, so one that was truncated or changed is known as such: it is set aside, and what it held is
-asked again.
+Each model has a folder of Parquet files, one per chunk of answers. The name of a file holds the checksum of
+its bytes, so a truncated or changed file is noticed: it is renamed, and its prompts are asked again.
 """
 
 import hashlib
@@ -17,10 +16,11 @@ import pyarrow.parquet as pq
 from primitives.checksums import checksum_file
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
-from storage.files import write_aside
+from storage.files import write_bytes
 from storage.layout import responses_folder
 
-DIGITS = 16
+# Digits of the checksum in a file's name.
+N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
 
 
@@ -28,19 +28,19 @@ class ResponseStore:
     """The responses of one model under ``root``."""
 
     def __init__(self, root: Path, model_id: str) -> None:
-        """Nothing is read or written yet."""
+        """Locate the store without reading or writing anything."""
         self.model_id = model_id
         self.folder = root / responses_folder(model_id)
         self._intact: dict[str, tuple[int, int]] = {}
 
     @staticmethod
-    def is_part(name: str) -> bool:
-        """Whether a file of that name holds responses."""
+    def is_response_file(name: str) -> bool:
+        """Return whether a file of that name holds responses."""
         return re.fullmatch(r"part-[0-9a-f]+\.parquet", name) is not None
 
     @property
     def is_empty(self) -> bool:
-        """Whether it never said anything."""
+        """Return whether the model never answered anything."""
         return not any(self.folder.glob("part-*.parquet"))
 
     def append(
@@ -50,7 +50,7 @@ class ResponseStore:
         completions: Sequence[Completion],
         repeat: int = 0,
     ) -> Path:
-        """Keep one chunk of responses: one new file, there as a whole or not at all."""
+        """Write one chunk of responses atomically as a new file, and return its path."""
         rows = [
             {
                 "prompt_key": key,
@@ -58,8 +58,8 @@ class ResponseStore:
                 "repeat": repeat,
                 "prompt": prompt.text,
                 **vars(completion),
-                "response": _as_unicode(completion.response),
-                "error": _as_unicode(completion.error),
+                "response": _replace_surrogates(completion.response),
+                "error": _replace_surrogates(completion.error),
             }
             for key, prompt, completion in zip(keys, prompts, completions, strict=True)
         ]
@@ -73,20 +73,22 @@ class ResponseStore:
         table = pl.DataFrame(rows, schema=schema).to_arrow().cast(RESPONSES.schema)
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
-        name = hashlib.sha256(content.getbuffer()).hexdigest()[:DIGITS]
+        name = hashlib.sha256(content.getbuffer()).hexdigest()[:N_DIGITS]
         path = self.folder / f"part-{name}.parquet"
-        with write_aside(path) as aside:
-            aside.write_bytes(content.getbuffer())
+        write_bytes(path, content.getbuffer())
         return path
 
     def list_files(self) -> list[Path]:
-        """The intact files, by name; one that is damaged is renamed to `.damaged` and left out."""
+        """Return the intact files, sorted by name; rename each damaged file to `.damaged`.
+
+        A file is read again only if its size or time has changed since the last call.
+        """
         intact = []
         for path in sorted(self.folder.glob("part-*.parquet")):
             stat = path.stat()
             stamp = (stat.st_size, stat.st_mtime_ns)
             if self._intact.get(path.name) != stamp:
-                if checksum_file(path)[:DIGITS] != path.stem.removeprefix("part-"):
+                if checksum_file(path)[:N_DIGITS] != path.stem.removeprefix("part-"):
                     path.rename(path.with_suffix(".damaged"))
                     continue
                 self._intact[path.name] = stamp
@@ -94,7 +96,7 @@ class ResponseStore:
         return intact
 
     def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """One row per (prompt_key, repeat): the response if one was ever given, else an error."""
+        """Return one row per (prompt_key, repeat): the response if there is one, else an error."""
         names = list(columns or RESPONSES.names)
         files = self.list_files()
         if not files:
@@ -108,20 +110,20 @@ class ResponseStore:
         )
 
     def read_failed_keys(self) -> set[str]:
-        """Keys of the prompts that were asked and have no answer."""
+        """Return the keys of the prompts that were asked and have no answer."""
         rows = self.read(["prompt_key", "status"])
         return set(rows.filter(pl.col("status") == "error")["prompt_key"])
 
     def read_settled_keys(self) -> set[str]:
-        """Keys of the prompts that need not be asked: answered, or too long for the model for good.
+        """Return the keys of the prompts that are answered, or too long for the model in any case.
 
-        Every other failed prompt is asked again by the next run.
+        The next run asks every other failed prompt again.
         """
         rows = self.read(["prompt_key", "status", "error"])
         is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
 
 
-def _as_unicode(text: str | None) -> str | None:
-    """The text with lone surrogates as U+FFFD: JSON can carry them to us, no file can hold them."""
+def _replace_surrogates(text: str | None) -> str | None:
+    """Replace lone surrogates by U+FFFD: JSON answers can contain them, but UTF-8 files cannot."""
     return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -13,7 +13,7 @@ from config.tables import StorageConfig
 from engines.api_keys import keep_out_of_logs, name_secret_block
 from primitives.errors import InputError
 from primitives.secrets import hide_secrets
-from storage.bucket import SECRETS
+from storage.bucket import SECRET_VARIABLES
 from storage.mirror import Mirror
 
 
@@ -42,7 +42,7 @@ def provide_keys(models: Iterable[EngineConfig]) -> None:
 def provide_storage_keys(storage: StorageConfig) -> None:
     """The same for the storage that hosts share."""
     if storage.shared is not None:
-        provide_variables(SECRETS[storage.shared.partition("://")[0]])
+        provide_variables(SECRET_VARIABLES[storage.shared.partition("://")[0]])
 
 
 def open_mirror(storage: StorageConfig) -> Mirror:

@@ -13,7 +13,7 @@ from engines.base import Engine, EngineLostError
 from engines.identity import identify_model
 from engines.load import load_engine
 from schemas.exchange import Completion, Prompt, Sampling
-from storage.disk import reserve_room
+from storage.disk import reserve_space
 from storage.files import write_json
 from storage.layout import model_file, model_lock
 from storage.mirror import Mirror
@@ -75,7 +75,7 @@ class Asker:
         self._lock.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             stack.callback(self._take_lock().release)
-            self._require_turn = stack.enter_context(self._mirror.hold(self.identity.model_id))
+            self._require_turn = stack.enter_context(self._mirror.hold_lease(self.identity.model_id))
             self._mirror.sync_responses(self.identity.model_id)
             self._held = stack.pop_all()
         return self
@@ -107,7 +107,7 @@ class Asker:
         self._require_turn()
         started = time.monotonic()
         try:
-            with reserve_room(self.store.folder, _measure_answers(chunk, sampling)):
+            with reserve_space(self.store.folder, _measure_answers(chunk, sampling)):
                 completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
         except EngineLostError as lost:
             self._keep(chunk, lost.answered)

@@ -15,7 +15,7 @@ from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.stages import Stage
-from storage.files import FileRef, place_file, read_stage_files, write_json, write_stage_file
+from storage.files import FileRef, link_file, read_stage_files, write_json, write_stage_file
 from storage.layout import cached_file, validation_record
 from storage.mirror import Mirror
 from tasks.edition.edition import Edition
@@ -140,7 +140,7 @@ def _find_file(root: Path, key: str, path: str, promised: FileRef | None) -> Fil
     if promised is not None and promised.is_intact(root):
         return promised
     kept = _read_record(root / cached_file(key))
-    return place_file(root, kept, path) if kept is not None and kept.is_intact(root) else None
+    return link_file(root, kept, path) if kept is not None and kept.is_intact(root) else None
 
 
 def _require_promised(edition: Edition, ref: FileRef, promised: FileRef | None) -> None:

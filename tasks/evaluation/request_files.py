@@ -17,7 +17,7 @@ from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.exchange import Prompt
 from schemas.stages import REQUESTS
-from storage.files import FileRef, read_stage_files, write_aside, write_json, write_stage_file
+from storage.files import FileRef, read_stage_files, write_atomically, write_json, write_stage_file
 from storage.layout import next_requests_folder, run_file
 from storage.records import RecordError, list_files, read_files, read_record
 from tasks.evaluation import requests
@@ -160,5 +160,5 @@ def _write_prompts(path: Path, prompts: dict[str, Prompt]) -> None:
         return
     rows = [(key, prompt.style, prompt.text) for key, prompt in prompts.items()]
     schema = dict.fromkeys(("prompt_key", "prompt_style", "prompt"), pl.String)
-    with write_aside(path) as aside:
+    with write_atomically(path) as aside:
         pl.DataFrame(rows, schema=schema, orient="row").write_parquet(aside)

@@ -8,7 +8,7 @@ import polars as pl
 
 from primitives.errors import InputError
 from schemas.stages import PREDICTIONS
-from storage.files import place_file, write_stage_file
+from storage.files import link_file, write_stage_file
 from storage.layout import prediction_file, request_file
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring, score_responses
@@ -37,7 +37,7 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     remove_run(evaluation)
     names = (evaluation.edition_id, evaluation.model_id)
     files = [
-        place_file(evaluation.root, ref, request_file(*names, Path(ref.path).name)) for ref in requests.files
+        link_file(evaluation.root, ref, request_file(*names, Path(ref.path).name)) for ref in requests.files
     ]
     files += [
         write_stage_file(evaluation.root, prediction_file(*names, name), frame, PREDICTIONS)

@@ -10,9 +10,9 @@ from primitives.checksums import checksum_file
 from schemas.stages import VARIANTS
 from storage.files import (
     FileRef,
-    place_file,
+    link_file,
     read_stage_files,
-    write_aside,
+    write_atomically,
     write_json,
     write_stage_file,
 )
@@ -25,7 +25,7 @@ def make_variants(n: int = 3) -> pl.DataFrame:
     return derive_variants(triplets, ("P", "Q"))
 
 
-def test_a_file_is_written_with_the_exact_schema_and_known_by_its_bytes(tmp_path: Path) -> None:
+def test_stage_file_has_the_exact_schema_and_a_checksum(tmp_path: Path) -> None:
     ref = write_stage_file(tmp_path, "a/b/r.parquet", make_variants(), VARIANTS)
     assert (ref.path, ref.n_rows) == ("a/b/r.parquet", 24)
     assert ref.sha256 == checksum_file(tmp_path / ref.path)
@@ -34,7 +34,7 @@ def test_a_file_is_written_with_the_exact_schema_and_known_by_its_bytes(tmp_path
     assert [path.name for path in (tmp_path / "a/b").iterdir()] == ["r.parquet"]
 
 
-def test_columns_are_put_in_order_and_others_left_out(tmp_path: Path) -> None:
+def test_columns_are_sorted_as_in_the_schema_and_others_dropped(tmp_path: Path) -> None:
     frame = make_variants()
     mixed = frame.select(*reversed(frame.columns), pl.lit(1).alias("more"))
     one = write_stage_file(tmp_path, "one", frame, VARIANTS)
@@ -62,13 +62,13 @@ def test_rows_that_do_not_fit_the_schema_are_not_written(tmp_path: Path, column:
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_several_files_are_read_in_the_order_given(tmp_path: Path) -> None:
+def test_files_are_read_in_the_given_order(tmp_path: Path) -> None:
     refs = [write_stage_file(tmp_path, f"{i}", make_variants(i), VARIANTS) for i in (2, 1)]
     rows = read_stage_files(tmp_path, refs)
     assert rows["triplet_id"].to_list() == ["0" * 16] * 8 + ["0" * 15 + "1"] * 8 + ["0" * 16] * 8
 
 
-def test_a_file_is_intact_only_with_its_very_bytes(tmp_path: Path) -> None:
+def test_changed_or_missing_file_is_not_intact(tmp_path: Path) -> None:
     ref = write_stage_file(tmp_path, "r", make_variants(), VARIANTS)
     assert ref.is_intact(tmp_path)
     path = tmp_path / "r"
@@ -83,45 +83,45 @@ def test_a_file_is_intact_only_with_its_very_bytes(tmp_path: Path) -> None:
 
 
 def write_half(target: Path) -> None:
-    with write_aside(target) as aside:
-        aside.write_text("half of the new")
+    with write_atomically(target) as temporary:
+        temporary.write_text("half of the new")
         assert target.read_text() == "old"
         raise ZeroDivisionError
 
 
-def test_a_failed_write_keeps_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path: Path) -> None:
     target = tmp_path / "folder" / "file"
-    with write_aside(target) as aside:
+    with write_atomically(target) as temporary:
         assert not target.exists()
-        aside.write_text("old")
+        temporary.write_text("old")
     with pytest.raises(ZeroDivisionError):
         write_half(target)
     assert target.read_text() == "old"
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_a_file_takes_another_place(tmp_path: Path) -> None:
+def test_linked_file_has_the_same_content_at_another_path(tmp_path: Path) -> None:
     ref = write_stage_file(tmp_path, "one/r", make_variants(), VARIANTS)
-    placed = place_file(tmp_path, ref, "two/r")
+    placed = link_file(tmp_path, ref, "two/r")
     assert placed == FileRef(path="two/r", n_rows=24, sha256=ref.sha256)
     assert placed.is_intact(tmp_path)
-    assert place_file(tmp_path, ref, "one/r") is ref
-    # What takes the place of one by a rename leaves the other as it is.
+    assert link_file(tmp_path, ref, "one/r") is ref
+    # Writing replaces one name by a rename, so the other name keeps the old bytes.
     write_stage_file(tmp_path, "two/r", make_variants(1), VARIANTS)
     assert ref.is_intact(tmp_path)
 
 
-def test_a_file_is_copied_where_links_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_copied_if_links_are_not_supported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(source: Path, target: Path) -> None:
         raise OSError(95, "not supported")
 
     monkeypatch.setattr("storage.files.os.link", refuse)
     ref = write_stage_file(tmp_path, "one", make_variants(), VARIANTS)
-    assert place_file(tmp_path, ref, "two").is_intact(tmp_path)
+    assert link_file(tmp_path, ref, "two").is_intact(tmp_path)
     assert (tmp_path / "two").stat().st_ino != (tmp_path / "one").stat().st_ino
 
 
-def test_json_keeps_the_order_of_keys_and_the_spelling(tmp_path: Path) -> None:
+def test_json_keeps_the_order_of_keys_and_non_ascii_letters(tmp_path: Path) -> None:
     value = {"b": "Sjögren", "a": [1, None, True]}
     write_json(tmp_path / "x.json", value)
     text = (tmp_path / "x.json").read_text(encoding="utf-8")

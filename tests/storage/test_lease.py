@@ -9,7 +9,7 @@ from storage.bucket import Bucket
 from storage.lease import Lease
 from tests.support.object_storage import ObjectStorage, serve_rclone
 
-# A busy machine must not make it stand still for so long.
+# Long enough that a busy machine does not delay a renewal for a whole term.
 TERM_S = 4.0
 PATH = "locks/model.json"
 
@@ -20,7 +20,7 @@ def bucket(moto: ObjectStorage, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     return Bucket(moto.make_address())
 
 
-def test_only_one_at_a_time_and_each_gets_its_turn(bucket: Bucket) -> None:
+def test_one_process_holds_the_lease_at_a_time_and_each_gets_it(bucket: Bucket) -> None:
     inside, most, turns = 0, 0, []
 
     def work(number: int) -> None:
@@ -41,7 +41,7 @@ def test_only_one_at_a_time_and_each_gets_its_turn(bucket: Bucket) -> None:
     assert sorted(turns) == [0, 1, 2, 3]
 
 
-def test_it_is_given_back_at_once(bucket: Bucket) -> None:
+def test_released_lease_is_free_at_once(bucket: Bucket) -> None:
     started = time.monotonic()
     for _ in range(3):
         with Lease(bucket, PATH, term_s=60):
@@ -49,13 +49,13 @@ def test_it_is_given_back_at_once(bucket: Bucket) -> None:
     assert time.monotonic() < started + 20
 
 
-def test_it_is_kept_for_longer_than_its_term(bucket: Bucket) -> None:
+def test_lease_is_renewed_beyond_its_term(bucket: Bucket) -> None:
     with Lease(bucket, PATH, TERM_S) as lease:
         time.sleep(2.5 * TERM_S)
-        lease.require()
+        lease.require_held()
 
 
-def test_that_of_a_process_that_was_killed_is_taken_over(bucket: Bucket) -> None:
+def test_lease_of_a_killed_process_is_taken_over_after_a_term(bucket: Bucket) -> None:
     dead = Lease(bucket, PATH, TERM_S)
     assert dead._acquire()
     started = time.monotonic()
@@ -63,27 +63,27 @@ def test_that_of_a_process_that_was_killed_is_taken_over(bucket: Bucket) -> None
         assert TERM_S <= time.monotonic() - started < 4 * TERM_S
 
 
-def test_one_that_stood_still_notices_and_leaves_the_others_alone(bucket: Bucket) -> None:
-    with Lease(bucket, PATH, TERM_S) as still:
-        # As if the process had been stopped: nothing renews it until another has taken it over.
-        still._ends.set()
+def test_stopped_process_notices_that_its_lease_was_taken_over(bucket: Bucket) -> None:
+    with Lease(bucket, PATH, TERM_S) as stopped:
+        # Imitates a stopped process: nothing renews the lease until another process has taken it over.
+        stopped._is_released.set()
         with Lease(bucket, PATH, TERM_S) as other:
-            still._ends.clear()
-            still._renew()
+            stopped._is_released.clear()
+            stopped._renew_until_released()
             with pytest.raises(InputError, match="lease was lost"):
-                still.require()
+                stopped.require_held()
             held = bucket.read(PATH)
-            still.__exit__(None, None, None)
+            stopped.__exit__(None, None, None)
             assert bucket.read(PATH) == held
-            other.require()
+            other.require_held()
 
 
-def test_storage_out_of_reach_for_a_term_is_noticed(bucket: Bucket, moto: ObjectStorage) -> None:
+def test_lease_is_lost_if_the_storage_is_unreachable_for_a_term(bucket: Bucket, moto: ObjectStorage) -> None:
     with Lease(bucket, PATH, TERM_S) as lease:
         with moto.pause():
             time.sleep(1.5 * TERM_S)
             with pytest.raises(InputError, match="lease was lost"):
-                lease.require()
+                lease.require_held()
         time.sleep(TERM_S)
 
 

@@ -9,7 +9,7 @@ from config.tables import StorageConfig
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE
 from storage.mirror import Mirror
-from storage.publication import hold_publication, sync_all
+from storage.publication import hold_publication, sync_everything
 from tests.support.object_storage import ObjectStorage
 
 GRADES = "reviews/edition/grader.parquet"
@@ -41,7 +41,7 @@ def publish(mirror: Mirror, content: bytes | None) -> None:
         write(mirror, "report/edition/index.html", content)
 
 
-def test_only_one_publishes_at_a_time_and_leaves_what_it_made(mirrors: tuple[Mirror, Mirror]) -> None:
+def test_one_publisher_at_a_time_sends_its_results(mirrors: tuple[Mirror, Mirror]) -> None:
     first, second = mirrors
     with ThreadPoolExecutor(1) as pool:
         with hold_publication(first):
@@ -55,7 +55,7 @@ def test_only_one_publishes_at_a_time_and_leaves_what_it_made(mirrors: tuple[Mir
         assert first.bucket.read(path) == b"second"
 
 
-def test_a_publication_that_failed_leaves_the_one_before(mirrors: tuple[Mirror, Mirror]) -> None:
+def test_failed_publication_leaves_the_previous_one(mirrors: tuple[Mirror, Mirror]) -> None:
     first, second = mirrors
     publish(first, b"first")
     with pytest.raises(InputError, match="full"):
@@ -64,16 +64,16 @@ def test_a_publication_that_failed_leaves_the_one_before(mirrors: tuple[Mirror, 
     assert first.bucket.read(WAREHOUSE) == b"first"
 
 
-def test_grades_that_were_imported_later_stand(mirrors: tuple[Mirror, Mirror]) -> None:
+def test_later_grades_replace_earlier_ones_on_all_hosts(mirrors: tuple[Mirror, Mirror]) -> None:
     first, second = mirrors
     hour = 3600
     os.utime(write(first, GRADES, b"early"), 2 * (time.time() - hour,))
-    write(first, "reviews/edition/key.json", b"stays where it was made")
-    sync_all(first)
-    sync_all(second)
+    write(first, "reviews/edition/key.json", b"stays on its host")
+    sync_everything(first)
+    sync_everything(second)
     assert (second.root / GRADES).read_bytes() == b"early"
     assert not (second.root / "reviews/edition/key.json").exists()
     os.utime(write(second, GRADES, b"later"), 2 * (time.time() + hour,))
-    sync_all(second)
-    sync_all(first)
+    sync_everything(second)
+    sync_everything(first)
     assert [(mirror.root / GRADES).read_bytes() for mirror in mirrors] == [b"later", b"later"]

@@ -19,7 +19,7 @@ def store(tmp_path: Path) -> ResponseStore:
 
 
 def append(store: ResponseStore, repeat: int = 0, **completions: Completion) -> Path:
-    """One chunk; each completion is given under the name of its key, k1 … k4."""
+    """Append one chunk. Each completion is given under the name of its key, k1 … k4."""
     keys = [f"{int(name[1:]):032x}" for name in completions]
     prompts = [Prompt("completion", f"prompt {key[-1]}") for key in keys]
     return store.append(keys, prompts, list(completions.values()), repeat)
@@ -29,7 +29,7 @@ def read(store: ResponseStore) -> dict[str, str | None]:
     return dict(store.read(["prompt_key", "response"]).iter_rows())
 
 
-def test_an_empty_store(store: ResponseStore) -> None:
+def test_empty_store_has_no_rows(store: ResponseStore) -> None:
     assert store.list_files() == []
     assert store.read_settled_keys() == set()
     assert store.read().columns == RESPONSES.names
@@ -37,7 +37,7 @@ def test_an_empty_store(store: ResponseStore) -> None:
     assert not store.folder.exists()
 
 
-def test_a_response_is_kept_as_it_came(store: ResponseStore) -> None:
+def test_response_is_stored_unchanged(store: ResponseStore) -> None:
     path = append(store, k1=FULL, k2=FAILED, k3=Completion(""))
     assert pq.read_schema(path).remove_metadata() == RESPONSES.schema.remove_metadata()
     assert store.read().sort("prompt_key").rows() == [
@@ -48,13 +48,13 @@ def test_a_response_is_kept_as_it_came(store: ResponseStore) -> None:
 
 
 @pytest.mark.parametrize("text", ["β \u2028 \x00 \x1f", "👍🏽", "\ufefftrue", '{"a": "\\"}', "\r\n"])
-def test_no_text_is_changed(store: ResponseStore, text: str) -> None:
+def test_unusual_text_is_stored_unchanged(store: ResponseStore, text: str) -> None:
     append(store, k1=Completion(text))
     assert read(store) == {K1: text}
 
 
-def test_half_a_character_costs_no_chunk(store: ResponseStore) -> None:
-    """JSON can carry a lone surrogate, which neither UTF-8 nor Parquet can hold."""
+def test_lone_surrogate_is_replaced(store: ResponseStore) -> None:
+    """JSON can contain a lone surrogate, but UTF-8 and Parquet cannot."""
     append(store, k1=Completion("tr\ud83due"), k2=Completion(None, "error", "\udc00"), k3=FULL)
     assert store.read(["prompt_key", "response", "error"]).sort("prompt_key").rows() == [
         (K1, "tr\ufffdue", None),
@@ -63,7 +63,7 @@ def test_half_a_character_costs_no_chunk(store: ResponseStore) -> None:
     ]
 
 
-def test_chunks_add_up_and_never_replace_each_other(store: ResponseStore) -> None:
+def test_chunks_accumulate_and_never_replace_each_other(store: ResponseStore) -> None:
     paths = {append(store, k1=FULL), append(store, k2=FULL), append(store, k3=Completion("No"))}
     before = {path: path.read_bytes() for path in paths}
     append(store, k4=FULL)
@@ -78,7 +78,7 @@ def test_the_same_chunk_twice_is_one_file(store: ResponseStore) -> None:
     assert store.read().height == 1
 
 
-def test_repeats_stand_beside_each_other(store: ResponseStore) -> None:
+def test_repeats_of_a_prompt_are_separate_rows(store: ResponseStore) -> None:
     append(store, k1=Completion("True"))
     append(store, repeat=1, k1=Completion("False"))
     rows = store.read(["repeat", "response"]).sort("repeat").rows()
@@ -86,8 +86,8 @@ def test_repeats_stand_beside_each_other(store: ResponseStore) -> None:
 
 
 @pytest.mark.parametrize("is_error_first", [True, False])
-def test_a_response_wins_over_an_error(store: ResponseStore, is_error_first: bool) -> None:
-    """By name, a file of either kind can come first; both orders are met among these."""
+def test_response_wins_over_an_error(store: ResponseStore, is_error_first: bool) -> None:
+    """The names are hashes, so among eight pairs of files each kind sorts first in some."""
     for i in range(8):
         chunks = [Completion(None, "error", f"failed {i}"), Completion(f"True {i}")]
         for completion in chunks if is_error_first else chunks[::-1]:
@@ -97,14 +97,14 @@ def test_a_response_wins_over_an_error(store: ResponseStore, is_error_first: boo
     assert found.select("status", "error").unique().rows() == [("ok", None)]
 
 
-def test_errors_are_asked_again_and_what_is_too_long_is_not(store: ResponseStore) -> None:
+def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: ResponseStore) -> None:
     append(store, k1=FULL, k2=FAILED, k3=TOO_LONG, k4=Completion(""))
     assert store.read_settled_keys() == {K1, K3, K4}
     append(store, k2=Completion("No"))
     assert store.read_settled_keys() == {K1, K2, K3, K4}
 
 
-def test_models_never_mix(tmp_path: Path) -> None:
+def test_responses_of_models_are_separate(tmp_path: Path) -> None:
     one, two = ResponseStore(tmp_path, "m-1"), ResponseStore(tmp_path, "m-2")
     append(one, k1=Completion("True"))
     assert two.read_settled_keys() == set()
@@ -115,7 +115,7 @@ def test_models_never_mix(tmp_path: Path) -> None:
     assert one.folder != two.folder
 
 
-def test_keys_without_their_completions_are_refused(store: ResponseStore) -> None:
+def test_fewer_completions_than_keys_are_refused(store: ResponseStore) -> None:
     with pytest.raises(ValueError, match="shorter"):
         store.append([K1, K2], [Prompt("completion", "p")] * 2, [FULL])
     assert store.list_files() == []

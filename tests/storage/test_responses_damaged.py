@@ -1,4 +1,4 @@
-"""What becomes of the response store when its files or its disk fail it."""
+"""The response store when files are damaged or the disk is full."""
 
 import subprocess
 import sys
@@ -37,7 +37,7 @@ def replace_by_another(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [truncate, flip_byte, empty, replace_by_another])
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_damaged_file_is_set_aside_and_asked_again(
+def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
     store: ResponseStore, damage: Callable[[Path], None], is_known: bool
 ) -> None:
     path, other = append(store, k1=FULL), append(store, k2=FULL)
@@ -52,7 +52,7 @@ def test_a_damaged_file_is_set_aside_and_asked_again(
     assert store.read_settled_keys() == {K1, K2}
 
 
-def test_a_deleted_file_is_asked_again(store: ResponseStore) -> None:
+def test_prompts_of_a_deleted_file_are_not_settled(store: ResponseStore) -> None:
     path = append(store, k1=FULL)
     append(store, k2=FULL)
     assert store.read_settled_keys() == {K1, K2}
@@ -60,13 +60,13 @@ def test_a_deleted_file_is_asked_again(store: ResponseStore) -> None:
     assert store.read_settled_keys() == {K2}
 
 
-def test_what_a_killed_writer_left_is_not_read(store: ResponseStore) -> None:
+def test_temporary_file_of_a_killed_writer_is_not_read(store: ResponseStore) -> None:
     path = append(store, k1=FULL)
     path.rename(path.with_name(f".{path.name}.123-abcd.next"))
     assert store.read_settled_keys() == set()
 
 
-def test_a_folder_that_is_a_file_leaves_nothing_behind(store: ResponseStore) -> None:
+def test_file_in_place_of_the_folder_is_an_error_and_stays(store: ResponseStore) -> None:
     store.folder.parent.mkdir()
     store.folder.write_text("in the way")
     with pytest.raises(OSError, match="m-1"):
@@ -92,7 +92,7 @@ except OSError as error:
 """
 
 
-def test_a_full_disk_leaves_no_half_file_and_what_was_there(store: ResponseStore) -> None:
+def test_full_disk_leaves_no_partial_file_and_keeps_the_old_ones(store: ResponseStore) -> None:
     root = store.folder.parent.parent
     result = subprocess.run(
         [sys.executable, "-c", FILL_DISK, str(root)], capture_output=True, text=True, check=True

@@ -1,0 +1,165 @@
+"""Answers and evaluations that hosts exchange through a bucket."""
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.engines import EngineConfig, ModelConfig
+from engines.base import Engine
+from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt
+from storage.mirror import Mirror
+from storage.publication import sync_everything
+from tasks.asking.answer_extraction import AnswerWords
+from tasks.asking.asker import Asker
+from tasks.edition.edition import Edition
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.predictions import Scoring
+from tasks.evaluation.request_files import build_relations
+from tasks.evaluation.run_record import is_complete
+from tests.storage.conftest import Host, read_tree
+from tests.support.evaluations import ask_model, finish, ignore, list_prompts
+from tests.support.object_storage import ObjectStorage
+
+
+class SlowEngine:
+    """Answers true, slowly enough for another process to start meanwhile."""
+
+    def __init__(self) -> None:
+        self.n_prompts = 0
+
+    def generate(self, prompts: Sequence[Prompt], *_: object) -> list[Completion]:
+        time.sleep(0.3)
+        self.n_prompts += len(prompts)
+        return [Completion(" True") for _ in prompts]
+
+    def close(self) -> None:
+        """Close nothing."""
+
+
+def forbid(_: EngineConfig) -> Engine:
+    raise AssertionError("an engine was loaded")
+
+
+@pytest.fixture
+def evaluations(hosts: tuple[Host, Host], edition: Edition, tmp_path: Path) -> list[Evaluation]:
+    """Return the same evaluation as each host sees it."""
+    recording = tmp_path / "model.parquet"
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    model = ModelConfig(name="model", engine="recorded", model=str(recording))
+    Mirror(hosts[0]).push_edition(edition.edition_id)
+    Mirror(hosts[1]).pull_edition(edition.edition_id)
+    return [Evaluation(host, edition.edition_id, model) for host in hosts]
+
+
+def evaluate(evaluation: Evaluation, engine: Engine) -> None:
+    mirror = Mirror(evaluation.storage)
+    mirror.pull_evaluation(evaluation.edition_id, evaluation.model_id)
+    finish(evaluation, ask_model(evaluation, lambda _: engine))
+    mirror.push_evaluation(evaluation.edition_id, evaluation.model_id)
+
+
+def test_answers_of_one_host_are_not_asked_again_by_another(evaluations: list[Evaluation]) -> None:
+    evaluate(evaluations[0], SlowEngine())
+    other = evaluations[1]
+    Mirror(other.storage).pull_evaluation(other.edition_id, other.model_id)
+    assert is_complete(other)
+    report = ask_model(other, forbid)
+    assert (report.n_asked, report.n_reused) == (0, report.n_samples)
+    kinds = ("responses", "predictions")
+    assert read_tree(other.root, *kinds) == read_tree(evaluations[0].root, *kinds)
+
+
+def test_concurrent_hosts_ask_every_prompt_once(evaluations: list[Evaluation]) -> None:
+    engine = SlowEngine()
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(ask_model, evaluation, lambda _: engine) for evaluation in evaluations]
+    reports = [future.result() for future in both]
+    assert engine.n_prompts == reports[0].n_samples == sum(report.n_asked for report in reports)
+
+
+def test_unsent_answers_are_kept_and_sent_by_the_next_run(
+    evaluations: list[Evaluation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = evaluations
+    engine = SlowEngine()
+
+    def fail(path: str, source: Path) -> None:
+        raise InputError("the storage is unreachable")
+
+    with Asker(first.model, Mirror(first.storage), lambda _: engine) as asker:
+        prompts = {
+            key: prompt
+            for _, asked in build_relations(first)
+            for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
+        }
+        asker.write_model()
+        assert asker._mirror.bucket is not None
+        monkeypatch.setattr(asker._mirror.bucket, "send", fail)
+        asker._engine = engine
+        chunk = dict(list(prompts.items())[:5])
+        with pytest.raises(InputError, match="unreachable"):
+            asker.ask_chunk(chunk, first.asking.sampling, ignore)
+    assert first.store.read().height == 5
+    assert second.store.read().height == 0
+    report = ask_model(first, lambda _: engine)
+    assert report.n_asked == len(prompts) - 5
+    Mirror(second.storage).sync_responses(second.model_id)
+    assert second.store.read_settled_keys() == set(prompts)
+
+
+def test_damaged_answers_in_the_bucket_are_not_used(evaluations: list[Evaluation]) -> None:
+    first, second = evaluations
+    evaluate(first, SlowEngine())
+    mirror = Mirror(second.storage)
+    (name,) = [path.name for path in first.store.list_files()]
+    assert mirror.bucket is not None
+    damaged = b"-" * (first.store.folder / name).stat().st_size
+    mirror.bucket.send(f"responses/{first.model_id}/{name}", damaged)
+    mirror.sync_responses(second.model_id)
+    assert second.store.read().height == 0
+    assert mirror.bucket.read(f"responses/{first.model_id}/{name}.damaged") == damaged
+    Mirror(first.storage).sync_responses(first.model_id)
+    mirror.sync_responses(second.model_id)
+    assert second.store.read().height == len(list_prompts(first))
+
+
+def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluation]) -> None:
+    evaluate(evaluations[0], SlowEngine())
+    words = Scoring(words=AnswerWords(true=("yes",), false=("no",)))
+    first, second = (replace(evaluation, scoring=words) for evaluation in evaluations)
+    evaluate(evaluations[1], SlowEngine())
+    evaluate(second, SlowEngine())
+    assert not is_complete(first)
+    Mirror(first.storage).pull_evaluation(first.edition_id, first.model_id)
+    assert is_complete(first)
+    assert read_tree(first.root, "predictions") == read_tree(second.root, "predictions")
+
+
+def test_evaluation_that_is_being_replaced_is_skipped(evaluations: list[Evaluation]) -> None:
+    first, second = evaluations
+    evaluate(first, SlowEngine())
+    mirror = Mirror(second.storage)
+    file = next(path for path in read_tree(first.root, "predictions") if path.endswith(".parquet"))
+    assert mirror.bucket is not None
+    mirror.bucket.send(file, b"newer than its record")
+    mirror.pull_evaluation(second.edition_id, second.model_id)
+    assert not (second.root / second.folder / "run.json").exists()
+
+
+def test_files_made_before_the_bucket_was_configured_are_sent_too(
+    hosts: tuple[Host, Host], evaluations: list[Evaluation], moto: ObjectStorage
+) -> None:
+    evaluate(evaluations[0], SlowEngine())
+    fresh = moto.make_address()
+    one, other = (host.model_copy(update={"shared": fresh}) for host in hosts)
+    new = other.model_copy(update={"root": other.root / "new"})
+    sync_everything(Mirror(one))
+    sync_everything(Mirror(new))
+    kinds = ("editions", "responses", "predictions")
+    assert read_tree(new.root, *kinds) == read_tree(one.root, *kinds)
