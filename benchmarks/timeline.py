@@ -19,7 +19,7 @@ from report.console import align
 MARK = "timeline: "
 COMMAND, EXIT = "the command, all else", "starting and ending Python"
 # Where the function is, and what of it is to be read. In the order in which they are first called;
-# tasks.asking.asker takes load_engine when it is imported, so that one is wrapped before.
+# tasks.asking.model_session takes load_engine when it is imported, so that one is wrapped before.
 FUNCTIONS = (
     ("cli.in_process", "prepare_prefect", "starting Prefect's server"),
     ("cli.in_process", "wait_for_server", "waiting for it"),

@@ -62,7 +62,7 @@ def ask_llmeval(edition: Edition) -> None:
     asks = [
         ask
         for relation in edition.base.relations
-        for ask in edition.llmeval.ask_all(triplets.read(edition.root, relation))
+        for ask in edition.llmeval.build_prompts(triplets.read(edition.root, relation))
     ]
     writer = edition.llmeval.writer
     with show_run_progress(f"statements by {writer.config.name}", len(asks)) as advance:

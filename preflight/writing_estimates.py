@@ -21,7 +21,7 @@ from preflight.estimates import (
 )
 from primitives.hashing import render_canonical_json
 from storage.responses import ResponseStore
-from tasks.asking.writers import Ask, Writer
+from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.attempts import JUDGE, JUDGE_TOKENS, Judge, Rephraser
 from tasks.edition.drafts import Draft
 from tasks.edition.edition import Edition
@@ -55,7 +55,7 @@ class Writing:
     """With those that are needed only if the ones before fail."""
     shown: list[Shown] = field(default_factory=list)
 
-    def add(self, rows: pl.DataFrame, *rounds: Callable[[pl.DataFrame], list[Ask]]) -> None:
+    def add(self, rows: pl.DataFrame, *rounds: Callable[[pl.DataFrame], list[WriterPrompt]]) -> None:
         """Count one relation.
 
         Args:
@@ -124,9 +124,9 @@ def _estimate_rephraser(
     return _estimate(writing, "rephraser", counts, (rephraser.max_tokens, rephraser.instruction), note)
 
 
-def _ask_round(rephraser: Rephraser, attempt: int, statements: pl.DataFrame) -> list[Ask]:
+def _ask_round(rephraser: Rephraser, attempt: int, statements: pl.DataFrame) -> list[WriterPrompt]:
     rows = statements.select("statement", "split").iter_rows()
-    return [rephraser.ask(statement, attempt, split) for statement, split in rows]
+    return [rephraser.build_prompt(statement, attempt, split) for statement, split in rows]
 
 
 def _estimate_judge(
@@ -139,7 +139,7 @@ def _estimate_judge(
     for draft in drafts:
         # A statement beside itself is about as long as beside its rewording.
         some = take_some(draft.statements)["statement"]
-        texts = [judge.ask(text, text).prompt.text for text in some]
+        texts = [judge.build_prompt(text, text).prompt.text for text in some]
         writing.shown.append((draft.statements.height, texts))
     n_statements = sum(draft.statements.height for draft in drafts)
     per_statement = rephraser.max_attempts if judge.is_binding else 1
@@ -157,7 +157,7 @@ def _estimate_judge(
 def _estimate_llmeval(root: Path, llmeval: Llmeval, drafts: Sequence[Draft]) -> Estimate:
     writing = _start(root, llmeval.writer)
     for draft in drafts:
-        writing.add(draft.triplets, llmeval.ask_all)
+        writing.add(draft.triplets, llmeval.build_prompts)
     n_to_ask = Span.of(writing.n_wanted - writing.n_answered)
     counts = (Span.of(writing.n_wanted), writing.n_answered, n_to_ask)
     return _estimate(writing, "llmeval", counts, (llmeval.max_tokens, llmeval.instruction), "one a triplet")

@@ -45,7 +45,7 @@ def list_cases(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
 def ask_rewordings(engine: Engine, cases: pl.DataFrame) -> list[str]:
     """The writer's first attempt at each statement, at the temperature of the default configuration."""
     rephraser = build_questions().rephraser
-    prompts = [rephraser.ask(statement, 1, "test").prompt for statement in cases["statement"]]
+    prompts = [rephraser.build_prompt(statement, 1, "test").prompt for statement in cases["statement"]]
     config = RephraserConfig()
     replies = engine.generate(prompts, Sampling(config.max_tokens, config.temperature, SEED))
     return [(reply.response or "").strip() for reply in replies]
@@ -60,7 +60,7 @@ def find_wordings(pool: Pool, cases: pl.DataFrame, replies: Sequence[str]) -> li
 
 def ask_listings(engine: Engine, triplets: pl.DataFrame) -> list[list[str]]:
     """The usable lines of the writer's reply to each triplet."""
-    prompts = [ask.prompt for ask in build_questions().llmeval.ask_all(triplets)]
+    prompts = [ask.prompt for ask in build_questions().llmeval.build_prompts(triplets)]
     replies = engine.generate(prompts, Sampling(LlmevalConfig().max_tokens))
     return [list_statements(reply.response or "") for reply in replies]
 

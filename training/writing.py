@@ -122,7 +122,9 @@ class Lecturer:
             for subject in zip(relations, cells, names, strict=True)
         ]
         wordings = fill_texts([template for template, _ in drawn], [named for _, named in drawn])
-        asks = (self._questions.rephraser.ask(text, 1, "test") for text in fill_texts(prototypes, names))
+        asks = (
+            self._questions.rephraser.build_prompt(text, 1, "test") for text in fill_texts(prototypes, names)
+        )
         return [Exercise(ask.prompt, text) for ask, text in zip(asks, wordings, strict=True)]
 
     def draw_listings(self, n: int) -> list[Exercise]:
@@ -132,7 +134,7 @@ class Lecturer:
         texts = fill_texts(templates, [each for each in names for _ in range(N_STATEMENTS)])
         exercises = []
         for number, (relation, (head, tail)) in enumerate(zip(relations, names, strict=True)):
-            ask = self._questions.llmeval.ask(relation.relation, head, tail)
+            ask = self._questions.llmeval.build_prompt(relation.relation, head, tail)
             lines = texts[number * N_STATEMENTS : (number + 1) * N_STATEMENTS]
             exercises.append(Exercise(ask.prompt, "\n".join(lines)))
         return exercises

@@ -1,1 +1,1 @@
-"""From prompts to stored answers, for evaluated models and for writers."""
+"""Ask models, evaluated ones and writers, and store their answers."""

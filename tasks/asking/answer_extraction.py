@@ -1,35 +1,35 @@
-"""From a response to a prediction: true, false, or no answer (method, section 3)."""
+"""Extraction of predictions from responses: true, false, or no answer (method, section 3)."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-# "The correct answer is False" says False.
+# "correct" and "wrong" do not count in phrases such as "The correct answer is False", which says False.
 ABOUT_ANSWER = r"(?!\s+(?:answer|response|choice|option)\b)"
 JUDGING_WORDS = ("correct", "wrong")
 NEGATORS = r"not|never|neither|cannot|hardly|[a-z]+n['’]t"
-# A negation governs the word after it, with at most adverbs, an article or a form of to be between.
+# A negation applies to the next answer word; only these adverbs, articles and verbs may stand between.
 FILLERS = (
     r"a|an|at\s+all|all|completely|entirely|exactly|factually|fully|medically|necessarily|really"
     r"|strictly|quite|the|always|seem|appear|considered|to\s+be|be"
 )
-# Whole words; the marks that set a word off (not **true**, _True_) are no part of it.
+# Boundaries of whole words. Marks such as those in **true** and _True_ do not belong to the word.
 START, END = r"(?<![^\W_])", r"(?![^\W_])"
 GAP = r"[\s*_\"'`“”‘’]+"
 
 
 @dataclass(frozen=True)
 class AnswerWords:
-    """The words that say true and false; the papers' by default."""
+    """The words that mean true and false; by default those of the papers."""
 
     true: tuple[str, ...] = ("true", "entailed", "correct", "yes")
     false: tuple[str, ...] = ("false", "contradicted", "wrong", "no")
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Finds the first of them, and whether it is negated."""
-        # A word that is the opposite of one of theirs by its prefix says the opposite.
+        """The pattern that finds the first answer word, and whether it is negated."""
+        # "incorrect" and "untrue" always mean false.
         opposites = "|".join(f"{prefix}{word}" for prefix, word in (("in", "correct"), ("un", "true")))
         return re.compile(
             rf"(?:{START}(?P<negated>{NEGATORS})(?:{GAP}(?:{FILLERS}))*{GAP})?"
@@ -40,7 +40,7 @@ class AnswerWords:
 
 
 def _list_words(words: Iterable[str]) -> str:
-    # The longest first: "not sure" before "not".
+    # Longer words come first, so that "not sure" is found before "not".
     ordered = sorted((word.strip().casefold() for word in words), key=len, reverse=True)
     return "|".join(
         r"\s+".join(map(re.escape, word.split())) + (ABOUT_ANSWER if word in JUDGING_WORDS else "")
@@ -52,7 +52,7 @@ PAPERS_WORDS = AnswerWords()
 
 
 def extract_answer(response: str | None, words: AnswerWords = PAPERS_WORDS) -> bool | None:
-    """The first answer word said decides, unless it is negated; None where there is none."""
+    """Return what the first answer word means, taking its negation into account; None if there is none."""
     if response is None:
         return None
     found = words.pattern.search(response)
@@ -62,5 +62,5 @@ def extract_answer(response: str | None, words: AnswerWords = PAPERS_WORDS) -> b
 
 
 def cut_completion(response: str | None) -> str | None:
-    """The first line with text in it: what a raw completion says before it goes on to something else."""
+    """Return the first line with text: after its answer, a raw completion continues with something else."""
     return response if response is None else next(iter(response.strip().splitlines()), "")

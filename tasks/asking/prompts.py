@@ -1,4 +1,4 @@
-"""Prompts: five demonstrations, then the question (method, 2.2 and 3)."""
+"""Prompts of evaluated models: five demonstrations, then the question (method, 2.2 and 3)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from schemas.exchange import Prompt
 
 QUESTION = 'Statement: "{}", is the statement above true or false? Please answer True or False.\nAnswer:'
 SEPARATOR = "\n\n"
-# In completion style a model would go on with a statement of its own.
+# In completion style a model would continue with a statement of its own.
 STOP_TEXTS = ("Statement",)
 
 
@@ -20,24 +20,24 @@ class Demonstration:
     label: bool
 
     def render(self) -> str:
-        """The question with its answer."""
+        """Return the question with its answer."""
         return f"{QUESTION.format(self.text)} {self.label}"
 
 
 @dataclass(frozen=True)
 class PromptForm:
-    """How a model is asked: style, system prompt, and how many tokens fit."""
+    """How the prompts of a model are written: completion or chat style, and the system prompt."""
 
     style: str = "completion"
     system_prompt: str | None = None
 
     def render(self, demonstrations: tuple[Demonstration, ...], text: str) -> Prompt:
-        """The prompt: raw text, or the model's chat messages with all of it in one user turn."""
+        """Return the prompt with these demonstrations and the question about ``text``."""
         parts = [d.render() for d in demonstrations] + [QUESTION.format(text)]
         return self.wrap(SEPARATOR.join(parts))
 
     def wrap(self, content: str) -> Prompt:
-        """The prompt that says this."""
+        """Return a prompt with this content: raw text, or chat messages with all of it in one user turn."""
         if self.style == "completion":
             return Prompt(self.style, content)
         messages = [{"role": "user", "content": content}]
@@ -53,12 +53,14 @@ def fit_prompt(
     n_tokens_left: int | None,
     count_tokens: Callable[[str], float],
 ) -> tuple[Prompt, int]:
-    """The prompt, and how many demonstrations had to be dropped from the front for it to fit.
+    """Return the prompt, and how many demonstrations were dropped from its front to make it fit.
+
+    A prompt that does not fit without any demonstration is returned all the same.
 
     Args:
-        n_tokens_left: what the model takes, less what it may generate; None: no limit is known.
-        count_tokens: tokens of a prompt's text. Called only where its bytes do not already show
-            that it fits (a token stands for one byte at least).
+        n_tokens_left: the tokens that the model accepts, less those that it may generate; None: no limit.
+        count_tokens: counts the tokens of a prompt's text. It is called only if the number of bytes does not
+            show already that the prompt fits (a token stands for at least one byte).
     """
     for n_dropped in range(len(demonstrations) + 1):
         prompt = form.render(demonstrations[n_dropped:], text)

@@ -1,4 +1,4 @@
-"""The replies of models that write: recalled where they were given, asked for where they were not."""
+"""The replies of writers: read from the store, or asked for if they are missing."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -9,19 +9,20 @@ from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
-from tasks.asking.asker import Asker, Load
+from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
-from tasks.asking.writers import Ask, Replies, Reply, Writer, require_replies
+from tasks.asking.writers import Replies, Reply, Writer, WriterPrompt, require_replies
 
 
-def recall_replies(root: Path, writer: Writer) -> Replies:
-    """Every reply that the writer ever gave; without the prompts that failed and are asked again."""
+def read_replies(root: Path, writer: Writer) -> Replies:
+    """Return every stored reply of the writer, without failed prompts that the next run asks again."""
     store = ResponseStore(root, writer.model_id)
-    return _read_replies(root, writer.model_id, tuple(path.name for path in store.list_files()))
+    # The names of the files hold their checksums, so new files give a new cache entry.
+    return _read_cached_replies(root, writer.model_id, tuple(path.name for path in store.list_files()))
 
 
 @lru_cache(maxsize=4)
-def _read_replies(root: Path, model_id: str, _: tuple[str, ...]) -> Replies:
+def _read_cached_replies(root: Path, model_id: str, _: tuple[str, ...]) -> Replies:
     rows = ResponseStore(root, model_id).read(["prompt_key", "response", "status", "error"])
     return {
         key: Reply(response) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
@@ -33,30 +34,32 @@ def _read_replies(root: Path, model_id: str, _: tuple[str, ...]) -> Replies:
 def ask_for_replies(
     mirror: Mirror,
     writer: Writer,
-    asks: Sequence[Ask],
+    prompts: Sequence[WriterPrompt],
     on_progress: Advance,
-    load: Load = load_engine,
+    load: LoadEngine = load_engine,
 ) -> Replies:
-    """Ask what was never replied to; every reply of the writer. Nothing is loaded if nothing is missing.
+    """Ask the prompts that have no reply yet, and return every reply of the writer.
+
+    The model is loaded only if a reply is missing.
 
     Raises:
-        InputError: if the model cannot be loaded or reached, or prompts are left without a reply.
+        InputError: the model cannot be loaded or reached, or leaves prompts without a reply.
     """
-    with Asker(writer.config, mirror, load) as asker:
-        if asker.identity.model_id != writer.model_id:
+    with ModelSession(writer.config, mirror, load) as session:
+        if session.identity.model_id != writer.model_id:
             raise InputError(
-                f"{writer.config.model} was changed while it was in use: it was {writer.model_id} and is "
-                f"{asker.identity.model_id}; run the same command again"
+                f"{writer.config.model} was changed while it was in use: it was {writer.model_id} and is now "
+                f"{session.identity.model_id}; run the same command again"
             )
-        replies = recall_replies(mirror.root, writer)
+        replies = read_replies(mirror.root, writer)
         missing: dict[Sampling, dict[str, Prompt]] = {}
-        for ask in asks:
-            if ask.key not in replies:
-                missing.setdefault(ask.sampling, {})[ask.key] = ask.prompt
-        on_progress(len(asks) - sum(map(len, missing.values())))
-        for sampling, pending in missing.items():
-            asker.ask(pending, sampling, on_progress)
-        asker.write_model()
-    replies = recall_replies(mirror.root, writer)
-    require_replies(asks, replies, writer)
+        for prompt in prompts:
+            if prompt.key not in replies:
+                missing.setdefault(prompt.sampling, {})[prompt.key] = prompt.prompt
+        on_progress(len(prompts) - sum(map(len, missing.values())))
+        for sampling, waiting in missing.items():
+            session.ask(waiting, sampling, on_progress)
+        session.write_model_record()
+    replies = read_replies(mirror.root, writer)
+    require_replies(prompts, replies, writer)
     return replies

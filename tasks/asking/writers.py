@@ -1,4 +1,4 @@
-"""Models that write: who they are, what they are asked, and what they reply."""
+"""Writers, the language models that write texts of an edition: their identity, prompts and replies."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from primitives.errors import InputError
 from schemas.exchange import Prompt, Sampling, hash_prompt
 from tasks.asking.prompts import PromptForm
 
-# In completion style a model would go on with the next paragraph.
+# In completion style a model would continue with another paragraph.
 STOP_TEXTS = ("\n\n",)
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One prompt to a writer, and the key of its reply."""
+class WriterPrompt:
+    """One prompt for a writer, and the key of its reply."""
 
     key: str
     prompt: Prompt
@@ -24,21 +24,23 @@ class Ask:
 
 @dataclass(frozen=True)
 class Writer:
-    """A model that writes, as an edition knows it: by who it is, not by where it is reached."""
+    """A model that writes, identified by what it is and not by its address."""
 
     config: WriterConfig
     model_id: str
 
-    def ask(self, content: str, max_tokens: int, temperature: float = 0.0, seed: int | None = None) -> Ask:
-        """The prompt that says this."""
+    def build_prompt(
+        self, content: str, max_tokens: int, temperature: float = 0.0, seed: int | None = None
+    ) -> WriterPrompt:
+        """Return the prompt with this content."""
         config = self.config
         prompt = PromptForm(config.prompt_style, config.system_prompt).wrap(content)
         stop = STOP_TEXTS if config.prompt_style == "completion" else ()
         sampling = Sampling(max_tokens, temperature, seed, stop)
-        return Ask(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
+        return WriterPrompt(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
 
     def describe(self) -> dict[str, object]:
-        """What its replies depend on beside the instruction, as JSON."""
+        """Return, as JSON, what its replies depend on besides the instruction."""
         config = self.config
         return {
             "model_id": self.model_id,
@@ -48,34 +50,34 @@ class Writer:
 
 
 def identify_writer(config: WriterConfig) -> Writer:
-    """The writer; nothing is loaded.
+    """Return the writer without loading it.
 
     Raises:
-        InputError: if there is no such model.
+        InputError: there is no such model.
     """
     return Writer(config, identify_model(config).model_id)
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back: a text, or null where the prompt does not fit the model."""
+    """The text of a reply, or null and an error if the prompt is too long for the model."""
 
     text: str | None
     error: str | None = None
 
 
 Replies = Mapping[str, Reply]
-"""Key of a prompt -> its reply; without those that were never asked or that failed."""
+"""Key of a prompt -> its reply; prompts that were never asked or that failed are absent."""
 
 
-def require_replies(asks: Iterable[Ask], replies: Replies, writer: Writer) -> None:
-    """Go on only if every prompt has its reply.
+def require_replies(prompts: Iterable[WriterPrompt], replies: Replies, writer: Writer) -> None:
+    """Check that every prompt has a reply.
 
     Raises:
-        InputError: says how many have none.
+        InputError: some have none; the message says how many.
     """
-    if n_missing := sum(ask.key not in replies for ask in asks):
+    if n_missing := sum(prompt.key not in replies for prompt in prompts):
         raise InputError(
-            f"{writer.model_id} gave no reply to {n_missing:,} prompts; what it did reply is kept: "
+            f"{writer.model_id} gave no reply to {n_missing:,} prompts; the replies that it gave are kept: "
             "run the same command again to ask for the rest"
         )

@@ -6,7 +6,7 @@ import polars as pl
 
 from engines.load import load_engine
 from storage.mirror import Mirror
-from tasks.asking.asker import Load
+from tasks.asking.model_session import LoadEngine
 from tasks.asking.progress import ShowProgress
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.asking.writers import Replies
@@ -18,7 +18,7 @@ def ask_rounds(
     relations: Iterable[pl.DataFrame],
     rephraser: Rephraser,
     show: ShowProgress,
-    load: Load = load_engine,
+    load: LoadEngine = load_engine,
 ) -> list[pl.DataFrame]:
     """Ask for every attempt that these relations need, and return the attempts of each relation.
 

@@ -14,7 +14,7 @@ from gate import check_rewordings, clean_reply, find_collisions, fold_text
 from primitives.hashing import hash_text
 from schemas.stages import ATTEMPTS, DEMONSTRATION_SALT
 from tasks.asking.answer_extraction import extract_answer
-from tasks.asking.writers import Ask, Replies, Writer, require_replies
+from tasks.asking.writers import Replies, Writer, WriterPrompt, require_replies
 from tasks.edition.statements import join_entities
 
 # What a greedy rephraser is asked with once its first rewording was turned away.
@@ -23,7 +23,7 @@ COLLISION = "collision"
 JUDGE = "judge"
 JUDGE_TOKENS = 8
 
-Asks = dict[str, list[Ask]]
+Asks = dict[str, list[WriterPrompt]]
 """Writer (`rephraser` or `judge`) -> what it is to be asked."""
 Rounds = Generator[Asks, dict[str, Replies], pl.DataFrame]
 Reasons = tuple[str, ...]
@@ -37,10 +37,10 @@ class Judge:
     instruction: str
     is_binding: bool
 
-    def ask(self, premise: str, conclusion: str) -> Ask:
+    def build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
         """Whether one follows from the other."""
         content = self.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
-        return self.writer.ask(content, JUDGE_TOKENS)
+        return self.writer.build_prompt(content, JUDGE_TOKENS)
 
     def describe(self) -> dict[str, object]:
         """What its verdicts depend on, as JSON."""
@@ -63,14 +63,14 @@ class Rephraser:
     seed: int
     judge: Judge | None = None
 
-    def ask(self, statement: str, attempt: int, split: str) -> Ask:
+    def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
         """The prompt of one attempt (1, 2, …). Demonstrations do not depend on the edition's seed."""
         salt = DEMONSTRATION_SALT if split == "demonstration" else str(self.seed)
         seed = int(hash_text("rephrase", salt, str(attempt), digits=8), 16) % 2**31
         content = self.instruction.replace("{statement}", statement)
         if self.temperature == 0 and attempt == 1:
-            return self.writer.ask(content, self.max_tokens)
-        return self.writer.ask(content, self.max_tokens, self.temperature or RETRY_TEMPERATURE, seed)
+            return self.writer.build_prompt(content, self.max_tokens)
+        return self.writer.build_prompt(content, self.max_tokens, self.temperature or RETRY_TEMPERATURE, seed)
 
     def describe(self) -> dict[str, object]:
         """What its rewordings depend on, as JSON."""
@@ -150,7 +150,7 @@ def _ask_round(
     waiting: pl.DataFrame, rephraser: Rephraser, attempt: int
 ) -> Generator[Asks, dict[str, Replies], list[dict[str, Any]]]:
     rows = list(waiting.iter_rows(named=True))
-    asks = [rephraser.ask(row["statement"], attempt, row["split"]) for row in rows]
+    asks = [rephraser.build_prompt(row["statement"], attempt, row["split"]) for row in rows]
     replies = (yield {"rephraser": asks})["rephraser"]
     for row, ask in zip(rows, asks, strict=True):
         reply = replies[ask.key]
@@ -180,7 +180,8 @@ def _judge_round(rows: Sequence[dict[str, Any]], judge: Judge) -> Generator[Asks
     if not passed:
         return
     asks = [
-        (judge.ask(row["statement"], row["text"]), judge.ask(row["text"], row["statement"])) for row in passed
+        (judge.build_prompt(row["statement"], row["text"]), judge.build_prompt(row["text"], row["statement"]))
+        for row in passed
     ]
     replies = (yield {"judge": [ask for both in asks for ask in both]})["judge"]
     for row, both in zip(passed, asks, strict=True):

@@ -11,7 +11,7 @@ import polars as pl
 from primitives.hashing import hash_text
 from schemas.stages import SAMPLES
 from schemas.transformations import NAMES
-from tasks.asking.writers import Ask, Replies, Writer
+from tasks.asking.writers import Replies, Writer, WriterPrompt
 
 N_STATEMENTS = len(NAMES)
 # What stands before a statement in a list.
@@ -28,14 +28,16 @@ class Llmeval:
     instruction: str
     max_tokens: int
 
-    def ask(self, relation: str, head: str, tail: str) -> Ask:
+    def build_prompt(self, relation: str, head: str, tail: str) -> WriterPrompt:
         """The prompt of one triplet."""
         triplet = f"({head}, {relation.replace('_', ' ')}, {tail})"
-        return self.writer.ask(self.instruction.replace("{triplet}", triplet), self.max_tokens)
+        return self.writer.build_prompt(self.instruction.replace("{triplet}", triplet), self.max_tokens)
 
-    def ask_all(self, triplets: pl.DataFrame) -> list[Ask]:
+    def build_prompts(self, triplets: pl.DataFrame) -> list[WriterPrompt]:
         """The prompts of triplets, in their order."""
-        return [self.ask(*names) for names in triplets.select("relation", "head", "tail").iter_rows()]
+        return [
+            self.build_prompt(*names) for names in triplets.select("relation", "head", "tail").iter_rows()
+        ]
 
     def describe(self) -> dict[str, object]:
         """What the statements depend on, as JSON."""
@@ -55,7 +57,9 @@ def build_llmeval_samples(triplets: pl.DataFrame, llmeval: Llmeval, replies: Rep
     """
     rows = []
     columns = ("triplet_id", "pair_id", "relation", "split", "is_positive")
-    for ask, values in zip(llmeval.ask_all(triplets), triplets.select(columns).iter_rows(), strict=True):
+    for ask, values in zip(
+        llmeval.build_prompts(triplets), triplets.select(columns).iter_rows(), strict=True
+    ):
         triplet_id = values[0]
         for index, text in enumerate(list_statements(replies[ask.key].text or "")):
             sample_id = hash_text("sample", "llmeval", triplet_id, str(index), text)

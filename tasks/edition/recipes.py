@@ -17,7 +17,7 @@ from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS, Stage
 from storage.files import FileRef
-from tasks.asking.writer_replies import recall_replies
+from tasks.asking.writer_replies import read_replies
 from tasks.edition.attempts import build_attempts
 from tasks.edition.edition import Edition
 from tasks.edition.samples import Wording, build_samples
@@ -101,7 +101,7 @@ def _select_rephraser(edition: Edition, relation: str, inputs: Inputs) -> dict[s
         "statements": inputs[STATEMENTS.name],
         "triplets": inputs[TRIPLETS.name],
         "rephraser": edition.rephraser,
-        "recall": partial(recall_replies, edition.root),
+        "recall": partial(read_replies, edition.root),
     }
 
 
@@ -125,7 +125,7 @@ def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str
         "attempts": inputs.get(ATTEMPTS.name),
         "prototypes": edition.pool.relations[relation],
         "wording": wording,
-        "recall": partial(recall_replies, edition.root),
+        "recall": partial(read_replies, edition.root),
     }
 
 

@@ -53,7 +53,7 @@ def build_samples(
         if method == "llmeval":
             assert wording.llmeval is not None
             replies = recall(wording.llmeval.writer)
-            require_replies(wording.llmeval.ask_all(triplets), replies, wording.llmeval.writer)
+            require_replies(wording.llmeval.build_prompts(triplets), replies, wording.llmeval.writer)
             return build_llmeval_samples(triplets, wording.llmeval, replies)
         if method != "pretexeval" or wording.rephraser_kind == "none":
             return keep_statements(statements, method)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from engines.load import load_engine
 from storage.mirror import Mirror
-from tasks.asking.asker import Asker, Load, Pending, take_chunk
+from tasks.asking.model_session import LoadEngine, ModelSession, PromptsByKey, pop_prompts
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles, read_keys
@@ -30,7 +30,7 @@ def ask_missing(
     requests: RequestFiles,
     mirror: Mirror,
     on_progress: Advance,
-    load: Load = load_engine,
+    load: LoadEngine = load_engine,
 ) -> AskingReport:
     """Ask every prompt of the requests that has no answer; the engine is loaded only if there is one.
 
@@ -41,18 +41,18 @@ def ask_missing(
     """
     report = AskingReport(n_samples=requests.n_samples)
     sampling = evaluation.asking.sampling
-    with Asker(evaluation.model, mirror, load) as asker:
+    with ModelSession(evaluation.model, mirror, load) as session:
         settled = evaluation.store.read_settled_keys()
-        waiting: Pending = {}
+        waiting: PromptsByKey = {}
         for ref in requests.files:
             fresh = {k: p for k, p in requests.read_prompts(ref).items() if k not in settled}
             waiting |= fresh
             report.n_asked += len(fresh)
             on_progress(ref.n_rows - len(fresh))
-            while len(waiting) >= asker.size:
-                asker.ask_chunk(take_chunk(waiting, asker.size), sampling, on_progress)
-        asker.ask(waiting, sampling, on_progress)
-        asker.write_model()
+            while len(waiting) >= session.chunk_size:
+                session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
+        session.ask(waiting, sampling, on_progress)
+        session.write_model_record()
     report.n_reused = report.n_samples - report.n_asked
     failed = evaluation.store.read_failed_keys() & read_keys(evaluation, requests)
     report.n_errors = len(failed)

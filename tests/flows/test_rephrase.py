@@ -152,7 +152,7 @@ def list_asks(edition: Edition) -> list[tuple[str, str]]:
     rephraser = edition.rephraser
     assert rephraser is not None
     columns = rows.select("statement", "split").iter_rows()
-    return [(text, rephraser.ask(text, 1, split).prompt.text) for text, split in columns]
+    return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in columns]
 
 
 def test_replies_that_were_recorded_make_an_edition_with_no_model_at_all(tmp_path: Path) -> None:

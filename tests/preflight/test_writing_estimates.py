@@ -12,7 +12,7 @@ from schemas.stages import ATTEMPTS
 from storage.files import write_stage_file
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
-from tasks.asking.writers import Ask
+from tasks.asking.writers import WriterPrompt
 from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.recipes import RECIPES
 from tests.support.command import make_rows, write_base
@@ -48,7 +48,7 @@ def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:
     return frames
 
 
-def reply(config: Config, asks: list[Ask], n_tokens: int) -> None:
+def reply(config: Config, asks: list[WriterPrompt], n_tokens: int) -> None:
     """Keep a reply of so many tokens to each."""
     edition = plan_edition(config)
     assert edition.rephraser is not None
@@ -71,8 +71,8 @@ def test_first_attempts_that_were_answered_are_not_asked_again(base: Path) -> No
     edition = plan_edition(config)
     assert edition.rephraser is not None
     rows = draft_frames(edition)["statements"].select("statement", "split").rows()
-    first = [edition.rephraser.ask(statement, 1, split) for statement, split in rows]
-    second = [edition.rephraser.ask(statement, 2, split) for statement, split in rows[:10]]
+    first = [edition.rephraser.build_prompt(statement, 1, split) for statement, split in rows]
+    second = [edition.rephraser.build_prompt(statement, 2, split) for statement, split in rows[:10]]
     reply(config, first + second, 12)
     rephraser = estimate(config)["rephraser"]
     assert rephraser.n_answered == N_STATEMENTS + 10
@@ -126,9 +126,9 @@ def test_llmeval_is_asked_once_a_triplet_and_its_lengths_are_its_own(base: Path)
     assert edition.rephraser is not None
     assert edition.llmeval is not None
     frames = draft_frames(edition)
-    reply(config, edition.llmeval.ask_all(frames["triplets"])[:8], 200)
+    reply(config, edition.llmeval.build_prompts(frames["triplets"])[:8], 200)
     statement, split = frames["statements"].select("statement", "split").row(0)
-    reply(config, [edition.rephraser.ask(statement, 1, split)], 20)
+    reply(config, [edition.rephraser.build_prompt(statement, 1, split)], 20)
     parts = estimate(config)
     assert parts["llmeval"].n_prompts == Span.of(28)
     assert parts["llmeval"].n_to_ask == Span.of(20)

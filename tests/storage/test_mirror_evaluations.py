@@ -16,7 +16,7 @@ from schemas.exchange import Completion, Prompt
 from storage.mirror import Mirror
 from storage.publication import sync_everything
 from tasks.asking.answer_extraction import AnswerWords
-from tasks.asking.asker import Asker
+from tasks.asking.model_session import ModelSession
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring
@@ -92,19 +92,19 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     def fail(path: str, source: Path) -> None:
         raise InputError("the storage is unreachable")
 
-    with Asker(first.model, Mirror(first.storage), lambda _: engine) as asker:
+    with ModelSession(first.model, Mirror(first.storage), lambda _: engine) as session:
         prompts = {
             key: prompt
             for _, asked in build_relations(first)
             for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
         }
-        asker.write_model()
-        assert asker._mirror.bucket is not None
-        monkeypatch.setattr(asker._mirror.bucket, "send", fail)
-        asker._engine = engine
+        session.write_model_record()
+        assert session._mirror.bucket is not None
+        monkeypatch.setattr(session._mirror.bucket, "send", fail)
+        session._engine = engine
         chunk = dict(list(prompts.items())[:5])
         with pytest.raises(InputError, match="unreachable"):
-            asker.ask_chunk(chunk, first.asking.sampling, ignore)
+            session.ask_and_store(chunk, first.asking.sampling, ignore)
     assert first.store.read().height == 5
     assert second.store.read().height == 0
     report = ask_model(first, lambda _: engine)

@@ -3,7 +3,7 @@
 from engines.load import load_engine
 from schemas.exchange import Prompt
 from storage.mirror import Mirror
-from tasks.asking.asker import Load
+from tasks.asking.model_session import LoadEngine
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
@@ -17,7 +17,7 @@ def ignore(_: int) -> None:
 
 
 def ask_model(
-    evaluation: Evaluation, load: Load = load_engine, on_progress: Advance = ignore
+    evaluation: Evaluation, load: LoadEngine = load_engine, on_progress: Advance = ignore
 ) -> AskingReport:
     """Write the requests of an evaluation and ask the prompts that have no answer."""
     requests, mirror = write_requests(evaluation), Mirror(evaluation.storage)

@@ -134,7 +134,7 @@ def test_it_is_asked_in_few_tokens(base: KnowledgeBase) -> None:
     tokenizer = AutoTokenizer.from_pretrained(FOLDER)
     relation, head, tail = base.triplets.select("relation", "head", "tail").row(0)
     # Begin, system prompt, user, instruction, head, relation, tail, bracket, assistant.
-    ask = build_questions().llmeval.ask(relation, head, tail)
+    ask = build_questions().llmeval.build_prompt(relation, head, tail)
     assert len(tokenise_prompt(tokenizer, ask.prompt)) == 9
 
 

@@ -122,23 +122,23 @@ NO_ANSWER = (
 
 
 @pytest.mark.parametrize("response", TRUE)
-def test_a_reply_that_says_true(response: str) -> None:
+def test_reply_means_true(response: str) -> None:
     assert extract_answer(response) is True
 
 
 @pytest.mark.parametrize("response", FALSE)
-def test_a_reply_that_says_false(response: str) -> None:
+def test_reply_means_false(response: str) -> None:
     assert extract_answer(response) is False
 
 
 @pytest.mark.parametrize("response", NO_ANSWER)
-def test_a_reply_without_an_answer(response: str | None) -> None:
+def test_reply_has_no_answer(response: str | None) -> None:
     assert extract_answer(response) is None
 
 
 @pytest.mark.parametrize("part", ["not ", "not the ", "an", "n't ", "a* ", "not" + " " * 99])
-def test_a_long_reply_without_an_answer_is_read_in_an_instant(part: str) -> None:
-    """A model that repeats itself must not make the pattern search again from every place."""
+def test_long_reply_without_an_answer_is_read_quickly(part: str) -> None:
+    """The pattern must not need quadratic time on the text of a model that repeats itself."""
     assert extract_answer(part * 5_000) is None
 
 
@@ -154,7 +154,5 @@ def test_a_long_reply_without_an_answer_is_read_in_an_instant(part: str) -> None
         ("True\r\n\r\nAnswer: False", "True"),
     ],
 )
-def test_a_raw_completion_is_read_up_to_the_end_of_its_first_line(
-    response: str | None, text: str | None
-) -> None:
+def test_completion_is_cut_after_its_first_line_with_text(response: str | None, text: str | None) -> None:
     assert cut_completion(response) == text

@@ -28,25 +28,25 @@ def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = ("pretexe
     return pl.concat(build_frames(edition, name)["samples"] for name in base.relations)
 
 
-def test_the_whole_text_of_a_prompt() -> None:
+def test_prompt_is_demonstrations_then_question() -> None:
     prompt = PromptForm().render(SHOTS[:2], 'It {0} "said" [X].')
     assert prompt == Prompt("completion", COMPLETION)
 
 
-def test_chat_messages_hold_it_in_one_user_turn() -> None:
+def test_chat_prompt_is_one_user_turn() -> None:
     text = 'It {0} "said" [X].'
     plain = PromptForm("chat").render(SHOTS[:2], text)
     assert plain.style == "chat"
     assert json.loads(plain.text) == [{"role": "user", "content": COMPLETION}]
-    told = PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], text)
-    assert json.loads(told.text) == [
+    with_system = PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], text)
+    assert json.loads(with_system.text) == [
         {"role": "system", "content": "You are a clinician; β."},
         {"role": "user", "content": COMPLETION},
     ]
-    assert told.text == PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], text).text
+    assert with_system.text == PromptForm("chat", "You are a clinician; β.").render(SHOTS[:2], text).text
 
 
-def test_five_demonstrations_of_every_group_two_or_three_of_them_true(tmp_path: Path) -> None:
+def test_every_group_has_five_demonstrations_of_which_two_or_three_are_true(tmp_path: Path) -> None:
     samples = make_samples(tmp_path)
     groups = draw_demonstrations(samples)
     assert set(groups) == {(relation, name) for relation in "rs" for name in NAMES}
@@ -110,15 +110,15 @@ def count_words(text: str) -> int:
     ("n_tokens_left", "n_dropped"),
     [(None, 0), (9999, 0), (101, 0), (100, 1), (84, 1), (83, 2), (33, 4), (32, 5), (16, 5), (1, 5)],
 )
-def test_a_prompt_drops_demonstrations_from_the_front(n_tokens_left: int | None, n_dropped: int) -> None:
-    """17 words to a demonstration, 16 to the question; the last resort may still be too long."""
+def test_long_prompt_drops_demonstrations_from_the_front(n_tokens_left: int | None, n_dropped: int) -> None:
+    """A demonstration has 17 words and the question 16; the question alone may still be too long."""
     form, text = PromptForm(), "Some text."
     prompt, dropped = fit_prompt(form, SHOTS, text, n_tokens_left, count_words)
     assert dropped == n_dropped
     assert prompt == form.render(SHOTS[n_dropped:], text)
 
 
-def test_what_fits_by_its_bytes_is_not_tokenised() -> None:
+def test_prompt_that_fits_by_its_bytes_is_not_tokenised() -> None:
     def refuse(text: str) -> int:
         raise AssertionError(text)
 
@@ -128,5 +128,5 @@ def test_what_fits_by_its_bytes_is_not_tokenised() -> None:
         fit_prompt(PromptForm(), SHOTS, "é", n_bytes, refuse)
 
 
-def test_no_demonstration_where_there_is_none() -> None:
+def test_prompt_without_demonstrations_drops_none() -> None:
     assert fit_prompt(PromptForm(), (), "x", 1, count_words)[1] == 0

@@ -9,7 +9,7 @@ import pytest
 from config.engines import WriterConfig
 from config.tables import JudgeConfig, RephraserConfig
 from schemas.stages import ATTEMPTS
-from tasks.asking.writers import Ask, Reply, Writer
+from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import Asks, Judge, Rephraser, play_rounds
 from tasks.edition.samples import choose_rewordings
 from tests.support.good_frames import make_frame
@@ -19,7 +19,7 @@ OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 TABLE = RephraserConfig(kind="model", writer="w")
 REPHRASER = Rephraser(WRITER, TABLE.instruction, 0.7, 64, 3, seed=1)
 JUDGE = Judge(OTHER, JudgeConfig().instruction, is_binding=False)
-Answer = Callable[[Ask], str | None]
+Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
 ECZEMA = ("Salbutamol may treat eczema.", "salbutamol", "eczema", False)
@@ -65,7 +65,7 @@ def seeds_of(*texts: str) -> Answer:
     """Says one text after the other, by the seed: the same prompt with another seed is another reply."""
     seen: list[int | None] = []
 
-    def answer(ask: Ask) -> str:
+    def answer(ask: WriterPrompt) -> str:
         if ask.sampling.seed not in seen:
             seen.append(ask.sampling.seed)
         return texts[seen.index(ask.sampling.seed)]
@@ -114,21 +114,21 @@ def test_a_rewording_that_is_a_statement_of_the_other_label_collides() -> None:
 
 def test_the_edition_s_seed_asks_anew_and_demonstrations_stay() -> None:
     for split, is_same in (("test", False), ("demonstration", True)):
-        one, two = (replace(REPHRASER, seed=seed).ask("Text.", 1, split) for seed in (1, 2))
+        one, two = (replace(REPHRASER, seed=seed).build_prompt("Text.", 1, split) for seed in (1, 2))
         assert (one.key == two.key) is is_same
         assert one.sampling.temperature == 0.7
 
 
 def test_a_greedy_rephraser_samples_once_it_was_turned_away() -> None:
     greedy = replace(REPHRASER, temperature=0.0)
-    first, second = (greedy.ask("Text.", attempt, "test").sampling for attempt in (1, 2))
+    first, second = (greedy.build_prompt("Text.", attempt, "test").sampling for attempt in (1, 2))
     assert (first.temperature, first.seed) == (0.0, None)
     assert second.temperature > 0
     assert second.seed is not None
 
 
 def test_the_prompt_is_the_instruction_with_the_statement_in_it() -> None:
-    ask = REPHRASER.ask("Salbutamol may treat {asthma}.", 1, "test")
+    ask = REPHRASER.build_prompt("Salbutamol may treat {asthma}.", 1, "test")
     assert "Salbutamol may treat {asthma}." in ask.prompt.text
     assert "{statement}" not in ask.prompt.text
 
@@ -140,7 +140,7 @@ def test_the_judge_is_asked_both_ways_and_turns_away_only_if_it_is_binding(
     """It says that the rewording follows from the statement, and not the other way round."""
     asked: list[str] = []
 
-    def say(ask: Ask) -> str:
+    def say(ask: WriterPrompt) -> str:
         asked.append(ask.prompt.text)
         return "Yes." if len(asked) % 2 else "No, it does not."
 
@@ -157,7 +157,7 @@ def test_the_judge_is_asked_both_ways_and_turns_away_only_if_it_is_binding(
 
 
 def test_the_judge_is_not_asked_of_what_the_gate_turned_away() -> None:
-    def fail(_: Ask) -> str:
+    def fail(_: WriterPrompt) -> str:
         raise AssertionError("the judge was asked")
 
     rephraser = replace(REPHRASER, judge=JUDGE)

@@ -36,14 +36,14 @@ def test_usable_lines(reply: str, lines: list[str]) -> None:
 
 
 def test_the_prompt_names_the_triplet() -> None:
-    text = LLMEVAL.ask("may_treat", "salbutamol", "asthma").prompt.text
+    text = LLMEVAL.build_prompt("may_treat", "salbutamol", "asthma").prompt.text
     assert "(salbutamol, may treat, asthma)" in text
     assert "{triplet}" not in text
 
 
 def test_samples_have_the_label_of_their_triplet_and_their_place_in_the_reply() -> None:
     triplets = make_frame("triplets")
-    asks = LLMEVAL.ask_all(triplets)
+    asks = LLMEVAL.build_prompts(triplets)
     replies = {ask.key: Reply(EIGHT if n else "Only one is usable.\nNo.") for n, ask in enumerate(asks)}
     samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     assert samples.columns == SAMPLES.names
@@ -58,7 +58,7 @@ def test_samples_have_the_label_of_their_triplet_and_their_place_in_the_reply() 
 
 def test_a_reply_that_never_came_gives_no_samples() -> None:
     triplets = make_frame("triplets")[:1]
-    (ask,) = LLMEVAL.ask_all(triplets)
+    (ask,) = LLMEVAL.build_prompts(triplets)
     samples = build_llmeval_samples(triplets, LLMEVAL, {ask.key: Reply(None, "prompt too long")})
     assert samples.is_empty()
     assert samples.columns == SAMPLES.names
@@ -66,7 +66,7 @@ def test_a_reply_that_never_came_gives_no_samples() -> None:
 
 def test_demonstrations_are_drawn_where_one_half_of_a_pair_has_nothing_usable() -> None:
     triplets = make_frame("triplets").with_columns(pl.lit("demonstration").alias("split"))
-    asks = LLMEVAL.ask_all(triplets)
+    asks = LLMEVAL.build_prompts(triplets)
     replies = {ask.key: Reply(EIGHT if n % 2 else "-") for n, ask in enumerate(asks)}
     samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     (shots,) = draw_demonstrations(samples).values()

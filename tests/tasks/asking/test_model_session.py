@@ -14,7 +14,7 @@ from engines.load import load_engine
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
-from tasks.asking import asker
+from tasks.asking import model_session
 from tasks.edition.edition import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
@@ -38,7 +38,7 @@ def say_true(_: Prompt) -> str:
 
 @pytest.fixture
 def evaluate(tmp_path: Path) -> Evaluate:
-    """An evaluation by a model that plays back a recording of what ``answer`` says."""
+    """Return a function that makes an evaluation of a model with recorded answers."""
     edition, storage = plan(tmp_path, BASE), StorageConfig(root=tmp_path)
     edition_id = complete_edition(edition, list(write_files(edition).values()), [])
 
@@ -47,8 +47,8 @@ def evaluate(tmp_path: Path) -> Evaluate:
         pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
         table |= {"name": name, "engine": "recorded", "model": str(recording)}
         model = ModelConfig.model_validate(table)
-        said = [(p.text, answer(p)) for p in list_prompts(Evaluation(storage, edition_id, model))]
-        rows = [row for row in said if row[1] is not None]
+        answers = [(p.text, answer(p)) for p in list_prompts(Evaluation(storage, edition_id, model))]
+        rows = [row for row in answers if row[1] is not None]
         pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
         return Evaluation(storage, edition_id, model)
 
@@ -77,7 +77,7 @@ def test_every_prompt_is_asked_once_and_never_again(evaluate: Evaluate) -> None:
     assert read_files(evaluation) == before
 
 
-def test_another_model_is_asked_for_itself(evaluate: Evaluate) -> None:
+def test_each_model_is_asked_all_prompts(evaluate: Evaluate) -> None:
     yes, no = evaluate("yes"), evaluate("no", lambda _: "False")
     n_asked = [ask_model(evaluation).n_asked for evaluation in (yes, no)]
     assert n_asked == 2 * [len(list_prompts(yes))]
@@ -85,8 +85,8 @@ def test_another_model_is_asked_for_itself(evaluate: Evaluate) -> None:
     assert set(no.store.read()["response"]) == {"False"}
 
 
-def test_chunks_are_kept_one_by_one(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asker, "FIRST_CHUNK", 40)
+def test_stored_chunks_survive_an_interruption(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_session, "FIRST_CHUNK", 40)
     evaluation = evaluate("yes")
     engine = load_engine(evaluation.model)
     generate = engine.generate
@@ -110,18 +110,18 @@ def test_chunks_are_kept_one_by_one(evaluate: Evaluate, monkeypatch: pytest.Monk
     assert kept.items() <= read_files(evaluation).items()
 
 
-def test_what_a_model_answered_before_it_was_lost_is_kept(
+def test_answers_before_the_engine_was_lost_are_stored(
     evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluation = evaluate("yes")
     engine = load_engine(evaluation.model)
 
-    def go_away(prompts: Sequence[Prompt], *_: object) -> list[Completion]:
+    def fail(prompts: Sequence[Prompt], *_: object) -> list[Completion]:
         raise EngineLostError(
             "gone", {1: Completion(prompts[1].text[:20]), 4: Completion(prompts[4].text[:20])}
         )
 
-    monkeypatch.setattr(engine, "generate", go_away)
+    monkeypatch.setattr(engine, "generate", fail)
     with pytest.raises(InputError, match="gone"):
         ask_model(evaluation, lambda _: engine)
     kept = evaluation.store.read()
@@ -131,7 +131,7 @@ def test_what_a_model_answered_before_it_was_lost_is_kept(
     assert (report.n_asked, report.n_open) == (report.n_samples - 2, 0)
 
 
-def test_a_failed_prompt_is_a_row_and_is_asked_again(evaluate: Evaluate) -> None:
+def test_failed_prompt_is_stored_as_a_row_and_asked_again(evaluate: Evaluate) -> None:
     evaluation = evaluate("half", lambda p: None if "dn 1" in p.text[-130:] else "True")
     report = ask_model(evaluation)
     assert 0 < report.n_errors == report.n_open < report.n_asked == report.n_samples
@@ -144,7 +144,7 @@ def test_a_failed_prompt_is_a_row_and_is_asked_again(evaluate: Evaluate) -> None
     assert ask_model(evaluation).n_asked == report.n_errors
 
 
-def test_a_prompt_that_is_too_long_is_settled(evaluate: Evaluate) -> None:
+def test_prompt_that_is_too_long_is_not_asked_again(evaluate: Evaluate) -> None:
     evaluation = evaluate("long")
     rows = list_keys(evaluation)
     too_long = Completion(None, status="error", error=f"{PROMPT_TOO_LONG}: 900 tokens")
@@ -153,7 +153,7 @@ def test_a_prompt_that_is_too_long_is_settled(evaluate: Evaluate) -> None:
     assert (report.n_asked, report.n_errors, report.n_open) == (0, len(rows), 0)
 
 
-def test_what_is_complete_is_passed_by(evaluate: Evaluate) -> None:
+def test_evaluation_is_complete_until_a_file_is_damaged(evaluate: Evaluate) -> None:
     evaluation = evaluate("yes")
     assert not is_complete(evaluation)
     record = finish(evaluation, ask_model(evaluation))
@@ -166,17 +166,17 @@ def test_what_is_complete_is_passed_by(evaluate: Evaluate) -> None:
     assert not is_complete(evaluation)
 
 
-def test_fewer_pairs_are_asked_where_a_model_says_so(evaluate: Evaluate) -> None:
+def test_pairs_per_relation_limits_the_prompts(evaluate: Evaluate) -> None:
     report = ask_model(evaluate("few", pairs_per_relation=2))
     assert report.n_samples == 2 * 2 * 16
 
 
-def test_two_that_ask_a_model_at_once_ask_every_prompt_once(evaluate: Evaluate) -> None:
+def test_concurrent_processes_ask_every_prompt_once(evaluate: Evaluate) -> None:
     evaluation = evaluate("model")
     n_prompts: list[int] = []
 
     class Slow:
-        """Answers only after the other has had time to start."""
+        """Answers only after the other thread has had time to start."""
 
         def generate(
             self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
@@ -186,10 +186,10 @@ def test_two_that_ask_a_model_at_once_ask_every_prompt_once(evaluate: Evaluate) 
             return [Completion(" True") for _ in prompts]
 
         def close(self) -> None:
-            """Nothing is held."""
+            """Close nothing."""
 
     with ThreadPoolExecutor(2) as pool:
         both = [pool.submit(ask_model, evaluation, lambda _: Slow()) for _ in range(2)]
-    reports = [each.result() for each in both]
+    reports = [future.result() for future in both]
     assert sum(n_prompts) == reports[0].n_samples
     assert sorted(report.n_asked for report in reports) == [0, reports[0].n_samples]

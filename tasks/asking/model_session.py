@@ -1,0 +1,171 @@
+"""An exclusive session with one model: prompts are asked in chunks, and each chunk of answers is stored."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from types import TracebackType
+
+from filelock import FileLock, Timeout
+
+from config.engines import EngineConfig
+from engines.base import Engine, EngineLostError
+from engines.identity import identify_model
+from engines.load import load_engine
+from schemas.exchange import Completion, Prompt, Sampling
+from storage.disk import reserve_space
+from storage.files import write_json
+from storage.layout import model_file, model_lock
+from storage.mirror import Mirror
+from storage.responses import ResponseStore
+from tasks.asking.progress import Advance
+
+logger = logging.getLogger(__name__)
+
+# A killed run can lose one chunk of answers. The chunk size is adjusted so that a chunk takes this long.
+CHUNK_S = 20.0
+FIRST_CHUNK = 1024
+MAX_CHUNK = 16_384
+# Upper bounds for reserving disk space: bytes per row without its texts, and bytes per token.
+ROW_BYTES = 512
+TOKEN_BYTES = 16
+
+PromptsByKey = dict[str, Prompt]
+"""Prompt key -> prompt."""
+LoadEngine = Callable[[EngineConfig], Engine]
+
+
+class ModelSession:
+    """A model and its answers. The model is loaded at the first prompt and closed when the block ends.
+
+    One process at a time has a session with a model, so that no prompt is asked twice. A file lock keeps out
+    other processes of this host; the operating system releases it if this process is killed. Among hosts that
+    share a bucket, a lease does the same, and each chunk of answers is sent there before the next is asked.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        mirror: Mirror,
+        load: LoadEngine = load_engine,
+    ) -> None:
+        """Identify the model without loading it.
+
+        Raises:
+            InputError: there is no such model.
+        """
+        self.config = config
+        self.identity = identify_model(config)
+        self.store = ResponseStore(mirror.root, self.identity.model_id)
+        self.chunk_size = FIRST_CHUNK
+        """Number of prompts in the next chunk."""
+        self._load = load
+        self._engine: Engine | None = None
+        self._mirror = mirror
+        self._lock = mirror.root / model_lock(self.identity.model_id)
+        self._locks = ExitStack()
+        self._require_lease: Callable[[], None]
+
+    def __enter__(self) -> "ModelSession":
+        """Acquire the model's lock, blocking until it is free, fetch the answers of other hosts, return self.
+
+        Read from the store which prompts are answered only after this: the process that held the lock before
+        may have answered some.
+
+        Raises:
+            InputError: the storage that hosts share cannot be used.
+        """
+        self._lock.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            stack.callback(self._acquire_file_lock().release)
+            self._require_lease = stack.enter_context(self._mirror.hold_lease(self.identity.model_id))
+            self._mirror.sync_responses(self.identity.model_id)
+            self._locks = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the engine, if one was loaded, and release the locks."""
+        try:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+        finally:
+            self._locks.__exit__(kind, error, trace)
+
+    def ask_and_store(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
+        """Ask one chunk of prompts and store every answer.
+
+        Raises:
+            InputError: the model cannot be loaded or reached, or another host has taken over the lease. The
+                answers so far are stored.
+        """
+        if self._engine is None:
+            self.write_model_record()
+            self._engine = self._load(self.config)
+        self._require_lease()
+        started = time.monotonic()
+        try:
+            with reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)):
+                completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
+        except EngineLostError as lost:
+            self._store(chunk, lost.answered)
+            raise
+        self._store(chunk, dict(enumerate(completions)))
+        self._adjust_chunk_size(time.monotonic() - started)
+
+    def ask(self, prompts: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
+        """Ask any number of prompts in chunks and store every answer. Raises as `ask_and_store` does."""
+        waiting = dict(prompts)
+        while waiting:
+            self.ask_and_store(pop_prompts(waiting, self.chunk_size), sampling, on_progress)
+
+    def write_model_record(self) -> None:
+        """Write the record of the model beside its responses, and send it to the bucket."""
+        description = {
+            "model_id": self.identity.model_id,
+            "name": self.config.name,
+            "engine": self.config.engine,
+            "identity": self.identity.identity,
+            "known_heads": self.identity.known_heads,
+        }
+        path = model_file(self.identity.model_id)
+        write_json(self._mirror.root / path, description)
+        self._mirror.send(path)
+
+    def _acquire_file_lock(self) -> FileLock:
+        lock = FileLock(self._lock)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            logger.warning("another process is asking %s: waiting until it ends", self.identity.model_id)
+            lock.acquire()
+        return lock
+
+    def _store(self, chunk: PromptsByKey, completions: Mapping[int, Completion]) -> None:
+        """Store completions, each given under the position of its prompt in the chunk."""
+        if not completions:
+            return
+        chunk_keys = list(chunk)
+        keys = [chunk_keys[position] for position in completions]
+        path = self.store.append(keys, [chunk[key] for key in keys], list(completions.values()))
+        self._mirror.send(path.relative_to(self._mirror.root).as_posix())
+
+    def _adjust_chunk_size(self, seconds: float) -> None:
+        factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
+        self.chunk_size = int(min(max(self.chunk_size * factor, FIRST_CHUNK // 4), MAX_CHUNK))
+
+
+def _estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:
+    """Return an upper bound for the bytes that the chunk's prompts and answers take on disk."""
+    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in chunk.values())
+    return n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
+
+
+def pop_prompts(waiting: PromptsByKey, n: int) -> PromptsByKey:
+    """Remove the first ``n`` prompts from those that wait, and return them."""
+    return {key: waiting.pop(key) for key in list(waiting)[:n]}
