@@ -10,9 +10,10 @@ from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from tasks.edition.edition import complete_edition, list_left_out, plan_edition
-from tasks.edition.stage_files import fetch_kept_files
-from tasks.edition.stage_task import list_files_of, run_stage
+from tasks.edition.edition import plan_edition
+from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.stage_files import fetch_stored_files
+from tasks.edition.stage_task import list_stage_files, run_stage
 
 
 @flow(
@@ -34,16 +35,16 @@ def build_test_set(config: Config) -> str:
     variants = make(edition, VARIANTS.name, triplets)
     statements = make(edition, STATEMENTS.name, triplets, variants)
     attempts = []
-    if edition.writers and not edition.is_worded():
+    if edition.writers and not edition.has_model_texts():
         require_part(rephrase_samples, {"config": config})
         for writer in edition.writers:
             mirror.sync_responses(writer.model_id)
     if edition.rephraser:
-        fetch_kept_files(edition, ATTEMPTS.name, triplets, statements, mirror=mirror)
+        fetch_stored_files(edition, ATTEMPTS.name, triplets, statements, mirror=mirror)
         attempts.append(make(edition, ATTEMPTS.name, triplets, statements))
     samples = make(edition, SAMPLES.name, triplets, statements, *attempts)
     left_out = list_left_out(edition, triplets.read_all(edition.root))
-    files = list_files_of(triplets, variants, statements, *attempts, samples)
+    files = list_stage_files(triplets, variants, statements, *attempts, samples)
     complete_edition(edition, files, left_out)
     mirror.push_edition(edition.edition_id)
     link_edition(config, edition.edition_id)

@@ -11,7 +11,7 @@ from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition, plan_edition
-from tasks.edition.stage_files import keep_files, provide_files
+from tasks.edition.stage_files import provide_files, store_files
 from tasks.edition.statements import join_entities
 
 
@@ -50,7 +50,7 @@ def ask_rephraser(edition: Edition) -> None:
     ]
     attempts = ask_rounds(mirror, rows, edition.rephraser, show_run_progress)
     frames = dict(zip(relations, attempts, strict=True))
-    keep_files(edition, ATTEMPTS.name, frames, triplets, statements, mirror=mirror)
+    store_files(edition, ATTEMPTS.name, frames, triplets, statements, mirror=mirror)
 
 
 @task(name="ask-llmeval", **RETRIES)

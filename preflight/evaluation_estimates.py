@@ -17,7 +17,7 @@ from preflight.estimates import (
     measure_throughput,
     take_some,
 )
-from tasks.edition.drafts import Draft
+from tasks.edition.preview import RelationPreview
 from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import build_requests, select_samples
@@ -34,11 +34,11 @@ class Questions:
     """Samples that a language model has yet to word: never asked, and counted as if all differed."""
 
 
-def draw_questions(draft: Draft, pairs_per_relation: int | None) -> Questions:
+def draw_questions(draft: RelationPreview, pairs_per_relation: int | None) -> Questions:
     """The questions of one relation, of all its pairs or of so many."""
     asked = select_samples(draft.samples, pairs_per_relation)
     demonstrations = draw_demonstrations_of_methods(draft.samples)
-    is_unwritten = pl.col("method").is_in(sorted(draft.stand_ins))
+    is_unwritten = pl.col("method").is_in(sorted(draft.unwritten_methods))
     worded = find_distinct(asked.filter(~is_unwritten), demonstrations)
     return Questions(demonstrations, worded, asked.filter(is_unwritten))
 

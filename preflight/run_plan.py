@@ -11,8 +11,8 @@ from preflight.evaluation_estimates import Questions, Tally, draw_questions, est
 from preflight.footprint import count_rows, estimate_bytes
 from preflight.writing_estimates import estimate_writing
 from storage.mirror import Mirror
-from tasks.edition.drafts import Draft, draft_relations
 from tasks.edition.edition import plan_edition
+from tasks.edition.preview import RelationPreview, preview_relations
 from tasks.evaluation.evaluation import plan_evaluation
 
 
@@ -46,7 +46,7 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     for model_id in (*(each.model_id for each in edition.writers), *(each.model_id for each in evaluations)):
         mirror.sync_responses(model_id)
     tallies = [Tally(evaluation) for evaluation in evaluations]
-    drafts = list(draft_relations(edition))
+    drafts = list(preview_relations(edition))
     for draft in drafts:
         questions: dict[int | None, Questions] = {}
         for tally in tallies:
@@ -63,7 +63,7 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     )
 
 
-def count_samples(config: Config, drafts: Sequence[Draft]) -> dict[str, int]:
+def count_samples(config: Config, drafts: Sequence[RelationPreview]) -> dict[str, int]:
     """Method -> its samples that are put to models, in the configuration's order."""
     counts = dict.fromkeys(map(str, config.edition.methods), 0)
     for draft in drafts:

@@ -22,10 +22,11 @@ from preflight.estimates import (
 from primitives.hashing import render_canonical_json
 from storage.responses import ResponseStore
 from tasks.asking.writers import Writer, WriterPrompt
-from tasks.edition.attempts import JUDGE, JUDGE_TOKENS, Judge, Rephraser
-from tasks.edition.drafts import Draft
+from tasks.edition.attempts import JUDGE
 from tasks.edition.edition import Edition
 from tasks.edition.llmeval import Llmeval
+from tasks.edition.preview import RelationPreview
+from tasks.edition.rephraser import JUDGE_TOKENS, Judge, Rephraser
 
 NOT_MEASURED = "time not measured"
 
@@ -70,7 +71,7 @@ class Writing:
             self.n_answered += sum(answered)
 
 
-def estimate_writing(edition: Edition, drafts: Sequence[Draft]) -> list[Estimate]:
+def estimate_writing(edition: Edition, drafts: Sequence[RelationPreview]) -> list[Estimate]:
     """An estimate per writer's part; nothing where the edition is complete."""
     if edition.is_complete():
         return []
@@ -105,7 +106,7 @@ def _start(root: Path, writer: Writer) -> Writing:
 
 
 def _estimate_rephraser(
-    root: Path, rephraser: Rephraser, drafts: Sequence[Draft], experience: Experience | None
+    root: Path, rephraser: Rephraser, drafts: Sequence[RelationPreview], experience: Experience | None
 ) -> Estimate:
     writing = _start(root, rephraser.writer)
     rounds = [partial(_ask_round, rephraser, n) for n in range(1, rephraser.max_attempts + 1)]
@@ -130,7 +131,7 @@ def _ask_round(rephraser: Rephraser, attempt: int, statements: pl.DataFrame) -> 
 
 
 def _estimate_judge(
-    root: Path, rephraser: Rephraser, drafts: Sequence[Draft], experience: Experience | None
+    root: Path, rephraser: Rephraser, drafts: Sequence[RelationPreview], experience: Experience | None
 ) -> Estimate:
     """Twice for each rewording that the gate lets pass; which texts these are nobody knows yet."""
     judge = rephraser.judge
@@ -154,7 +155,7 @@ def _estimate_judge(
     return _estimate(writing, "judge", counts, (JUDGE_TOKENS, judge.instruction), note)
 
 
-def _estimate_llmeval(root: Path, llmeval: Llmeval, drafts: Sequence[Draft]) -> Estimate:
+def _estimate_llmeval(root: Path, llmeval: Llmeval, drafts: Sequence[RelationPreview]) -> Estimate:
     writing = _start(root, llmeval.writer)
     for draft in drafts:
         writing.add(draft.triplets, llmeval.build_prompts)

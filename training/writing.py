@@ -17,8 +17,8 @@ from prototypes.templates import RelationPrototypes
 from schemas.exchange import Prompt
 from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer
-from tasks.edition.attempts import Rephraser
 from tasks.edition.llmeval import N_STATEMENTS, Llmeval
+from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import fill_template
 
 NAME = "reference-writer"

@@ -1,1 +1,1 @@
-"""From a knowledge base to the samples of an edition."""
+"""Build an edition: from a knowledge base to its samples."""

@@ -1,4 +1,4 @@
-"""Asking for attempts: the rounds of all relations go in step, so that a model is loaded once a round."""
+"""The rounds of attempts of all relations, run in parallel, so that a model is loaded once per round."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,8 @@ from tasks.asking.model_session import LoadEngine
 from tasks.asking.progress import ShowProgress
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.asking.writers import Replies
-from tasks.edition.attempts import Asks, Rephraser, Rounds, name_writers, play_rounds
+from tasks.edition.attempts import PromptsByWriter, Rounds, name_writers, run_rounds
+from tasks.edition.rephraser import Rephraser
 
 
 def ask_rounds(
@@ -23,26 +24,27 @@ def ask_rounds(
     """Ask for every attempt that these relations need, and return the attempts of each relation.
 
     Args:
-        relations: the statements of each relation, with head and tail beside them.
+        relations: the statements of each relation, with the head and the tail of their triplets.
         show: opens a progress display for the prompts of one round.
 
     Raises:
-        InputError: if a model cannot be loaded or reached, or leaves a prompt without a reply. The replies
-            that it gave are kept.
+        InputError: a model cannot be loaded or reached, or leaves a prompt without a reply. The replies that
+            it gave are kept.
     """
     writers = name_writers(rephraser)
-    rounds = [play_rounds(rows, rephraser) for rows in relations]
+    rounds = [run_rounds(rows, rephraser) for rows in relations]
     attempts: dict[int, pl.DataFrame] = {}
-    wanted = _advance(rounds, list(range(len(rounds))), None, attempts)
+    waiting = _advance(rounds, list(range(len(rounds))), None, attempts)
     n_rounds = dict.fromkeys(writers, 0)
-    while wanted:
+    while waiting:
         replies: dict[str, Replies] = {}
         for name, writer in writers.items():
-            if asks := [ask for of_relation in wanted.values() for ask in of_relation.get(name, ())]:
+            prompts = [prompt for of_relation in waiting.values() for prompt in of_relation.get(name, ())]
+            if prompts:
                 n_rounds[name] += 1
-                with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(asks)) as advance:
-                    replies[name] = ask_for_replies(mirror, writer, asks, advance, load)
-        wanted = _advance(rounds, list(wanted), replies, attempts)
+                with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
+                    replies[name] = ask_for_replies(mirror, writer, prompts, advance, load)
+        waiting = _advance(rounds, list(waiting), replies, attempts)
     return [attempts[number] for number in range(len(rounds))]
 
 
@@ -51,12 +53,18 @@ def _advance(
     numbers: Sequence[int],
     replies: dict[str, Replies] | None,
     attempts: dict[int, pl.DataFrame],
-) -> dict[int, Asks]:
-    """Return what the rounds of these numbers want next; put the attempts of those that end into the dict."""
-    wanted = {}
+) -> dict[int, PromptsByWriter]:
+    """Give these relations their replies, and return the next prompts of those that are not finished.
+
+    Args:
+        numbers: the positions of the relations in ``rounds``.
+        replies: null to start the rounds.
+        attempts: receives the attempts of each relation that is finished.
+    """
+    waiting = {}
     for number in numbers:
         try:
-            wanted[number] = next(rounds[number]) if replies is None else rounds[number].send(replies)
+            waiting[number] = next(rounds[number]) if replies is None else rounds[number].send(replies)
         except StopIteration as end:
             attempts[number] = end.value
-    return wanted
+    return waiting

@@ -1,131 +1,72 @@
-"""Rewording by a language model: attempts, each gated, until one is accepted (method, 2.5 and 2.6).
+"""Stage attempts: rewordings by a language model, until the gate accepts one (method, 2.5 and 2.6).
 
-The rounds of a relation are a generator: it yields what it wants to have asked and goes on with the
-replies, so that the same code plays them while they are asked for and when they are all there.
+The rounds of a relation are a generator. It yields the prompts of a round and continues when it is given the
+replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from gate import check_rewordings, clean_reply, find_collisions, fold_text
-from primitives.hashing import hash_text
-from schemas.stages import ATTEMPTS, DEMONSTRATION_SALT
+from schemas.stages import ATTEMPTS
 from tasks.asking.answer_extraction import extract_answer
 from tasks.asking.writers import Replies, Writer, WriterPrompt, require_replies
+from tasks.edition.rephraser import Judge, Rephraser
 from tasks.edition.statements import join_entities
 
-# What a greedy rephraser is asked with once its first rewording was turned away.
-RETRY_TEMPERATURE = 0.7
 COLLISION = "collision"
 JUDGE = "judge"
-JUDGE_TOKENS = 8
 
-Asks = dict[str, list[WriterPrompt]]
-"""Writer (`rephraser` or `judge`) -> what it is to be asked."""
-Rounds = Generator[Asks, dict[str, Replies], pl.DataFrame]
-Reasons = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Judge:
-    """A model that is asked whether two texts follow from each other."""
-
-    writer: Writer
-    instruction: str
-    is_binding: bool
-
-    def build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
-        """Whether one follows from the other."""
-        content = self.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
-        return self.writer.build_prompt(content, JUDGE_TOKENS)
-
-    def describe(self) -> dict[str, object]:
-        """What its verdicts depend on, as JSON."""
-        return {
-            **self.writer.describe(),
-            "instruction": self.instruction,
-            "is_binding": self.is_binding,
-        }
-
-
-@dataclass(frozen=True)
-class Rephraser:
-    """A model that rewords statements, and how it is asked."""
-
-    writer: Writer
-    instruction: str
-    temperature: float
-    max_tokens: int
-    max_attempts: int
-    seed: int
-    judge: Judge | None = None
-
-    def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
-        """The prompt of one attempt (1, 2, …). Demonstrations do not depend on the edition's seed."""
-        salt = DEMONSTRATION_SALT if split == "demonstration" else str(self.seed)
-        seed = int(hash_text("rephrase", salt, str(attempt), digits=8), 16) % 2**31
-        content = self.instruction.replace("{statement}", statement)
-        if self.temperature == 0 and attempt == 1:
-            return self.writer.build_prompt(content, self.max_tokens)
-        return self.writer.build_prompt(content, self.max_tokens, self.temperature or RETRY_TEMPERATURE, seed)
-
-    def describe(self) -> dict[str, object]:
-        """What its rewordings depend on, as JSON."""
-        return {
-            "kind": "model",
-            **self.writer.describe(),
-            "instruction": self.instruction,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "max_attempts": self.max_attempts,
-            "judge": None if self.judge is None else self.judge.describe(),
-        }
+PromptsByWriter = dict[str, list[WriterPrompt]]
+"""Writer (`rephraser` or `judge`) -> the prompts that it must reply to."""
+Rounds = Generator[PromptsByWriter, dict[str, Replies], pl.DataFrame]
 
 
 def build_attempts(
     statements: pl.DataFrame,
     triplets: pl.DataFrame,
     rephraser: Rephraser,
-    recall: Callable[[Writer], Replies],
+    read_replies: Callable[[Writer], Replies],
 ) -> pl.DataFrame:
-    """Attempts of one relation, from replies that are all stored; columns as in the stage attempts.
+    """Return the attempts of one relation from stored replies; columns as in the stage attempts.
 
     Args:
-        recall: returns every stored reply of a writer.
+        read_replies: returns every stored reply of a writer.
 
     Raises:
-        InputError: if a reply is missing.
+        InputError: a reply is missing.
     """
     writers = name_writers(rephraser)
-    replies = {name: recall(writer) for name, writer in writers.items()}
-    rounds = play_rounds(join_entities(statements, triplets), rephraser)
+    replies = {name: read_replies(writer) for name, writer in writers.items()}
+    rounds = run_rounds(join_entities(statements, triplets), rephraser)
     try:
-        asks = next(rounds)
+        prompts = next(rounds)
         while True:
-            for name, wanted in asks.items():
-                require_replies(wanted, replies[name], writers[name])
-            asks = rounds.send(replies)
+            for name, of_writer in prompts.items():
+                require_replies(of_writer, replies[name], writers[name])
+            prompts = rounds.send(replies)
     except StopIteration as end:
         attempts: pl.DataFrame = end.value
         return attempts
 
 
 def name_writers(rephraser: Rephraser) -> dict[str, Writer]:
-    """Return the writers that the rounds ask, by the names under which the rounds ask them."""
+    """Return name (`rephraser`, `judge`) -> writer, for the writers that the rounds ask."""
     judge = {} if rephraser.judge is None else {"judge": rephraser.judge.writer}
     return {"rephraser": rephraser.writer, **judge}
 
 
-def play_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
-    """Yields what is to be asked, takes the replies, and returns the attempts of the relation.
+def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
+    """Yield the prompts of each step, receive their replies, and return the attempts of the relation.
 
     Args:
-        statements: of one relation, with head and tail of the triplet beside them.
+        statements: the statements of one relation, with the head and the tail of their triplets.
     """
-    taken = {fold_text(text): label for text, label in statements.select("statement", "label").iter_rows()}
+    text_labels = {
+        fold_text(text): label for text, label in statements.select("statement", "label").iter_rows()
+    }
     waiting = statements
     attempts: list[dict[str, Any]] = []
     for attempt in range(1, rephraser.max_attempts + 1):
@@ -133,65 +74,72 @@ def play_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
             break
         rows = [
             {"attempt": attempt, "rephraser": rephraser.writer.model_id, **row}
-            for row in (yield from _ask_round(waiting, rephraser, attempt))
+            for row in (yield from _reword(waiting, rephraser, attempt))
         ]
-        _gate_round(rows, taken)
+        _apply_gate(rows, text_labels)
         if rephraser.judge is not None:
-            yield from _judge_round(rows, rephraser.judge)
+            yield from _apply_judge(rows, rephraser.judge)
         for row in rows:
             row["is_accepted"] = not row["reasons"]
         attempts += rows
-        taken |= {fold_text(row["text"]): row["label"] for row in rows if row["is_accepted"]}
+        text_labels |= {fold_text(row["text"]): row["label"] for row in rows if row["is_accepted"]}
         waiting = waiting.filter(pl.Series([not row["is_accepted"] for row in rows], dtype=pl.Boolean))
-    return _build_attempts_frame(attempts)
+    return _build_frame(attempts)
 
 
-def _ask_round(
+def _reword(
     waiting: pl.DataFrame, rephraser: Rephraser, attempt: int
-) -> Generator[Asks, dict[str, Replies], list[dict[str, Any]]]:
+) -> Generator[PromptsByWriter, dict[str, Replies], list[dict[str, Any]]]:
+    """Yield the prompts of the rephraser, and return the statements' rows with its rewordings."""
     rows = list(waiting.iter_rows(named=True))
-    asks = [rephraser.build_prompt(row["statement"], attempt, row["split"]) for row in rows]
-    replies = (yield {"rephraser": asks})["rephraser"]
-    for row, ask in zip(rows, asks, strict=True):
-        reply = replies[ask.key]
-        row["prompt_key"] = ask.key
+    prompts = [rephraser.build_prompt(row["statement"], attempt, row["split"]) for row in rows]
+    replies = (yield {"rephraser": prompts})["rephraser"]
+    for row, prompt in zip(rows, prompts, strict=True):
+        reply = replies[prompt.key]
+        row["prompt_key"] = prompt.key
         row["text"] = None if reply.text is None else clean_reply(reply.text)
         row["reasons"] = () if reply.error is None else (reply.error,)
     return rows
 
 
-def _gate_round(rows: Sequence[dict[str, Any]], taken: dict[str, bool]) -> None:
-    """Put the gate's reasons into the rows of one round."""
+def _apply_gate(rows: Sequence[dict[str, Any]], text_labels: dict[str, bool]) -> None:
+    """Set the reasons for which the gate rejects a rewording, in the rows of one round.
+
+    Args:
+        text_labels: folded text -> label, for every text that the edition uses already.
+    """
     written = [row for row in rows if row["text"] is not None]
     columns = {name: [row[name] for row in written] for name in ("statement", "text", "head", "tail")}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
     for row, reasons in zip(written, check_rewordings(frame), strict=True):
         row["reasons"] = reasons
     passed = [row for row in written if not row["reasons"]]
-    collides = find_collisions([row["text"] for row in passed], [row["label"] for row in passed], taken)
+    collides = find_collisions([row["text"] for row in passed], [row["label"] for row in passed], text_labels)
     for row, is_colliding in zip(passed, collides, strict=True):
         if is_colliding:
             row["reasons"] = (COLLISION,)
 
 
-def _judge_round(rows: Sequence[dict[str, Any]], judge: Judge) -> Generator[Asks, dict[str, Replies], None]:
-    """Ask the judge of what the gate let pass: whether either text follows from the other."""
+def _apply_judge(
+    rows: Sequence[dict[str, Any]], judge: Judge
+) -> Generator[PromptsByWriter, dict[str, Replies], None]:
+    """Ask the judge, for each rewording that passed the gate, whether either text follows from the other."""
     passed = [row for row in rows if not row["reasons"]]
     if not passed:
         return
-    asks = [
+    prompts = [
         (judge.build_prompt(row["statement"], row["text"]), judge.build_prompt(row["text"], row["statement"]))
         for row in passed
     ]
-    replies = (yield {"judge": [ask for both in asks for ask in both]})["judge"]
-    for row, both in zip(passed, asks, strict=True):
-        implied, implying = (extract_answer(replies[ask.key].text) for ask in both)
+    replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
+    for row, both in zip(passed, prompts, strict=True):
+        implied, implying = (extract_answer(replies[prompt.key].text) for prompt in both)
         row["is_judged_implied"], row["is_judged_implying"] = implied, implying
         if judge.is_binding and not (implied and implying):
             row["reasons"] = (JUDGE,)
 
 
-def _build_attempts_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         "variant_id": pl.String,
         "relation": pl.String,

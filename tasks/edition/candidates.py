@@ -1,4 +1,4 @@
-"""Which tails may be tested with a head, and which could serve as its negatives."""
+"""The tails that may be tested with each head of a relation, as its positive and as its negative."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,18 +11,18 @@ from knowledge.base import fold_name
 
 @dataclass(frozen=True)
 class Head:
-    """A head of one relation with what may be drawn for it."""
+    """A head of one relation, and the tails that may be drawn for it."""
 
     name: str
     tails: tuple[str, ...]
-    """True tails that may be its positive, sorted."""
+    """The true tails that may be its positive, sorted."""
     excluded: frozenset[str]
-    """Tails of the relation that may not be its negative: true of it, or the head itself."""
+    """The tails of the relation that may not be its negative: those true of it, and the head itself."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The heads of one relation, sorted by name, and the tails that can serve as negatives."""
+    """The heads of one relation, sorted by name, and the tails that can be negatives."""
 
     relation: str
     heads: tuple[Head, ...]
@@ -30,7 +30,7 @@ class Candidates:
 
 
 def collect_candidates(relation: str, triplets: pl.DataFrame) -> Candidates:
-    """The heads and tails of one relation, truth tested on folded names and on ids.
+    """Return the heads and tails of one relation. Truth is tested on folded names and on ids.
 
     Args:
         triplets: the rows of the relation: head, tail, head_id, tail_id, also_true.
@@ -41,8 +41,8 @@ def collect_candidates(relation: str, triplets: pl.DataFrame) -> Candidates:
     true_keys = _collect_true_keys(triplets)
     tails_of_head: dict[str, list[str]] = defaultdict(list)
     keys_of_head: dict[str, set[str]] = defaultdict(set)
-    for head, head_id in _distinct(triplets, "head", "head_id"):
-        keys_of_head[head].update(_keys(head, head_id))
+    for head, head_id in _iterate_distinct(triplets, "head", "head_id"):
+        keys_of_head[head].update(_list_keys(head, head_id))
     for head, tail in tested.select("head", "tail").sort("head", "tail").iter_rows():
         tails_of_head[head].append(tail)
     in_pool = frozenset(pool)
@@ -51,34 +51,34 @@ def collect_candidates(relation: str, triplets: pl.DataFrame) -> Candidates:
         own_keys = keys_of_head[name]
         keys = own_keys.union(*(true_keys[key] for key in own_keys))
         excluded = frozenset().union(*(names_of_key.get(key, ()) for key in keys)) & in_pool
-        # A triplet that says a thing of itself tests nothing, so it is used only for want of another.
+        # A triplet whose head is its tail tests nothing, so it is used only if the head has no other tail.
         others = [t for t in tails if fold_name(t) != fold_name(name)]
         heads.append(Head(name, tuple(others or tails), excluded))
     return Candidates(relation, tuple(heads), pool)
 
 
-def _keys(name: str, identifier: str | None) -> tuple[str, ...]:
+def _list_keys(name: str, identifier: str | None) -> tuple[str, ...]:
     folded = "name:" + fold_name(name)
     return (folded,) if identifier is None else (folded, "id:" + identifier)
 
 
 def _index_tails(triplets: pl.DataFrame) -> dict[str, set[str]]:
-    """Key (folded name or id) -> the tail names that carry it."""
+    """Return key (folded name or id) -> the names of the tails that have it."""
     index: dict[str, set[str]] = defaultdict(set)
-    for tail, tail_id in _distinct(triplets, "tail", "tail_id"):
-        for key in _keys(tail, tail_id):
+    for tail, tail_id in _iterate_distinct(triplets, "tail", "tail_id"):
+        for key in _list_keys(tail, tail_id):
             index[key].add(tail)
     return index
 
 
 def _collect_true_keys(triplets: pl.DataFrame) -> dict[str, set[str]]:
-    """Key of a head -> the keys of every tail that is true of a head with that key."""
+    """Return key of a head -> the keys of every tail that is true of a head with that key."""
     index: dict[str, set[str]] = defaultdict(set)
-    for head, head_id, tail, tail_id in _distinct(triplets, "head", "head_id", "tail", "tail_id"):
-        for key in _keys(head, head_id):
-            index[key].update(_keys(tail, tail_id))
+    for head, head_id, tail, tail_id in _iterate_distinct(triplets, "head", "head_id", "tail", "tail_id"):
+        for key in _list_keys(head, head_id):
+            index[key].update(_list_keys(tail, tail_id))
     return index
 
 
-def _distinct(triplets: pl.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
+def _iterate_distinct(triplets: pl.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
     return triplets.select(columns).unique().iter_rows()

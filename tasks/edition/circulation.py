@@ -1,9 +1,9 @@
 """Matched negatives: positives and negatives of a relation drawn together, as a circulation.
 
-Each pair is an arrow from its positive tail to its negative one, and every tail has as many arrows out
-as in, so no statistic of the tail alone tells a positive triplet from a negative one. The exact program
-takes minutes on MedLAMA. This draws at random, drops what does not balance, and takes heads back in
-along alternating paths; the tests hold it against the exact program.
+Each pair is an arrow from its positive tail to its negative one, and every tail has as many arrows out as in.
+No statistic of the tail alone therefore distinguishes positive triplets from negative ones. An exact program
+takes minutes on MedLAMA. This module draws pairs at random, drops those that do not balance, and restores
+heads along alternating paths. The tests compare the result with the exact program.
 """
 
 from collections import Counter, defaultdict, deque
@@ -14,24 +14,24 @@ from tasks.edition.candidates import Candidates
 
 
 def draw_circulation(candidates: Candidates, salt: str) -> dict[str, tuple[str, str]]:
-    """Head -> (positive tail, negative tail), for as many heads as can be kept.
+    """Return head -> (positive tail, negative tail), for as many heads as can be kept.
 
-    Positive and negative tails are the same multiset. Heads that are missing had to be left out.
+    The positive tails and the negative tails are the same multiset. Heads that had to be left out are absent.
     """
     circulation = _Circulation(candidates, salt)
     circulation.assign_negatives()
     circulation.drop_unbalanced()
-    circulation.take_back_in()
+    circulation.restore_heads()
     return {name: (circulation.positive[name], tail) for name, tail in circulation.negative.items()}
 
 
 @dataclass(frozen=True)
 class _Step:
-    """How one unit of imbalance moves from tail ``source`` on: which end of which head changes."""
+    """A step of an alternating path: which end of which head changes to move imbalance from ``source``."""
 
     source: str
     head: str
-    end: str  # "positive", "negative", or "both" for a head that is taken in
+    end: str  # "positive", "negative", or "both" for a head that is restored
 
 
 class _Circulation:
@@ -44,12 +44,12 @@ class _Circulation:
             name: draw_one(head.tails, *self.salt, "positive", name) for name, head in self.heads.items()
         }
         self.negative: dict[str, str] = {}
-        # Tail -> the heads that have it as their positive (givers) or negative (takers), in order.
+        # Tail -> the heads that have it as their positive (givers) or as their negative (takers), in order.
         self.givers: dict[str, dict[str, None]] = defaultdict(dict)
         self.takers: dict[str, dict[str, None]] = defaultdict(dict)
 
     def assign_negatives(self) -> None:
-        """Deal the positive tails out as negatives, the tail that fewest heads can take first."""
+        """Assign the positive tails as negatives, beginning with the tail that the fewest heads can take."""
         n_excluded = Counter(tail for head in self.heads.values() for tail in head.excluded)
         n_slots = Counter(self.positive.values())
         waiting = list(self.heads)
@@ -62,11 +62,11 @@ class _Circulation:
                 if tail not in self.heads[name].excluded:
                     taken.append(name)
             for name in taken:
-                self._keep(name, self.positive[name], tail)
+                self._set_pair(name, self.positive[name], tail)
                 waiting.remove(name)
 
     def drop_unbalanced(self) -> None:
-        """Leave heads out until every tail is given as often as it is taken."""
+        """Remove heads until every tail is a positive as often as it is a negative."""
         pending = deque(self.tails)
         while pending:
             tail = pending.popleft()
@@ -74,19 +74,19 @@ class _Circulation:
             while len(givers) != len(takers):
                 name = next(reversed(givers if len(givers) > len(takers) else takers))
                 pending.extend((self.positive[name], self.negative[name]))
-                self._drop(name)
+                self._remove_pair(name)
 
-    def take_back_in(self) -> None:
-        """Take heads in again wherever others can change their tails to make room."""
+    def restore_heads(self) -> None:
+        """Restore removed heads wherever other heads can change their tails to keep the balance."""
         is_changed = True
         while is_changed:
             is_changed = False
             for name in self.heads:
-                if name not in self.negative and self._take_in(name):
+                if name not in self.negative and self._restore_head(name):
                     is_changed = True
 
-    def _take_in(self, name: str) -> bool:
-        """Search a path of changes from a true tail of ``name`` to one that can be its negative."""
+    def _restore_head(self, name: str) -> bool:
+        """Search a path of changes from a true tail of ``name`` to a tail that can be its negative."""
         head = self.heads[name]
         came_from: dict[str, _Step | None] = dict.fromkeys(head.tails)
         left_out = {n: None for n in self.heads if n not in self.negative and n != name}
@@ -95,7 +95,7 @@ class _Circulation:
             tail = queue.popleft()
             if tail not in head.excluded:
                 positive = self._change_along(tail, came_from)
-                self._keep(name, positive, tail)
+                self._set_pair(name, positive, tail)
                 return True
             for other, step in self._steps_from(tail, came_from, left_out):
                 came_from[other] = step
@@ -117,7 +117,7 @@ class _Circulation:
                         found[other] = _Step(tail, name, "negative")
                         break
         for name in [n for n in left_out if tail not in self.heads[n].excluded]:
-            # All its tails are seen from here on, so no path takes it in twice.
+            # All its tails count as seen from here on, so no path restores it twice.
             del left_out[name]
             for other in self.heads[name].tails:
                 if other not in seen:
@@ -125,28 +125,28 @@ class _Circulation:
         return list(found.items())
 
     def _change_along(self, tail: str, came_from: dict[str, _Step | None]) -> str:
-        """Make the changes of the path that ends at ``tail``; the tail at which it starts."""
+        """Make the changes of the path that ends at ``tail``, and return the tail where the path starts."""
         while (step := came_from[tail]) is not None:
             name = step.head
             if step.end == "both":
-                self._keep(name, tail, step.source)
+                self._set_pair(name, tail, step.source)
             elif step.end == "positive":
                 negative = self.negative[name]
-                self._drop(name)
-                self._keep(name, tail, negative)
+                self._remove_pair(name)
+                self._set_pair(name, tail, negative)
             else:
                 positive = self.positive[name]
-                self._drop(name)
-                self._keep(name, positive, step.source)
+                self._remove_pair(name)
+                self._set_pair(name, positive, step.source)
             tail = step.source
         return tail
 
-    def _keep(self, name: str, positive: str, negative: str) -> None:
+    def _set_pair(self, name: str, positive: str, negative: str) -> None:
         self.positive[name] = positive
         self.negative[name] = negative
         self.givers[positive][name] = None
         self.takers[negative][name] = None
 
-    def _drop(self, name: str) -> None:
+    def _remove_pair(self, name: str) -> None:
         del self.givers[self.positive[name]][name]
         del self.takers[self.negative.pop(name)][name]

@@ -1,4 +1,4 @@
-"""Method llmeval: a language model writes the statements straight from the triplet (method, 2.7).
+"""Method llmeval: a language model writes the statements directly from the triplet (method, 2.7).
 
 Source: PretexEval, appendix E: one greedy completion per triplet, one statement per line.
 """
@@ -14,7 +14,7 @@ from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, WriterPrompt
 
 N_STATEMENTS = len(NAMES)
-# What stands before a statement in a list.
+# The number or bullet of a line in a list.
 ENUMERATION = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*•–])\s+")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 MIN_WORDS = 3
@@ -22,25 +22,24 @@ MIN_WORDS = 3
 
 @dataclass(frozen=True)
 class Llmeval:
-    """Who writes the statements, and how it is asked."""
+    """The writer of the statements, and how it is asked."""
 
     writer: Writer
     instruction: str
     max_tokens: int
 
     def build_prompt(self, relation: str, head: str, tail: str) -> WriterPrompt:
-        """The prompt of one triplet."""
+        """Return the prompt of one triplet."""
         triplet = f"({head}, {relation.replace('_', ' ')}, {tail})"
         return self.writer.build_prompt(self.instruction.replace("{triplet}", triplet), self.max_tokens)
 
     def build_prompts(self, triplets: pl.DataFrame) -> list[WriterPrompt]:
-        """The prompts of triplets, in their order."""
-        return [
-            self.build_prompt(*names) for names in triplets.select("relation", "head", "tail").iter_rows()
-        ]
+        """Return the prompts of triplets, in their order."""
+        rows = triplets.select("relation", "head", "tail").iter_rows()
+        return [self.build_prompt(*row) for row in rows]
 
     def describe(self) -> dict[str, object]:
-        """What the statements depend on, as JSON."""
+        """Return, as JSON, what the statements depend on."""
         return {
             **self.writer.describe(),
             "instruction": self.instruction,
@@ -49,19 +48,18 @@ class Llmeval:
 
 
 def build_llmeval_samples(triplets: pl.DataFrame, llmeval: Llmeval, replies: Replies) -> pl.DataFrame:
-    """Samples of method llmeval: up to eight of a triplet, all with the label of the triplet.
+    """Return up to eight samples per triplet, all with the label of the triplet.
 
     Args:
-        triplets: of one relation.
-        replies: of the writer, to every one of them.
+        triplets: the triplets of one relation.
+        replies: the writer's replies; every triplet must have one.
     """
     rows = []
     columns = ("triplet_id", "pair_id", "relation", "split", "is_positive")
-    for ask, values in zip(
-        llmeval.build_prompts(triplets), triplets.select(columns).iter_rows(), strict=True
-    ):
+    prompts = llmeval.build_prompts(triplets)
+    for prompt, values in zip(prompts, triplets.select(columns).iter_rows(), strict=True):
         triplet_id = values[0]
-        for index, text in enumerate(list_statements(replies[ask.key].text or "")):
+        for index, text in enumerate(list_statements(replies[prompt.key].text or "")):
             sample_id = hash_text("sample", "llmeval", triplet_id, str(index), text)
             rows.append((sample_id, *values, index, text))
     schema = dict.fromkeys(("sample_id", *columns), pl.String) | {
@@ -86,7 +84,10 @@ def build_llmeval_samples(triplets: pl.DataFrame, llmeval: Llmeval, replies: Rep
 
 
 def list_statements(reply: str) -> list[str]:
-    """The usable lines of a reply, at most eight, without numbers: not blank, no heading, not said twice."""
+    """Return the usable lines of a reply, at most eight: no short lines, headings or repeated lines.
+
+    Numbers and bullets are removed from the lines.
+    """
     lines = (CONTROL.sub(" ", ENUMERATION.sub("", line.strip())).strip() for line in reply.splitlines())
     usable = [line for line in lines if len(line.split()) >= MIN_WORDS and not line.endswith(":")]
     return list(dict.fromkeys(usable))[:N_STATEMENTS]

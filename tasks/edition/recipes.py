@@ -1,8 +1,8 @@
-"""The stages of an edition as recipes: from what, by which function and under which key a file is made.
+"""The stages of an edition as recipes: the inputs, the function and the cache key of each file.
 
-The key of a file depends on the checksums of the files that it is made from, on the parameters, and on the
-code: the function's own module and every module of the project that it imports. When one of them changes,
-the file is made again.
+The key of a file depends on the checksums of its input files, on the parameters, and on the code: the module
+of the function and every module of the project that it imports. When one of them changes, the file is built
+again.
 """
 
 import inspect
@@ -31,20 +31,20 @@ Inputs = dict[str, pl.DataFrame]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one stage of an edition is made, relation by relation."""
+    """How one stage of an edition is built, relation by relation."""
 
     stage: Stage
     inputs: tuple[Stage, ...]
-    """The stages that it is made from; attempts only where the edition has them."""
+    """The stages that it is built from; attempts only if the edition has them."""
     function: Callable[..., pl.DataFrame]
-    """Makes the rows. The code that the key depends on is found from the imports of its module."""
+    """Builds the rows. The imports of its module determine the code that the key depends on."""
     arguments: Callable[[Edition, str, Inputs], dict[str, Any]]
-    """Selects the function's arguments for a relation; it computes nothing that changes the rows."""
+    """Selects the function's arguments for a relation, without computing anything."""
     describe: Callable[[Edition, str], dict[str, Any]]
-    """Parameters of a relation's file beside its inputs, as JSON."""
+    """Returns, as JSON, the parameters of a relation's file besides its inputs."""
 
     def build(self, edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-        """Return the rows of one relation; raises as the function does."""
+        """Return the rows of one relation. Raises as the function does."""
         return self.function(**self.arguments(edition, relation, inputs))
 
     def key_file(self, edition: Edition, relation: str, inputs: list[FileRef]) -> str:
@@ -101,7 +101,7 @@ def _select_rephraser(edition: Edition, relation: str, inputs: Inputs) -> dict[s
         "statements": inputs[STATEMENTS.name],
         "triplets": inputs[TRIPLETS.name],
         "rephraser": edition.rephraser,
-        "recall": partial(read_replies, edition.root),
+        "read_replies": partial(read_replies, edition.root),
     }
 
 
@@ -125,7 +125,7 @@ def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str
         "attempts": inputs.get(ATTEMPTS.name),
         "prototypes": edition.pool.relations[relation],
         "wording": wording,
-        "recall": partial(read_replies, edition.root),
+        "read_replies": partial(read_replies, edition.root),
     }
 
 

@@ -1,4 +1,4 @@
-"""Stage samples: the texts to verify, by method (method, 2.5 and 2.7)."""
+"""Stage samples: the texts that models verify, by method (method, 2.5 and 2.7)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
 from tasks.edition.statements import fill_template
 
-N_INDEX = {name: index for index, name in enumerate(NAMES)}
+TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Wording:
 
     methods: tuple[str, ...]
     rephraser_kind: str
-    """none, reviewed or model, as in the configuration."""
+    """`none`, `reviewed` or `model`, as in the configuration."""
     rephraser_name: str
-    """none, reviewed, or the model id of the rephraser."""
+    """`none`, `reviewed`, or the model id of the rephraser."""
     pool_name: str
     seed: int
     llmeval: Llmeval | None
@@ -37,22 +37,22 @@ def build_samples(
     attempts: pl.DataFrame | None,
     prototypes: RelationPrototypes,
     wording: Wording,
-    recall: Callable[[Writer], Replies],
+    read_replies: Callable[[Writer], Replies],
 ) -> pl.DataFrame:
-    """Samples of one relation by every method of the edition; columns as in the stage samples.
+    """Return the samples of one relation by every method of the edition; columns as in the stage samples.
 
     Args:
-        attempts: of the rephraser; null where no language model rewords statements.
-        recall: returns every stored reply of a writer; used for method llmeval only.
+        attempts: the attempts of the rephraser; null if no language model rewords statements.
+        read_replies: returns every stored reply of a writer; used for method llmeval only.
 
     Raises:
-        InputError: if the pool has no reviewed wordings and they are needed, or a reply is missing.
+        InputError: the pool lacks reviewed wordings that are needed, or a reply is missing.
     """
 
     def build_method(method: str) -> pl.DataFrame:
         if method == "llmeval":
             assert wording.llmeval is not None
-            replies = recall(wording.llmeval.writer)
+            replies = read_replies(wording.llmeval.writer)
             require_replies(wording.llmeval.build_prompts(triplets), replies, wording.llmeval.writer)
             return build_llmeval_samples(triplets, wording.llmeval, replies)
         if method != "pretexeval" or wording.rephraser_kind == "none":
@@ -66,10 +66,10 @@ def build_samples(
 
 
 def require_wordings(prototypes: RelationPrototypes, pool_name: str) -> None:
-    """Go on only if every cell of the relation has reviewed wordings.
+    """Check that every cell of the relation has reviewed wordings.
 
     Raises:
-        InputError: if one has none.
+        InputError: a cell has none.
     """
     if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
         raise InputError(
@@ -81,9 +81,9 @@ def require_wordings(prototypes: RelationPrototypes, pool_name: str) -> None:
 def reword_statements(
     statements: pl.DataFrame, triplets: pl.DataFrame, prototypes: RelationPrototypes, seed: int
 ) -> pl.DataFrame:
-    """Samples of method pretexeval by the rephraser `reviewed`: one reviewed wording per variant.
+    """Return the samples of method pretexeval by the rephraser `reviewed`: one reviewed wording per variant.
 
-    The wording is drawn by the variant and the seed; a demonstration's without the seed.
+    The draw depends on the variant and the seed, and for demonstrations on the variant alone.
     """
     salts = {"test": str(seed), "demonstration": DEMONSTRATION_SALT}
     wordings = [
@@ -99,16 +99,17 @@ def reword_statements(
         .join(entities, on="triplet_id", how="left", maintain_order="left_right")
         .select(fill_template(pl.col("template")).alias("text"))
     )
-    return _as_samples(
+    return _build_samples(
         statements.with_columns(texts["text"]), "pretexeval", "reviewed", "accepted", attempts=1
     )
 
 
 def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:
-    """Samples of method pretexeval: the rewording that the gate accepted, else the statement itself.
+    """Return the samples of method pretexeval: the accepted rewording, or else the statement itself.
 
     Args:
-        attempts: of the same relation, by the rephraser of this model id.
+        attempts: the attempts of the same relation by this rephraser.
+        rephraser: the model id.
     """
     by_variant = attempts.sort("variant_id", "attempt").group_by("variant_id", maintain_order=True)
     outcomes = by_variant.agg(
@@ -119,7 +120,7 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
     chosen = statements.join(outcomes, on="variant_id", how="left", maintain_order="left")
     is_accepted = pl.col("reworded").is_not_null()
     texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
-    samples = _as_samples(texts, "pretexeval", rephraser, "accepted", attempts=0)
+    samples = _build_samples(texts, "pretexeval", rephraser, "accepted", attempts=0)
     return samples.with_columns(
         chosen.select(
             pl.when(is_accepted).then(pl.lit("accepted")).otherwise(pl.lit("fallback")).alias("status"),
@@ -130,14 +131,16 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
 
 
 def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
-    """Samples that are their statements: all eight (`pretexeval`, `prototype`) or only `none` (`direct`)."""
+    """Return samples with the texts of their statements: all eight, or for method `direct` only `none`."""
     if method == "direct":
         statements = statements.filter(pl.col("transformation") == "none")
     as_text = statements.with_columns(pl.col("statement").alias("text"))
-    return _as_samples(as_text, method, "none", "as_is", attempts=0)
+    return _build_samples(as_text, method, "none", "as_is", attempts=0)
 
 
-def _as_samples(texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int) -> pl.DataFrame:
+def _build_samples(
+    texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int
+) -> pl.DataFrame:
     ids = [
         hash_text("sample", method, variant_id, text)
         for variant_id, text in texts.select("variant_id", "text").iter_rows()
@@ -145,7 +148,9 @@ def _as_samples(texts: pl.DataFrame, method: str, rephraser: str, status: str, a
     return texts.with_columns(
         pl.Series("sample_id", ids, pl.String),
         pl.lit(method).alias("method"),
-        pl.col("transformation").replace_strict(N_INDEX, return_dtype=pl.Int8).alias("sample_index"),
+        pl.col("transformation")
+        .replace_strict(TRANSFORMATION_INDEX, return_dtype=pl.Int8)
+        .alias("sample_index"),
         pl.lit(rephraser).alias("rephraser"),
         pl.lit(status).alias("status"),
         pl.lit(attempts, pl.Int16).alias("attempts"),

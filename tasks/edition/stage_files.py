@@ -1,7 +1,7 @@
-"""The files of a stage, each taken from the cache or made: one file per relation, known by its key.
+"""The files of a stage, one per relation: taken from the cache, or built if the cache lacks them.
 
-The cache holds one record per key, which says where the file of that key lies and what its checksum is. A
-file that is missing or damaged is made again. A complete edition keeps the bytes that its manifest names.
+The cache holds one record per key, with the path and the checksum of the file that was built under that key.
+A missing or damaged file is built again. A complete edition keeps the bytes that its manifest lists.
 """
 
 from collections.abc import Mapping
@@ -34,8 +34,8 @@ class StageFiles:
     stage: Stage
     files: dict[str, FileRef]
     """Relation -> file."""
-    n_made: int
-    """How many of them were made now; the others were there."""
+    n_built: int
+    """How many of the files were built now; the others existed already."""
 
     def read(self, root: Path, relation: str) -> pl.DataFrame:
         """Return the rows of one relation."""
@@ -47,47 +47,47 @@ class StageFiles:
 
 
 def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
-    """Return the files of a stage; those that are not there yet are made.
+    """Return the files of a stage; build those that do not exist yet.
 
     Args:
-        before: the stages that it is made from.
+        before: the stages that it is built from.
 
     Raises:
-        InputError: if a relation's rows cannot be made, or a lost file of a complete edition would be made
-            with other bytes.
+        InputError: the rows of a relation cannot be built, or a lost file of a complete edition was built
+            again with other bytes.
     """
     recipe, inputs = RECIPES[name], _select_inputs(name, before)
-    promised = edition.read_files()
-    files, n_made = {}, 0
+    listed = edition.read_files()
+    refs, n_built = {}, 0
     for relation in edition.base.relations:
         key = _key_file(edition, recipe, relation, inputs)
         path = edition.path_of(name, relation)
-        ref = _find_file(edition.root, key, path, promised.get(path))
+        ref = _find_file(edition.root, key, path, listed.get(path))
         if ref is None:
-            frames = {stage: each.read(edition.root, relation) for stage, each in inputs.items()}
+            frames = {stage: files.read(edition.root, relation) for stage, files in inputs.items()}
             ref = write_stage_file(edition.root, path, recipe.build(edition, relation, frames), recipe.stage)
-            n_made += 1
-        _require_promised(edition, ref, promised.get(path))
+            n_built += 1
+        _require_same_bytes(edition, ref, listed.get(path))
         _write_record(edition.root / cached_file(key), ref)
-        files[relation] = ref
-    return StageFiles(recipe.stage, files, n_made)
+        refs[relation] = ref
+    return StageFiles(recipe.stage, refs, n_built)
 
 
-def keep_files(
+def store_files(
     edition: Edition, name: str, frames: Mapping[str, pl.DataFrame], *before: StageFiles, mirror: Mirror
 ) -> None:
-    """Write rows that were made outside the recipe, under the key that the recipe gives them.
+    """Write rows that were built without the recipe, under the key that the recipe gives them.
 
-    The files go to the shared storage too, because another host may build the edition. A file of a complete
-    edition that is intact stays as it is.
+    The files are sent to the shared storage too, because another host may build the edition. Intact files of
+    a complete edition are kept.
 
     Args:
-        frames: relation -> the rows that the recipe would make.
+        frames: relation -> the same rows that the recipe would build.
     """
     recipe, inputs = RECIPES[name], _select_inputs(name, before)
-    promised = edition.read_files()
+    listed = edition.read_files()
     for relation, frame in frames.items():
-        complete = promised.get(edition.path_of(name, relation))
+        complete = listed.get(edition.path_of(name, relation))
         if complete is not None and complete.is_intact(edition.root):
             continue
         record = cached_file(_key_file(edition, recipe, relation, inputs))
@@ -97,8 +97,8 @@ def keep_files(
         mirror.send(record)
 
 
-def fetch_kept_files(edition: Edition, name: str, *before: StageFiles, mirror: Mirror) -> None:
-    """Bring the files that `keep_files` sent from another host; those that are there stay as they are."""
+def fetch_stored_files(edition: Edition, name: str, *before: StageFiles, mirror: Mirror) -> None:
+    """Fetch the files that `store_files` sent from another host; keep those that exist here."""
     recipe, inputs = RECIPES[name], _select_inputs(name, before)
     for relation in edition.base.relations:
         record = cached_file(_key_file(edition, recipe, relation, inputs))
@@ -108,11 +108,11 @@ def fetch_kept_files(edition: Edition, name: str, *before: StageFiles, mirror: M
                 mirror.fetch(ref.path, ref.sha256)
 
 
-def check_files(edition: Edition, stage: StageFiles) -> ValidationReport:
-    """Return the validation of a stage as a whole; files that passed it before are not validated again.
+def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
+    """Validate a stage as a whole, and return the report. The reports of earlier successes are cached.
 
     Raises:
-        StageInvalid: if an expectation is not met; names the expectation and the first rows that break it.
+        StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
     checksums = [ref.sha256 for ref in stage.files.values()]
     key = hash_json([stage.stage.name, checksums, hash_source(validation.__name__)], digits=32)
@@ -127,28 +127,28 @@ def check_files(edition: Edition, stage: StageFiles) -> ValidationReport:
 
 
 def _select_inputs(name: str, before: tuple[StageFiles, ...]) -> dict[str, StageFiles]:
-    given = {each.stage.name: each for each in before}
+    given = {files.stage.name: files for files in before}
     return {stage.name: given[stage.name] for stage in RECIPES[name].inputs if stage.name in given}
 
 
 def _key_file(edition: Edition, recipe: Recipe, relation: str, inputs: Mapping[str, StageFiles]) -> str:
-    return recipe.key_file(edition, relation, [each.files[relation] for each in inputs.values()])
+    return recipe.key_file(edition, relation, [files.files[relation] for files in inputs.values()])
 
 
-def _find_file(root: Path, key: str, path: str, promised: FileRef | None) -> FileRef | None:
-    """The edition's own file, or one of the same key that was made for another edition; null if neither."""
-    if promised is not None and promised.is_intact(root):
-        return promised
-    kept = _read_record(root / cached_file(key))
-    return link_file(root, kept, path) if kept is not None and kept.is_intact(root) else None
+def _find_file(root: Path, key: str, path: str, listed: FileRef | None) -> FileRef | None:
+    """Return the file that the manifest lists, or link one of the same key from the cache; null if none."""
+    if listed is not None and listed.is_intact(root):
+        return listed
+    cached = _read_record(root / cached_file(key))
+    return link_file(root, cached, path) if cached is not None and cached.is_intact(root) else None
 
 
-def _require_promised(edition: Edition, ref: FileRef, promised: FileRef | None) -> None:
-    if promised is not None and ref.sha256 != promised.sha256:
+def _require_same_bytes(edition: Edition, ref: FileRef, listed: FileRef | None) -> None:
+    if listed is not None and ref.sha256 != listed.sha256:
         raise InputError(
-            f"{ref.path} was lost or changed, and the file made in its place differs from the edition's "
-            f"manifest, because the code has changed: restore the file, or delete {edition.folder} to build "
-            "the edition again"
+            f"{ref.path} was lost or changed, and the file that was built in its place differs from the "
+            "edition's manifest, because the code has changed: restore the file, or delete "
+            f"{edition.folder} to build the edition again"
         )
 
 

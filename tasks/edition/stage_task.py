@@ -1,4 +1,4 @@
-"""A stage as a Prefect task. The files come from the cache of `stage_files`; the task keeps no result."""
+"""A stage as a Prefect task. The cache of `stage_files` keeps the files, so Prefect caches no result."""
 
 import time
 
@@ -8,41 +8,41 @@ from prefect.cache_policies import NO_CACHE
 
 from storage.files import FileRef
 from tasks.edition.edition import Edition
-from tasks.edition.stage_files import StageFiles, check_files, provide_files
+from tasks.edition.stage_files import StageFiles, provide_files, validate_files
 
 
 def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     """Run the task of a stage, and return its files.
 
     Args:
-        before: the stages that it is made from.
+        before: the stages that it is built from.
 
     Raises:
-        InputError: if rows cannot be made or do not meet the stage's expectations.
+        InputError: rows cannot be built, or do not meet the expectations of the stage.
     """
     return build_stage.with_options(name=name)(edition, name, before)
 
 
-def list_files_of(*stages: StageFiles) -> list[FileRef]:
+def list_stage_files(*stages: StageFiles) -> list[FileRef]:
     """Return the files of several stages, in order."""
     return [ref for stage in stages for ref in stage.files.values()]
 
 
 @task(cache_policy=NO_CACHE)
 def build_stage(edition: Edition, name: str, before: tuple[StageFiles, ...]) -> StageFiles:
-    """Make the missing files of one stage, and validate the stage as a whole."""
+    """Build the missing files of one stage, and validate the stage as a whole."""
     started = time.monotonic()
     stage = provide_files(edition, name, *before)
-    made = time.monotonic()
-    # Files that were there are validated too, because a run that failed here has left its files behind.
-    report = check_files(edition, stage)
+    built_at = time.monotonic()
+    # Files of earlier runs are validated too, because a run that failed here left its files behind.
+    report = validate_files(edition, stage)
     create_markdown_artifact(report.render_markdown(), key=f"quality-{name}")
     get_run_logger().info(
         "%s: %d of %d relations made in %.1f s, validated in %.1f s",
         name,
-        stage.n_made,
+        stage.n_built,
         len(stage.files),
-        made - started,
-        time.monotonic() - made,
+        built_at - started,
+        time.monotonic() - built_at,
     )
     return stage

@@ -1,4 +1,4 @@
-"""Stage statements: every variant in the words of its prototype (method, 2.4)."""
+"""Stage statements: every variant as a sentence, from its prototype (method, 2.4)."""
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from schemas.stages import STATEMENTS
 def fill_prototypes(
     variants: pl.DataFrame, triplets: pl.DataFrame, prototypes: RelationPrototypes
 ) -> pl.DataFrame:
-    """One row per variant: its prototype with both slots filled in one pass."""
+    """Return one row per variant: its prototype with both slots filled in one pass."""
     names = prototypes.cells.keys()
     templates = {name: prototypes.cells[name].prototype for name in names}
     ids = {name: hash_text("prototype", prototypes.relation, name, templates[name]) for name in names}
@@ -27,9 +27,9 @@ def fill_prototypes(
 
 
 def fill_template(template: pl.Expr) -> pl.Expr:
-    """The template with [X] and [Y] replaced by the columns head and tail, in one pass.
+    """Return the template with [X] and [Y] replaced by the columns head and tail, in one pass.
 
-    The template is cut at its slots before any name is put in, since names may hold `[X]` themselves.
+    The template is cut at its slots before a name is put in, because names may contain `[X]` themselves.
     """
     starts_with_head = template.str.find(r"[X]", literal=True) < template.str.find(r"[Y]", literal=True)
     cut = template.str.replace_many(["[X]", "[Y]"], ["\x00", "\x00"]).str.splitn("\x00", 3)
@@ -45,6 +45,6 @@ def fill_template(template: pl.Expr) -> pl.Expr:
 
 
 def join_entities(statements: pl.DataFrame, triplets: pl.DataFrame) -> pl.DataFrame:
-    """The statements with head and tail of their triplet beside them."""
+    """Return the statements with the columns head and tail of their triplets."""
     entities = triplets.select("triplet_id", "head", "tail")
     return statements.join(entities, on="triplet_id", how="left", maintain_order="left")

@@ -1,4 +1,4 @@
-"""Stage triplets: for every (head, relation) a positive and a negative triplet (method, 2.1 and 2.2)."""
+"""Stage triplets: a positive and a negative triplet for every (head, relation) (method, 2.1 and 2.2)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -23,60 +23,62 @@ class TripletSampling:
 
 @dataclass(frozen=True)
 class DrawnTriplets:
-    """The triplets of one relation, and the heads that had to be left out."""
+    """The triplets of one relation, and the heads that were left out."""
 
     frame: pl.DataFrame
     left_out: tuple[str, ...]
 
 
 def build_triplets(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> pl.DataFrame:
-    """Two rows (positive, negative) per head of the relation; raises as `sample_triplets`."""
+    """Return two rows (positive, negative) per head of the relation. Raises as `sample_triplets` does."""
     return sample_triplets(relation, rows, sampling).frame
 
 
 def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: TripletSampling) -> DrawnTriplets:
-    """Two rows (positive, negative) per head of the relation; columns as in the stage triplets.
+    """Draw two rows (positive, negative) per head of the relation; columns as in the stage triplets.
 
     Args:
         triplets: the relation's rows of the knowledge base.
 
     Raises:
-        InputError: if no head is left beside the demonstrations, or none can be kept.
+        InputError: no head is left besides the demonstrations, or no head can be kept.
     """
     candidates = collect_candidates(relation, triplets)
     possible = [h for h in candidates.heads if len(h.excluded) < len(candidates.pool)]
-    demonstrating = {h.name for h in _choose_demonstrating(relation, possible)}
-    tested = _cap([h for h in possible if h.name not in demonstrating], relation, sampling)
+    demonstration_heads = {h.name for h in _choose_demonstration_heads(relation, possible)}
+    tested = _apply_cap([h for h in possible if h.name not in demonstration_heads], relation, sampling)
     if not tested:
         raise InputError(
             f"relation {relation!r} has {len(candidates.heads)} heads of which {len(possible)} have a "
-            f"possible negative; {N_DEMONSTRATIONS} are set aside for demonstrations and none is left "
+            f"possible negative; {N_DEMONSTRATIONS} are reserved for demonstrations and none is left "
             "to test: add heads"
         )
     demonstrations = {
-        h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT) for h in possible if h.name in demonstrating
+        h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT)
+        for h in possible
+        if h.name in demonstration_heads
     }
     pairs = _draw_pairs(Candidates(relation, tuple(tested), candidates.pool), sampling)
     if not pairs:
         raise InputError(
-            f"relation {relation!r} has {len(tested)} heads to test, and no tail of one can be the "
-            "negative of another as often as it is true: add heads and tails, or set "
+            f"relation {relation!r} has {len(tested)} heads to test, but no tail can be the negative of some "
+            "heads as often as it is the positive of others: add heads and tails, or set "
             'negatives = "uniform" in [edition]'
         )
     kept = {h.name for h in tested}
-    capped = {h.name for h in possible} - demonstrating - kept
+    capped = {h.name for h in possible} - demonstration_heads - kept
     left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))
-    frame = _write_frame(relation, triplets, {"test": pairs, "demonstration": demonstrations})
+    frame = _build_frame(relation, triplets, {"test": pairs, "demonstration": demonstrations})
     return DrawnTriplets(frame, tuple(left_out))
 
 
-def _choose_demonstrating(relation: str, heads: list[Head]) -> list[Head]:
+def _choose_demonstration_heads(relation: str, heads: list[Head]) -> list[Head]:
     by_name = {h.name: h for h in heads}
     names = draw_order(by_name, DEMONSTRATION_SALT, relation)
     return [by_name[name] for name in names[:N_DEMONSTRATIONS]]
 
 
-def _cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
+def _apply_cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
     if sampling.heads_per_relation is None:
         return heads
     order = draw_order((h.name for h in heads), str(sampling.seed), relation, "cap")
@@ -91,7 +93,7 @@ def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, 
 
 
 def _draw_pair(head: Head, candidates: Candidates, salt: str) -> tuple[str, str]:
-    """A positive and a negative tail, each uniform over what is possible for the head."""
+    """Return a positive and a negative tail, each drawn uniformly from those that the head may have."""
     key = (salt, candidates.relation)
     possible = (tail for tail in candidates.pool if tail not in head.excluded)
     return (
@@ -100,7 +102,7 @@ def _draw_pair(head: Head, candidates: Candidates, salt: str) -> tuple[str, str]
     )
 
 
-def _write_frame(
+def _build_frame(
     relation: str, triplets: pl.DataFrame, splits: dict[str, dict[str, tuple[str, str]]]
 ) -> pl.DataFrame:
     head_ids = _first_ids(triplets, "head")
@@ -129,6 +131,6 @@ def _write_frame(
 
 
 def _first_ids(triplets: pl.DataFrame, column: str) -> dict[str, str | None]:
-    """Name -> its id; where a name carries several, the smallest."""
+    """Return name -> its id; if a name has several ids, the smallest of them."""
     pairs = triplets.select(column, f"{column}_id").unique().sort(column, f"{column}_id", nulls_last=True)
     return dict(pairs.unique(subset=[column], keep="first", maintain_order=True).iter_rows())

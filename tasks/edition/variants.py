@@ -8,16 +8,16 @@ from schemas.transformations import TRANSFORMATIONS, Transformation
 
 
 def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.DataFrame:
-    """Eight rows per triplet, in the order of the transformations; the label flips under double negation.
+    """Return eight rows per triplet, in the order of the transformations. Double negation flips the label.
 
     Args:
-        triplets: rows of the stage triplets, of one relation.
-        instance: names of the predicates P(X, x) and Q(x, Y) that the relation instantiates to.
+        triplets: the triplets of one relation.
+        instance: the names of the predicates P(X, x) and Q(x, Y) into which the relation is instantiated.
     """
     parts = [
         triplets.select(
             pl.lit(t.name).alias("transformation"),
-            _express(t, instance).alias("predicate"),
+            _build_predicate(t, instance).alias("predicate"),
             (pl.col("is_positive") != t.is_negated).alias("label"),
             pl.lit(rank).alias("rank"),
             "triplet_id",
@@ -35,13 +35,13 @@ def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.Dat
     return variants.with_columns(pl.Series("variant_id", ids, pl.String)).select(VARIANTS.names)
 
 
-def _express(transformation: Transformation, instance: tuple[str, str]) -> pl.Expr:
-    """The predicate expression: R(A, B), R⁻¹(B, A), P(A, x) ⇒ Q(x, B), Q(x, B) ⇒ P(A, x), or ¬ of it."""
+def _build_predicate(transformation: Transformation, instance: tuple[str, str]) -> pl.Expr:
+    """Return the predicate: R(A, B), R⁻¹(B, A), P(A, x) ⇒ Q(x, B), Q(x, B) ⇒ P(A, x), or ¬ of one."""
     head, tail = pl.col("head"), pl.col("tail")
     if transformation.is_instantiated:
-        given, follows = instance
-        first = pl.format(given + "({}, x)", head)
-        second = pl.format(follows + "(x, {})", tail)
+        premise, conclusion = instance
+        first = pl.format(premise + "({}, x)", head)
+        second = pl.format(conclusion + "(x, {})", tail)
         ends = (second, first) if transformation.is_inverted else (first, second)
         expression = pl.format("{} ⇒ {}", *ends)
     elif transformation.is_inverted:

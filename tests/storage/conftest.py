@@ -6,7 +6,8 @@ import pytest
 
 from config.tables import StorageConfig
 from primitives.checksums import checksum_file
-from tasks.edition.edition import Edition, complete_edition
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition
 from tests.support.object_storage import ObjectStorage
 from tests.support.small_bases import make_base, make_facts, plan, write_files
 

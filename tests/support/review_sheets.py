@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from review.export import export_review
-from tasks.edition.edition import complete_edition
+from tasks.edition.manifest import complete_edition
 from tests.support.small_bases import make_base, make_facts, plan, write_files
 
 BASE = make_base(r=make_facts(14, 6), s=make_facts(12, 5))

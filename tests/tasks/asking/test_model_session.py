@@ -15,7 +15,7 @@ from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking import model_session
-from tasks.edition.edition import complete_edition
+from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete

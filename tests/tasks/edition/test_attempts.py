@@ -1,4 +1,4 @@
-"""The rounds of rewording, with replies that are made up: what is asked, gated, judged and kept."""
+"""The rounds of rewording with invented replies: what is asked, gated, judged and stored."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,7 +10,8 @@ from config.engines import WriterConfig
 from config.tables import JudgeConfig, RephraserConfig
 from schemas.stages import ATTEMPTS
 from tasks.asking.writers import Reply, Writer, WriterPrompt
-from tasks.edition.attempts import Asks, Judge, Rephraser, play_rounds
+from tasks.edition.attempts import PromptsByWriter, run_rounds
+from tasks.edition.rephraser import Judge, Rephraser
 from tasks.edition.samples import choose_rewordings
 from tests.support.good_frames import make_frame
 
@@ -26,7 +27,7 @@ ECZEMA = ("Salbutamol may treat eczema.", "salbutamol", "eczema", False)
 
 
 def make_rows(*rows: tuple[str, str, str, bool], split: str = "test") -> pl.DataFrame:
-    """Statements with head and tail beside them; ids v0, v1, …"""
+    """Return statements with head and tail; their ids are v0, v1, …"""
     columns = ["statement", "head", "tail", "label"]
     return pl.DataFrame(rows, schema=columns, orient="row").select(
         pl.format("v{}", pl.int_range(pl.len())).alias("variant_id"),
@@ -36,20 +37,23 @@ def make_rows(*rows: tuple[str, str, str, bool], split: str = "test") -> pl.Data
     )
 
 
-def play(rows: pl.DataFrame, rephraser: Rephraser, answers: Mapping[str, Answer]) -> pl.DataFrame:
-    rounds = play_rounds(rows, rephraser)
+def run(rows: pl.DataFrame, rephraser: Rephraser, answers: Mapping[str, Answer]) -> pl.DataFrame:
+    rounds = run_rounds(rows, rephraser)
 
-    def reply(asks: Asks) -> dict[str, dict[str, Reply]]:
-        texts = {name: {ask.key: answers[name](ask) for ask in wanted} for name, wanted in asks.items()}
+    def reply(prompts: PromptsByWriter) -> dict[str, dict[str, Reply]]:
+        texts = {
+            name: {prompt.key: answers[name](prompt) for prompt in of_writer}
+            for name, of_writer in prompts.items()
+        }
         return {
             name: {key: Reply(text, None if text else "prompt too long") for key, text in of_name.items()}
             for name, of_name in texts.items()
         }
 
     try:
-        asks = next(rounds)
+        prompts = next(rounds)
         while True:
-            asks = rounds.send(dict(reply(asks)))
+            prompts = rounds.send(dict(reply(prompts)))
     except StopIteration as end:
         frame: pl.DataFrame = end.value
     assert frame.columns == ATTEMPTS.names
@@ -57,38 +61,38 @@ def play(rows: pl.DataFrame, rephraser: Rephraser, answers: Mapping[str, Answer]
 
 
 def reword(rows: pl.DataFrame, answer: Answer, rephraser: Rephraser = REPHRASER) -> list[tuple[object, ...]]:
-    frame = play(rows, rephraser, {"rephraser": answer, "judge": lambda _: "Yes"})
+    frame = run(rows, rephraser, {"rephraser": answer, "judge": lambda _: "Yes"})
     return frame.select("variant_id", "attempt", "text", "is_accepted").rows()
 
 
-def seeds_of(*texts: str) -> Answer:
-    """Says one text after the other, by the seed: the same prompt with another seed is another reply."""
+def answer_by_seed(*texts: str) -> Answer:
+    """Return an answer function that gives another text for every new seed."""
     seen: list[int | None] = []
 
-    def answer(ask: WriterPrompt) -> str:
-        if ask.sampling.seed not in seen:
-            seen.append(ask.sampling.seed)
-        return texts[seen.index(ask.sampling.seed)]
+    def answer(prompt: WriterPrompt) -> str:
+        if prompt.sampling.seed not in seen:
+            seen.append(prompt.sampling.seed)
+        return texts[seen.index(prompt.sampling.seed)]
 
     return answer
 
 
-def test_what_the_gate_lets_pass_is_taken_at_once_and_cleaned() -> None:
+def test_rewording_that_passes_the_gate_is_cleaned_and_accepted() -> None:
     rows = reword(make_rows(ASTHMA), lambda _: '  "Asthma may be treated with salbutamol.." ')
     assert rows == [("v0", 1, "Asthma may be treated with salbutamol.", True)]
 
 
-def test_what_it_turns_away_is_asked_again_with_another_seed_and_every_attempt_is_kept() -> None:
+def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_are_kept() -> None:
     texts = (
         "Salbutamol may treat eczema.",
         "Salbutamol cannot treat asthma.",
         "Asthma may be treated by salbutamol.",
     )
-    rows = reword(make_rows(ASTHMA), seeds_of(*texts))
+    rows = reword(make_rows(ASTHMA), answer_by_seed(*texts))
     assert rows == [("v0", 1, texts[0], False), ("v0", 2, texts[1], False), ("v0", 3, texts[2], True)]
 
 
-def test_after_the_last_attempt_there_is_no_other() -> None:
+def test_number_of_attempts_is_limited() -> None:
     rows = reword(make_rows(ASTHMA), lambda _: "No idea.")
     assert [(attempt, is_accepted) for _, attempt, _, is_accepted in rows] == [
         (1, False),
@@ -97,29 +101,29 @@ def test_after_the_last_attempt_there_is_no_other() -> None:
     ]
 
 
-def test_a_prompt_that_does_not_fit_is_an_attempt_with_its_reason() -> None:
-    frame = play(make_rows(ASTHMA), REPHRASER, {"rephraser": lambda _: None})
+def test_prompt_that_is_too_long_is_an_attempt_with_a_reason() -> None:
+    frame = run(make_rows(ASTHMA), REPHRASER, {"rephraser": lambda _: None})
     assert frame["text"].to_list() == [None] * 3
     assert frame["reasons"].to_list() == [["prompt too long"]] * 3
 
 
-def test_a_rewording_that_is_a_statement_of_the_other_label_collides() -> None:
-    """Both mean what they should: but one text cannot be true and false."""
+def test_rewording_that_equals_a_statement_of_the_other_label_collides() -> None:
+    """Each rewording keeps its meaning, but one text cannot be both true and false."""
     same = "Asthma may be treated by salbutamol."
     rows = make_rows(ASTHMA, (same, "salbutamol", "asthma", False))
-    frame = play(rows, REPHRASER, {"rephraser": lambda _: same})
+    frame = run(rows, REPHRASER, {"rephraser": lambda _: same})
     reasons = dict(frame.filter(attempt=1).select("variant_id", "reasons").iter_rows())
     assert reasons["v0"] == ["collision"]
 
 
-def test_the_edition_s_seed_asks_anew_and_demonstrations_stay() -> None:
+def test_seed_of_the_edition_changes_prompts_of_the_test_but_not_of_demonstrations() -> None:
     for split, is_same in (("test", False), ("demonstration", True)):
         one, two = (replace(REPHRASER, seed=seed).build_prompt("Text.", 1, split) for seed in (1, 2))
         assert (one.key == two.key) is is_same
         assert one.sampling.temperature == 0.7
 
 
-def test_a_greedy_rephraser_samples_once_it_was_turned_away() -> None:
+def test_greedy_rephraser_samples_after_its_first_rejection() -> None:
     greedy = replace(REPHRASER, temperature=0.0)
     first, second = (greedy.build_prompt("Text.", attempt, "test").sampling for attempt in (1, 2))
     assert (first.temperature, first.seed) == (0.0, None)
@@ -127,25 +131,25 @@ def test_a_greedy_rephraser_samples_once_it_was_turned_away() -> None:
     assert second.seed is not None
 
 
-def test_the_prompt_is_the_instruction_with_the_statement_in_it() -> None:
-    ask = REPHRASER.build_prompt("Salbutamol may treat {asthma}.", 1, "test")
-    assert "Salbutamol may treat {asthma}." in ask.prompt.text
-    assert "{statement}" not in ask.prompt.text
+def test_prompt_contains_the_statement() -> None:
+    prompt = REPHRASER.build_prompt("Salbutamol may treat {asthma}.", 1, "test")
+    assert "Salbutamol may treat {asthma}." in prompt.prompt.text
+    assert "{statement}" not in prompt.prompt.text
 
 
 @pytest.mark.parametrize(("is_binding", "is_accepted"), [(False, True), (True, False)])
-def test_the_judge_is_asked_both_ways_and_turns_away_only_if_it_is_binding(
+def test_judge_is_asked_in_both_directions_and_rejects_only_if_it_is_binding(
     is_binding: bool, is_accepted: bool
 ) -> None:
-    """It says that the rewording follows from the statement, and not the other way round."""
+    """The judge answers that the rewording follows from the statement, but not the reverse."""
     asked: list[str] = []
 
-    def say(ask: WriterPrompt) -> str:
-        asked.append(ask.prompt.text)
+    def say(prompt: WriterPrompt) -> str:
+        asked.append(prompt.prompt.text)
         return "Yes." if len(asked) % 2 else "No, it does not."
 
     rephraser = replace(REPHRASER, max_attempts=1, judge=replace(JUDGE, is_binding=is_binding))
-    frame = play(
+    frame = run(
         make_rows(ASTHMA),
         rephraser,
         {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": say},
@@ -156,17 +160,17 @@ def test_the_judge_is_asked_both_ways_and_turns_away_only_if_it_is_binding(
     assert asked[1].index("be treated by") < asked[1].index("may treat asthma")
 
 
-def test_the_judge_is_not_asked_of_what_the_gate_turned_away() -> None:
+def test_judge_is_not_asked_about_rejected_rewordings() -> None:
     def fail(_: WriterPrompt) -> str:
         raise AssertionError("the judge was asked")
 
     rephraser = replace(REPHRASER, judge=JUDGE)
-    frame = play(make_rows(ASTHMA, ECZEMA), rephraser, {"rephraser": lambda _: "True.", "judge": fail})
+    frame = run(make_rows(ASTHMA, ECZEMA), rephraser, {"rephraser": lambda _: "True.", "judge": fail})
     assert frame.height == 6
     assert not frame["is_accepted"].any()
 
 
-def test_samples_are_the_accepted_rewordings_else_the_statements() -> None:
+def test_samples_are_accepted_rewordings_or_else_statements() -> None:
     statements = make_frame("statements")
     attempts = make_frame("attempts")
     first, second = statements["variant_id"][:2]

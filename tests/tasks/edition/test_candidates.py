@@ -8,7 +8,7 @@ from tests.support.small_bases import as_facts, as_rows, row_lists
 
 
 def find(candidates: Candidates, head: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The tails that may be the head's positive, and those that may not be its negative."""
+    """Return the tails that may be the head's positive, and those that may not be its negative."""
     return next((h.tails, h.excluded) for h in candidates.heads if h.name == head)
 
 
@@ -40,7 +40,7 @@ def test_truth_is_tested_on_the_tails_of_all_heads_with_the_same_id() -> None:
     assert find(found, "c") == (("v",), frozenset({"v"}))
 
 
-def test_a_name_with_several_ids_answers_for_all_of_them() -> None:
+def test_name_with_several_ids_excludes_the_tails_of_all_of_them() -> None:
     rows = [
         {"head": "a", "head_id": "1", "tail": "t"},
         {"head": "a", "head_id": "2", "tail": "t"},
@@ -53,7 +53,7 @@ def test_a_name_with_several_ids_answers_for_all_of_them() -> None:
         assert find(found, "a")[1] == {"t", "u", "v"}
 
 
-def test_tails_with_the_same_id_are_the_same_tail() -> None:
+def test_tails_with_the_same_id_are_excluded_together() -> None:
     rows = [
         {"head": "a", "tail": "t", "tail_id": "9"},
         {"head": "b", "tail": "tau", "tail_id": "9"},
@@ -62,7 +62,7 @@ def test_tails_with_the_same_id_are_the_same_tail() -> None:
     assert find(collect_candidates("r", as_rows(rows)), "a")[1] == {"t", "tau"}
 
 
-def test_what_is_also_true_is_neither_tested_nor_a_negative() -> None:
+def test_also_true_tails_are_neither_tested_nor_negatives() -> None:
     rows: list[dict[str, object]] = [
         {"head": "a", "tail": "t"},
         {"head": "a", "tail": "u", "also_true": True},
@@ -74,7 +74,7 @@ def test_what_is_also_true_is_neither_tested_nor_a_negative() -> None:
     assert find(found, "a") == (("t",), frozenset({"t", "u"}))
 
 
-def test_a_head_is_never_its_own_negative_and_its_own_positive_only_for_want_of_another() -> None:
+def test_head_is_never_its_own_negative_and_its_own_positive_only_if_it_has_no_other() -> None:
     rows = [
         {"head": "Pain", "head_id": "1", "tail": "t"},
         {"head": "b", "tail": "pain"},
@@ -90,7 +90,7 @@ def test_a_head_is_never_its_own_negative_and_its_own_positive_only_for_want_of_
 
 
 @given(row_lists(), st.randoms(use_true_random=False))
-def test_no_order_of_rows_changes_anything(rows: list[dict[str, object]], random: Random) -> None:
+def test_order_of_rows_does_not_matter(rows: list[dict[str, object]], random: Random) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
     assert collect_candidates("r", as_rows(rows)) == collect_candidates("r", as_rows(shuffled))

@@ -1,4 +1,4 @@
-"""The same base and seed give the same files: in another process, order of rows, number of threads."""
+"""The same base and seed give the same files in any process, order of rows and number of threads."""
 
 import json
 import os
@@ -28,18 +28,18 @@ def plan_starter(root: Path, seed: int = 1) -> Edition:
 
 
 def checksum_stages(edition: Edition) -> dict[str, str]:
-    """Path within the edition -> checksum."""
+    """Return path within the edition -> checksum."""
     return {path.removeprefix(edition.folder): ref.sha256 for path, ref in write_files(edition).items()}
 
 
 def print_checksums(root: str) -> None:
-    """What another process says of the same edition, its rows shuffled."""
+    """Print the checksums of the same edition with shuffled rows; another process runs this."""
     edition = plan_starter(Path(root))
     shuffled = Edition(edition.config, shuffle(edition.base, 7), edition.pool)
     print(json.dumps([pl.thread_pool_size(), shuffled.edition_id, checksum_stages(shuffled)]))
 
 
-def test_the_same_files_in_another_process_with_other_threads_and_rows_shuffled(
+def test_another_process_with_one_thread_and_shuffled_rows_writes_the_same_files(
     tmp_path: Path,
 ) -> None:
     edition = plan_starter(tmp_path / "one")
@@ -60,7 +60,7 @@ def test_the_same_files_in_another_process_with_other_threads_and_rows_shuffled(
     assert checksums == checksum_stages(edition)
 
 
-def test_another_seed_is_another_edition(tmp_path: Path) -> None:
+def test_another_seed_gives_another_edition(tmp_path: Path) -> None:
     one, two = plan_starter(tmp_path, 1), plan_starter(tmp_path, 2)
     assert one.edition_id != two.edition_id
     first, second = checksum_stages(one), checksum_stages(two)
@@ -68,7 +68,7 @@ def test_another_seed_is_another_edition(tmp_path: Path) -> None:
     assert all(first[path] != second[path] for path in first)
 
 
-def test_no_other_relation_changes_the_files_of_a_relation(tmp_path: Path) -> None:
+def test_files_of_a_relation_do_not_depend_on_other_relations(tmp_path: Path) -> None:
     alone = make_base(r=make_facts(20, 6))
     with_another = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
     pool = make_pool("r", "s")

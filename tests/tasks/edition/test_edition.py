@@ -12,7 +12,8 @@ from knowledge.base import KnowledgeBase, LeftOut
 from primitives.errors import InputError
 from prototypes.pool import Pool
 from storage.records import read_manifest
-from tasks.edition.edition import Edition, complete_edition, list_left_out, plan_edition
+from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.manifest import complete_edition, list_left_out
 from tests.support.small_bases import (
     STAGES,
     make_base,
@@ -27,7 +28,7 @@ from tests.support.small_bases import (
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 
 
-def test_the_name_says_base_and_label(tmp_path: Path) -> None:
+def test_name_contains_base_and_label(tmp_path: Path) -> None:
     seeded, labelled = plan(tmp_path, BASE, seed=7), plan(tmp_path, BASE, seed=7, label="2026-W47")
     assert re.fullmatch(r"own-seed7-[0-9a-f]{8}", seeded.edition_id)
     assert re.fullmatch(r"own-2026-W47-[0-9a-f]{8}", labelled.edition_id)
@@ -47,12 +48,12 @@ def test_the_name_says_base_and_label(tmp_path: Path) -> None:
         {"pool": Pool("own", {"r": make_prototypes("r", "or"), "s": make_prototypes("s")})},
     ],
 )
-def test_whatever_changes_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, Any]) -> None:
+def test_every_change_of_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, Any]) -> None:
     other = plan(tmp_path, **{"base": BASE, **table})
     assert other.edition_id != plan(tmp_path, BASE).edition_id
 
 
-def test_where_it_lies_and_the_order_of_rows_do_not_change_the_name(tmp_path: Path) -> None:
+def test_name_does_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -> None:
     edition = plan(tmp_path, BASE)
     assert plan(tmp_path / "elsewhere", shuffle(BASE, 3)).edition_id == edition.edition_id
     more = Pool("own", {**make_pool("r", "s").relations, "t": make_prototypes("t")})
@@ -60,7 +61,7 @@ def test_where_it_lies_and_the_order_of_rows_do_not_change_the_name(tmp_path: Pa
     assert str(tmp_path) not in json.dumps(edition.configuration)
 
 
-def test_a_plan_writes_nothing_and_needs_prototypes_for_every_relation(tmp_path: Path) -> None:
+def test_plan_writes_nothing_and_requires_prototypes_for_every_relation(tmp_path: Path) -> None:
     table = tmp_path / "own.csv"
     table.write_text("head,relation,tail\na,unheard_of,b\n")
     root = tmp_path / "data"
@@ -74,7 +75,7 @@ def test_a_plan_writes_nothing_and_needs_prototypes_for_every_relation(tmp_path:
     assert not root.exists()
 
 
-def test_the_manifest_completes_an_edition_for_good(tmp_path: Path) -> None:
+def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> None:
     edition = plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype"))
     assert edition.read_files() == {}
     files = write_files(edition)
@@ -115,7 +116,7 @@ def test_the_manifest_completes_an_edition_for_good(tmp_path: Path) -> None:
     assert plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).read_files() == files
 
 
-def test_a_complete_edition_is_never_changed(tmp_path: Path) -> None:
+def test_manifest_of_a_complete_edition_is_never_changed(tmp_path: Path) -> None:
     edition = plan(tmp_path, BASE)
     path = tmp_path / edition.folder / "manifest.json"
     complete_edition(edition, list(write_files(edition).values()), [])
@@ -138,7 +139,7 @@ def read_triplets(edition: Edition) -> pl.DataFrame:
     return pl.concat(pl.read_parquet(edition.root / ref.path) for ref in refs)
 
 
-def test_what_is_left_out_is_listed(tmp_path: Path) -> None:
+def test_left_out_rows_and_heads_are_listed(tmp_path: Path) -> None:
     facts = make_facts(20, 5) | {"all": [f"tail {i}" for i in range(5)]}
     kept = make_base(r=facts, s=make_facts(16, 5))
     source = LeftOut("own.csv, line 3", "r: a → b", "repeats another row")

@@ -31,20 +31,22 @@ EIGHT = "\n".join(f"Statement {n} of it." for n in range(8))
         ("2 in 3 patients with gout are men.", ["2 in 3 patients with gout are men."]),
     ],
 )
-def test_usable_lines(reply: str, lines: list[str]) -> None:
+def test_usable_lines_of_a_reply_are_its_statements(reply: str, lines: list[str]) -> None:
     assert list_statements(reply) == lines
 
 
-def test_the_prompt_names_the_triplet() -> None:
+def test_prompt_contains_the_triplet() -> None:
     text = LLMEVAL.build_prompt("may_treat", "salbutamol", "asthma").prompt.text
     assert "(salbutamol, may treat, asthma)" in text
     assert "{triplet}" not in text
 
 
-def test_samples_have_the_label_of_their_triplet_and_their_place_in_the_reply() -> None:
+def test_samples_have_the_label_of_their_triplet_and_their_position_in_the_reply() -> None:
     triplets = make_frame("triplets")
-    asks = LLMEVAL.build_prompts(triplets)
-    replies = {ask.key: Reply(EIGHT if n else "Only one is usable.\nNo.") for n, ask in enumerate(asks)}
+    prompts = LLMEVAL.build_prompts(triplets)
+    replies = {
+        prompt.key: Reply(EIGHT if n else "Only one is usable.\nNo.") for n, prompt in enumerate(prompts)
+    }
     samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     assert samples.columns == SAMPLES.names
     counts = samples.group_by("triplet_id", maintain_order=True).len()["len"].to_list()
@@ -56,18 +58,18 @@ def test_samples_have_the_label_of_their_triplet_and_their_place_in_the_reply() 
     assert samples.select("rephraser", "status", "attempts").unique().rows() == [("w-00000000", "as_is", 0)]
 
 
-def test_a_reply_that_never_came_gives_no_samples() -> None:
+def test_prompt_that_is_too_long_gives_no_samples() -> None:
     triplets = make_frame("triplets")[:1]
-    (ask,) = LLMEVAL.build_prompts(triplets)
-    samples = build_llmeval_samples(triplets, LLMEVAL, {ask.key: Reply(None, "prompt too long")})
+    (prompt,) = LLMEVAL.build_prompts(triplets)
+    samples = build_llmeval_samples(triplets, LLMEVAL, {prompt.key: Reply(None, "prompt too long")})
     assert samples.is_empty()
     assert samples.columns == SAMPLES.names
 
 
-def test_demonstrations_are_drawn_where_one_half_of_a_pair_has_nothing_usable() -> None:
+def test_demonstrations_are_drawn_from_pairs_with_samples_of_one_label() -> None:
     triplets = make_frame("triplets").with_columns(pl.lit("demonstration").alias("split"))
-    asks = LLMEVAL.build_prompts(triplets)
-    replies = {ask.key: Reply(EIGHT if n % 2 else "-") for n, ask in enumerate(asks)}
+    prompts = LLMEVAL.build_prompts(triplets)
+    replies = {prompt.key: Reply(EIGHT if n % 2 else "-") for n, prompt in enumerate(prompts)}
     samples = build_llmeval_samples(triplets, LLMEVAL, replies)
     (shots,) = draw_demonstrations(samples).values()
     assert {shot.label for shot in shots} == {False}

@@ -29,7 +29,7 @@ Keys = dict[tuple[str, str], str]
 
 
 def find_changes(before: Keys, after: Keys) -> set[tuple[str, str]]:
-    """(stage, relation) of the files whose key is another."""
+    """Return (stage, relation) of the files whose keys differ."""
     assert before.keys() == after.keys() == {(stage, relation) for stage in STAGES for relation in "rs"}
     return {key for key in before if before[key] != after[key]}
 
@@ -39,7 +39,7 @@ def every_relation(*stages: str) -> set[tuple[str, str]]:
 
 
 def replace_texts(position: int) -> RelationPrototypes:
-    """The prototypes of r, of which one text of the cell inv is another."""
+    """Return the prototypes of r with another text at this position of the cell inv."""
     cells = {name: list(cell.texts) for name, cell in make_prototypes("r").cells.items()}
     cells["inv"][position] = "Another [Y] for [X]."
     return build_prototypes("r", ("P", "Q"), cells)
@@ -52,26 +52,26 @@ def test_every_stage_of_an_edition_has_a_recipe() -> None:
         assert {stage.name for stage in recipe.inputs} <= set(names[:position])
 
 
-def test_keys_are_the_same_wherever_and_in_whatever_order(tmp_path: Path) -> None:
+def test_keys_do_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -> None:
     keys = write_keys(plan(tmp_path / "one", BASE))
     assert keys == write_keys(plan(tmp_path / "two", shuffle(BASE, 1)))
     assert len(set(keys.values())) == 8
     assert {len(key) for key in keys.values()} == {32}
 
 
-def test_another_prototype_makes_one_relation_again_from_its_statements_on(tmp_path: Path) -> None:
+def test_another_prototype_changes_statements_and_samples_of_its_relation(tmp_path: Path) -> None:
     pool = Pool("own", {"r": replace_texts(0), "s": make_prototypes("s")})
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
     assert changes == {("statements", "r"), ("samples", "r")}
 
 
-def test_another_wording_makes_no_statement_again(tmp_path: Path) -> None:
+def test_another_wording_changes_only_samples_of_its_relation(tmp_path: Path) -> None:
     pool = Pool("own", {"r": replace_texts(1), "s": make_prototypes("s")})
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
     assert changes == {("samples", "r")}
 
 
-def test_another_instance_makes_variants_again(tmp_path: Path) -> None:
+def test_another_instance_changes_everything_from_variants_on(tmp_path: Path) -> None:
     cells = {name: cell.texts for name, cell in make_prototypes("r").cells.items()}
     renamed = build_prototypes("r", ("P", "Another"), cells)
     pool = Pool("own", {"r": renamed, "s": make_prototypes("s")})
@@ -80,24 +80,24 @@ def test_another_instance_makes_variants_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", [{"seed": 2}, {"negatives": "uniform"}, {"heads_per_relation": 9}])
-def test_another_draw_makes_everything_again(tmp_path: Path, table: dict[str, Any]) -> None:
+def test_another_draw_changes_everything(tmp_path: Path, table: dict[str, Any]) -> None:
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
     assert changes == every_relation(*STAGES)
 
 
 @pytest.mark.parametrize("table", [{"kind": "none"}, {"methods": ("pretexeval", "direct")}])
-def test_another_method_makes_only_samples_again(tmp_path: Path, table: dict[str, Any]) -> None:
+def test_another_method_changes_only_samples(tmp_path: Path, table: dict[str, Any]) -> None:
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
     assert changes == every_relation("samples")
 
 
-def test_another_fact_makes_its_relation_again(tmp_path: Path) -> None:
+def test_another_fact_changes_its_relation(tmp_path: Path) -> None:
     other = make_base(r=make_facts(20, 6) | {"head 0": ["tail 0", "tail 5"]}, s=make_facts(16, 5))
     changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, other)))
     assert changes == {(stage, "r") for stage in STAGES}
 
 
-def test_another_relation_beside_them_makes_nothing_again(tmp_path: Path) -> None:
+def test_additional_relation_changes_no_keys_of_the_others(tmp_path: Path) -> None:
     more = make_base(r=make_facts(20, 6), s=make_facts(16, 5), t=make_facts(9, 3))
     keys = write_keys(plan(tmp_path, more))
     assert {key: keys[key] for key in keys if key[1] != "t"} == write_keys(plan(tmp_path, BASE))
@@ -105,7 +105,7 @@ def test_another_relation_beside_them_makes_nothing_again(tmp_path: Path) -> Non
 
 @pytest.fixture
 def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """A function that makes a module look as if its code had been changed."""
+    """Return a function that makes the code of a module look changed."""
     render = source._render_code
     edited: list[str] = []
     monkeypatch.setattr(
@@ -140,19 +140,19 @@ def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Non
         ("warehouse.load", ()),
     ],
 )
-def test_an_edit_of_a_module_makes_again_what_it_makes(
+def test_edited_module_changes_the_keys_of_the_stages_that_run_it(
     tmp_path: Path,
     edit_source: Callable[[str], None],
     module: str,
     stages: tuple[str, ...],
 ) -> None:
-    """The files that follow from those keep their keys where the same bytes came out."""
+    """Files of later stages keep their keys, because the same bytes are built."""
     before = write_keys(plan(tmp_path, BASE))
     edit_source(module)
     assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation(*stages)
 
 
-def test_an_edit_of_how_arguments_are_selected_makes_the_stage_again(
+def test_edited_selection_of_arguments_changes_the_keys_of_the_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = write_keys(plan(tmp_path, BASE))
@@ -164,11 +164,11 @@ def test_an_edit_of_how_arguments_are_selected_makes_the_stage_again(
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_recipe_knows_the_module_that_its_rows_come_from(stage: str) -> None:
+def test_function_of_a_recipe_is_defined_in_the_module_of_its_stage(stage: str) -> None:
     assert RECIPES[stage].function.__module__ == f"tasks.edition.{stage}"
 
 
-def test_recipes_make_a_relation_from_its_own_rows(tmp_path: Path) -> None:
+def test_recipes_build_a_relation_from_its_own_rows(tmp_path: Path) -> None:
     frames = build_frames(plan(tmp_path, BASE, make_pool("r", "s")), "s")
     assert [frame.height for frame in frames.values()] == [32, 256, 256, 256]
     assert {name for frame in frames.values() for name in frame["relation"].unique()} == {"s"}

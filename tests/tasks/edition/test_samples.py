@@ -28,7 +28,7 @@ def under_test(samples: pl.DataFrame) -> pl.DataFrame:
     return samples.filter(pl.col("split") == "test")
 
 
-def test_reviewed_wordings_are_filled_and_named_for_what_they_are(tmp_path: Path) -> None:
+def test_reviewed_samples_are_filled_wordings_with_their_metadata(tmp_path: Path) -> None:
     frames = build_frames(plan(tmp_path, BASE), "r")
     samples, triplets = frames["samples"], frames["triplets"]
     assert samples.columns == SAMPLES.names
@@ -44,7 +44,7 @@ def test_reviewed_wordings_are_filled_and_named_for_what_they_are(tmp_path: Path
         assert index == NAMES.index(name)
 
 
-def test_every_wording_is_drawn_and_the_prototype_is_none_of_them(tmp_path: Path) -> None:
+def test_all_wordings_are_drawn_but_not_the_prototype(tmp_path: Path) -> None:
     texts = make_samples(tmp_path)["text"]
     counts = Counter(text.split()[2] for text in texts)
     assert set(counts) == {"1:", "2:"}
@@ -59,7 +59,7 @@ def test_labels_and_keys_are_those_of_the_statements(tmp_path: Path) -> None:
     assert frames["samples"]["sample_id"].n_unique() == frames["samples"].height == 640
 
 
-def test_another_seed_says_the_same_triplet_anew_but_no_demonstration(tmp_path: Path) -> None:
+def test_another_seed_draws_other_wordings_except_for_demonstrations(tmp_path: Path) -> None:
     frames = build_frames(plan(tmp_path, BASE), "r")
     one, two = (
         reword_statements(frames["statements"], frames["triplets"], make_prototypes("r"), seed)
@@ -86,7 +86,7 @@ def test_demonstrations_do_not_change_with_the_edition(tmp_path: Path) -> None:
     ("method", "kind", "n_texts"),
     [("pretexeval", "none", 8), ("prototype", "reviewed", 8), ("direct", "reviewed", 1)],
 )
-def test_what_is_not_rephrased_is_its_statement(tmp_path: Path, method: str, kind: str, n_texts: int) -> None:
+def test_unrephrased_sample_is_its_statement(tmp_path: Path, method: str, kind: str, n_texts: int) -> None:
     frames = build_frames(plan(tmp_path, BASE, kind=kind, methods=(method,)), "r")
     samples = frames["samples"]
     kept = frames["statements"].filter(pl.col("transformation").is_in(NAMES[:n_texts]))
@@ -97,7 +97,7 @@ def test_what_is_not_rephrased_is_its_statement(tmp_path: Path, method: str, kin
     assert set(samples["reasons"].list.len()) == {0}
 
 
-def test_methods_stand_one_after_the_other_with_ids_of_their_own(tmp_path: Path) -> None:
+def test_samples_of_methods_follow_each_other_and_have_distinct_ids(tmp_path: Path) -> None:
     samples = make_samples(tmp_path, methods=("direct", "prototype"))
     assert samples["method"].to_list() == ["direct"] * 80 + ["prototype"] * 640
     assert samples["sample_id"].n_unique() == 720
@@ -111,7 +111,7 @@ def test_ids_change_with_method_and_text(tmp_path: Path) -> None:
         assert not set(one["sample_id"]) & set(other["sample_id"])
 
 
-def test_wordings_that_are_missing_are_an_error(tmp_path: Path) -> None:
+def test_missing_wordings_are_an_error(tmp_path: Path) -> None:
     edition = plan(tmp_path, BASE)
     cells = edition.pool.relations["r"].cells
     cells["dn"] = type(cells["dn"])(cells["dn"].prototype)

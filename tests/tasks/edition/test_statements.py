@@ -38,7 +38,7 @@ def test_slots_are_filled_in_one_pass(template: str, head: str, tail: str, text:
 
 @given(st.tuples(PLAIN, PLAIN, PLAIN), names(), names(), st.booleans())
 @settings(deadline=None)
-def test_no_name_changes_how_a_template_is_filled(
+def test_names_do_not_change_how_a_template_is_filled(
     parts: tuple[str, str, str], head: str, tail: str, is_head_first: bool
 ) -> None:
     before, between, after = parts
@@ -48,7 +48,7 @@ def test_no_name_changes_how_a_template_is_filled(
     assert fill(template, head, tail) == before + values[0] + between + values[1] + after
 
 
-def test_every_variant_is_said_in_the_words_of_its_prototype() -> None:
+def test_statement_of_a_variant_is_its_filled_prototype() -> None:
     triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
     variants = derive_variants(triplets, ("P", "Q"))
     statements = fill_prototypes(variants, triplets, make_prototypes("r"))
@@ -64,7 +64,7 @@ def test_every_variant_is_said_in_the_words_of_its_prototype() -> None:
         assert statement == f"r {name} 0: {first} and {second}."
 
 
-def test_a_prototype_is_known_by_relation_transformation_and_template() -> None:
+def test_prototype_id_depends_on_relation_transformation_and_template() -> None:
     triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
     variants = derive_variants(triplets, ("P", "Q"))
     same = {name: ["[X] and [Y]."] for name in NAMES}

@@ -1,4 +1,4 @@
-"""What a statistic of the tail alone tells about the label, on all of MedLAMA."""
+"""How well a statistic of the tail alone predicts the label, on all of MedLAMA."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def _count(tails: pl.Series) -> dict[str, float]:
 
 
 def best_threshold(values: NDArray[np.float64], is_positive: NDArray[np.bool_]) -> float:
-    """The accuracy of the best threshold in either direction, fitted on the data itself."""
+    """Return the accuracy of the best threshold in either direction, fitted on the data itself."""
     order = np.argsort(values, kind="stable")
     values, labels = values[order], is_positive[order]
     n_right = np.concatenate([[0], np.cumsum(~labels)]) + labels.sum()
@@ -39,7 +39,7 @@ def best_threshold(values: NDArray[np.float64], is_positive: NDArray[np.bool_]) 
 
 @cache
 def draw_medlama(policy: str) -> dict[str, DrawnTriplets]:
-    """Relation -> its triplets; drawn once, since `uniform` takes several seconds."""
+    """Return relation -> its triplets. They are drawn once, because `uniform` takes several seconds."""
     base = read_medlama()
     return {
         relation: sample_triplets(relation, base.select_relation(relation), SAMPLINGS[policy])
@@ -47,8 +47,8 @@ def draw_medlama(policy: str) -> dict[str, DrawnTriplets]:
     }
 
 
-def guess_from_tails(policy: str, statistic: Statistic) -> list[float]:
-    """For each relation of MedLAMA, what the best threshold on a statistic of the tail reaches."""
+def measure_thresholds(policy: str, statistic: Statistic) -> list[float]:
+    """Return, for each relation of MedLAMA, the accuracy of the best threshold on a statistic of the tail."""
     shares = []
     for relation, drawn in draw_medlama(policy).items():
         frame = drawn.frame.filter(pl.col("split") == "test")
@@ -58,7 +58,7 @@ def guess_from_tails(policy: str, statistic: Statistic) -> list[float]:
     return shares
 
 
-def test_the_best_threshold() -> None:
+def test_best_threshold() -> None:
     is_positive = np.array([True, False, True, True])
     assert best_threshold(np.array([3.0, 1.0, 2.0, 2.0]), is_positive) == 1
     assert best_threshold(np.array([1.0, 3.0, 2.0, 2.0]), is_positive) == 1
@@ -67,27 +67,27 @@ def test_the_best_threshold() -> None:
 
 
 @needs_reference
-def test_matched_tails_of_medlama_are_the_same_among_positives_and_negatives() -> None:
+def test_matched_tails_of_medlama_are_as_frequent_among_positives_as_among_negatives() -> None:
     n_heads = 0
     for drawn in draw_medlama("matched").values():
         tested = drawn.frame.filter(pl.col("split") == "test")
         true, false = (Counter(tested.filter(is_positive=b)["tail"]) for b in (True, False))
         assert true == false
         n_heads += drawn.frame["head"].n_unique()
-    # All but 89 of disease_has_abnormal_cell, as the exact program says of what is not shown.
+    # All but 89 heads of disease_has_abnormal_cell. The exact program loses as many of the tested heads.
     assert n_heads == 16_911
 
 
 @needs_reference
 @pytest.mark.parametrize("statistic", STATISTICS)
-def test_no_statistic_of_a_matched_tail_tells_the_label(statistic: str) -> None:
-    assert max(guess_from_tails("matched", STATISTICS[statistic])) <= 0.52
+def test_statistics_of_matched_tails_do_not_predict_the_label(statistic: str) -> None:
+    assert max(measure_thresholds("matched", STATISTICS[statistic])) <= 0.52
 
 
 @needs_reference
-def test_the_frequency_of_a_uniform_tail_tells_the_label() -> None:
-    """So that the check above can fail; the reference data's own figures: 74.7 % mean, 89 % at most."""
-    shares = guess_from_tails("uniform", STATISTICS["frequency among positives"])
+def test_frequency_of_uniform_tails_predicts_the_label() -> None:
+    """The test above can fail. In the reference data, the mean is 74.7 % and the maximum 89 %."""
+    shares = measure_thresholds("uniform", STATISTICS["frequency among positives"])
     assert np.mean(shares) > 0.7
     assert max(shares) > 0.85
 

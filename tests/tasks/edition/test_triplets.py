@@ -30,7 +30,7 @@ def split(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def is_true(rows: list[Row], head: object, tail: object) -> bool:
-    """Whether any row says so, by folded name or shared id, of head and of tail alike."""
+    """Return whether any row states this triplet; names match if folded names or ids are equal."""
 
     def is_same(name: object, row: Row, end: str) -> bool:
         ids = {other[f"{end}_id"] for other in rows if other[end] == name} - {None}
@@ -58,7 +58,7 @@ def test_positives_are_true_and_negatives_false(policy: str, rows: list[Row], se
 @EVERY_POLICY
 @given(rows=row_lists(), random=st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=40)
-def test_no_order_of_rows_changes_the_draw(policy: str, rows: list[Row], random: Random) -> None:
+def test_order_of_rows_does_not_change_the_draw(policy: str, rows: list[Row], random: Random) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
     first, second = (sample_triplets("r", as_rows(ordered), sampling(policy)) for ordered in (rows, shuffled))
@@ -67,7 +67,7 @@ def test_no_order_of_rows_changes_the_draw(policy: str, rows: list[Row], random:
 
 
 @EVERY_POLICY
-def test_two_rows_for_every_head(policy: str) -> None:
+def test_every_head_has_a_positive_and_a_negative_row(policy: str) -> None:
     drawn = sample_triplets("r", as_facts(make_facts(20, 6)), sampling(policy))
     assert drawn.frame.columns == TRIPLETS.names
     assert drawn.left_out == ()
@@ -82,7 +82,7 @@ def test_two_rows_for_every_head(policy: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["head", "tail", "head_id", "tail_id"])
-def test_ids_are_hashes_of_what_the_triplet_says(column: str) -> None:
+def test_ids_are_hashes_of_the_content_of_the_triplet(column: str) -> None:
     rows = [{"head": f"h{i}", "tail": f"t{i}", "head_id": f"H{i}", "tail_id": f"T{i}"} for i in range(12)]
     renamed = [row | {column: "x" + row[column]} for row in rows]
     one, two = (sample_triplets("r", as_rows(r), sampling("uniform")).frame for r in (rows, renamed))
@@ -93,7 +93,7 @@ def test_ids_are_hashes_of_what_the_triplet_says(column: str) -> None:
         assert not set(one[name]) & set(other[name])
 
 
-def test_a_name_with_several_ids_carries_the_smallest() -> None:
+def test_name_with_several_ids_gets_the_smallest() -> None:
     rows = [{"head": f"h{i}", "tail": f"t{i}", "head_id": "5", "tail_id": str(i)} for i in range(9)]
     rows = [row | {"head_id": f"{row['head']}-{k}"} for row in rows for k in (2, 1)]
     frame = sample_triplets("r", as_rows(rows), sampling("uniform")).frame
@@ -102,7 +102,7 @@ def test_a_name_with_several_ids_carries_the_smallest() -> None:
 
 
 @EVERY_POLICY
-def test_the_seed_changes_the_test_and_never_the_demonstrations(policy: str) -> None:
+def test_seed_changes_the_test_but_not_the_demonstrations(policy: str) -> None:
     facts = as_facts(make_facts(60, 15))
     frames = [sample_triplets("r", facts, sampling(policy, seed)).frame for seed in (1, 1, 2)]
     assert frames[0].equals(frames[1])
@@ -123,7 +123,7 @@ def test_demonstrations_never_appear_in_the_test(policy: str, seed: int) -> None
 
 
 @EVERY_POLICY
-def test_a_cap_keeps_as_many_heads_demonstrations_included(policy: str) -> None:
+def test_cap_limits_the_number_of_heads_including_demonstrations(policy: str) -> None:
     facts = as_facts(make_facts(40, 10))
     capped, full = (sample_triplets("r", facts, sampling(policy, 1, cap)) for cap in (12, None))
     assert capped.frame["head"].n_unique() == 12
@@ -145,7 +145,7 @@ def test_uniform_keeps_heads_that_matched_must_leave_out() -> None:
 
 
 @EVERY_POLICY
-def test_a_head_with_no_possible_negative_is_left_out_and_listed(policy: str) -> None:
+def test_head_without_a_possible_negative_is_left_out_and_listed(policy: str) -> None:
     facts = make_facts(20, 5) | {
         "all": [f"tail {i}" for i in range(5)],
         "tail 0": [f"tail {i}" for i in range(1, 5)],
@@ -160,17 +160,17 @@ def test_a_head_with_no_possible_negative_is_left_out_and_listed(policy: str) ->
     ("facts", "message"),
     [
         ({"a": ["t"], "b": ["t"]}, "has 2 heads of which 0 have a possible negative"),
-        (make_facts(5, 3), "5 are set aside for demonstrations and none is left to test"),
+        (make_facts(5, 3), "5 are reserved for demonstrations and none is left to test"),
     ],
 )
-def test_a_relation_with_nothing_to_test_is_an_error(
+def test_relation_without_heads_to_test_is_an_error(
     policy: str, facts: dict[str, list[str]], message: str
 ) -> None:
     with pytest.raises(InputError, match=rf"relation 'r'.*{message}"):
         sample_triplets("r", as_facts(facts), sampling(policy))
 
 
-def test_a_relation_of_which_no_head_can_be_matched_is_an_error() -> None:
+def test_relation_without_a_circulation_is_an_error() -> None:
     facts = {f"h{i}": [f"t{i}"] for i in range(12)}
     frame = sample_triplets("r", as_facts(facts), sampling("uniform")).frame
     shown = split(frame, "demonstration")["head"].to_list()

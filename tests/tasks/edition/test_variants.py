@@ -23,7 +23,7 @@ PREDICATES = {
 
 
 def make_triplet(head: str = "a", tail: str = "b", is_positive: bool = True, number: int = 0) -> pl.DataFrame:
-    """One row of the stage triplets."""
+    """Return one row of the stage triplets."""
     values = (f"{number:016x}", "b" * 16, "may_treat", head, tail, None, None, is_positive, "test")
     schema = {n: pl.Boolean if n == "is_positive" else pl.String for n in TRIPLETS.names}
     return pl.DataFrame([values], schema=schema, orient="row")
@@ -57,7 +57,7 @@ def test_eight_variants_follow_each_triplet_in_the_fixed_order(truths: list[bool
 
 @given(names(), names())
 @settings(deadline=None)
-def test_names_stand_in_the_predicate_as_they_are(head: str, tail: str) -> None:
+def test_names_are_unchanged_in_the_predicate(head: str, tail: str) -> None:
     predicates = derive_variants(make_triplet(head, tail), INSTANCE)["predicate"].to_list()
     assert predicates[:4] == [
         f"may_treat({head}, {tail})",
@@ -68,7 +68,7 @@ def test_names_stand_in_the_predicate_as_they_are(head: str, tail: str) -> None:
     assert predicates[4:] == [f"¬({predicate})" for predicate in predicates[:4]]
 
 
-def test_keys_of_the_triplet_come_along() -> None:
+def test_variants_have_the_keys_of_their_triplets() -> None:
     triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
     variants = derive_variants(triplets, INSTANCE)
     keys = ["triplet_id", "pair_id", "relation", "split"]

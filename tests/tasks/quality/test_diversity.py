@@ -7,7 +7,8 @@ import pytest
 from primitives.errors import InputError
 from primitives.hashing import hash_text
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS
-from tasks.edition.edition import Edition, complete_edition
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition
 from tasks.quality.diversity import measure_diversity, write_diversity
 from tests.support.small_bases import build_frames, make_base, make_facts, plan, write_files
 

@@ -1,0 +1,55 @@
+"""The manifest, the record that completes an edition."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from knowledge.base import LeftOut
+from schemas.stages import TRIPLETS
+from storage.files import FileRef, write_json
+from storage.layout import manifest_file
+from storage.records import list_files
+from tasks.edition.edition import Edition
+from tasks.edition.triplets import sample_triplets
+
+NO_NEGATIVE = "no negative could be drawn for it"
+
+
+def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[LeftOut]) -> str:
+    """Write the manifest, after which the edition never changes, and return the edition's name.
+
+    A manifest that exists already is kept.
+    """
+    table = edition.config.edition
+    path = edition.root / manifest_file(edition.edition_id)
+    n_triplets = sum(ref.n_rows for ref in files if f"/{TRIPLETS.name}/" in ref.path)
+    manifest = {
+        "edition_id": edition.edition_id,
+        "kb": edition.base.name,
+        "label": edition.label,
+        "seed": table.seed,
+        "negatives": table.negatives,
+        "pool": edition.pool.name,
+        "rephraser": edition.rephraser_name,
+        "methods": list(table.methods),
+        "n_pairs": n_triplets // 2,
+        "configuration": edition.configuration,
+        "left_out": [vars(item) for item in left_out],
+        "files": list_files(files, edition.folder),
+    }
+    if not path.exists():
+        write_json(path, manifest)
+    return edition.edition_id
+
+
+def list_left_out(edition: Edition, triplets: pl.DataFrame) -> list[LeftOut]:
+    """Return what the source has and the edition lacks: rows of the base, and heads without a negative."""
+    left_out = list(edition.base.left_out)
+    kept = dict(triplets.group_by("relation").agg(pl.n_unique("head")).iter_rows())
+    for relation in edition.base.relations:
+        rows = edition.base.select_relation(relation)
+        n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
+        if kept.get(relation, 0) < min(n_heads, edition.sampling.heads_per_relation or n_heads):
+            drawn = sample_triplets(relation, rows, edition.sampling)
+            left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in drawn.left_out]
+    return left_out

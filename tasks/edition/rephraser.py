@@ -1,0 +1,71 @@
+"""The rephraser, a language model that rewords statements, and the judge that checks its rewordings."""
+
+from dataclasses import dataclass
+
+from primitives.hashing import hash_text
+from schemas.stages import DEMONSTRATION_SALT
+from tasks.asking.writers import Writer, WriterPrompt
+
+# A greedy rephraser samples at this temperature after its first rewording was rejected.
+RETRY_TEMPERATURE = 0.7
+JUDGE_TOKENS = 8
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A model that is asked whether one text follows from another."""
+
+    writer: Writer
+    instruction: str
+    is_binding: bool
+    """Whether a rewording that the judge denies is rejected, and not only recorded."""
+
+    def build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
+        """Return the prompt that asks whether the conclusion follows from the premise."""
+        content = self.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
+        return self.writer.build_prompt(content, JUDGE_TOKENS)
+
+    def describe(self) -> dict[str, object]:
+        """Return, as JSON, what its verdicts depend on."""
+        return {
+            **self.writer.describe(),
+            "instruction": self.instruction,
+            "is_binding": self.is_binding,
+        }
+
+
+@dataclass(frozen=True)
+class Rephraser:
+    """A model that rewords statements, and how it is asked."""
+
+    writer: Writer
+    instruction: str
+    temperature: float
+    max_tokens: int
+    max_attempts: int
+    seed: int
+    judge: Judge | None = None
+
+    def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
+        """Return the prompt of one attempt (1, 2, …).
+
+        Prompts of demonstrations do not depend on the edition's seed.
+        """
+        salt = DEMONSTRATION_SALT if split == "demonstration" else str(self.seed)
+        seed = int(hash_text("rephrase", salt, str(attempt), digits=8), 16) % 2**31
+        content = self.instruction.replace("{statement}", statement)
+        if self.temperature == 0 and attempt == 1:
+            return self.writer.build_prompt(content, self.max_tokens)
+        return self.writer.build_prompt(content, self.max_tokens, self.temperature or RETRY_TEMPERATURE, seed)
+
+    def describe(self) -> dict[str, object]:
+        """Return, as JSON, what its rewordings depend on."""
+        return {
+            "kind": "model",
+            **self.writer.describe(),
+            "instruction": self.instruction,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "max_attempts": self.max_attempts,
+            "judge": None if self.judge is None else self.judge.describe(),
+        }
