@@ -13,7 +13,7 @@ from config.file import Config, load_config
 from report.console import align
 from tasks.edition.edition import plan_edition
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.request_files import build_relations
+from tasks.evaluation.request_files import build_relation_requests
 
 CONFIG = """\
 [edition]
@@ -56,7 +56,7 @@ class Comparison:
         self.config: Config = load_config(self.path)
         edition_id = plan_edition(self.config).edition_id
         self.evaluation = Evaluation(self.config.storage, edition_id, self.config.models[0])
-        relations = build_relations(self.evaluation)
+        relations = build_relation_requests(self.evaluation)
         # A prompt that two samples share is asked once.
         prompts = dict.fromkeys(p.text for _, asked in relations for p in asked.prompts)
         self.n_prompts = len(prompts)

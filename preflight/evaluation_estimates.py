@@ -68,14 +68,15 @@ class Tally:
         self.n_to_ask += to_ask.height + unwritten.height
         self.n_unwritten += unwritten.height
         open_samples = pl.concat([to_ask, unwritten])
-        some = build_requests(take_some(open_samples), questions.demonstrations, self.evaluation.asking)
+        settings = self.evaluation.request_settings
+        some = build_requests(take_some(open_samples), questions.demonstrations, settings)
         self.shown.append((open_samples.height, [prompt.text for prompt in some.prompts]))
 
     def _find_open(
         self, samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup]
     ) -> pl.DataFrame:
         """The samples whose prompt has no answer."""
-        requests = build_requests(samples, demonstrations, self.evaluation.asking).frame
+        requests = build_requests(samples, demonstrations, self.evaluation.request_settings).frame
         is_open = pl.Series([key not in self.settled for key in requests["prompt_key"]], dtype=pl.Boolean)
         return samples.join(requests.filter(is_open).select("sample_id"), on="sample_id", how="semi")
 

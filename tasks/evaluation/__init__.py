@@ -1,1 +1,1 @@
-"""From the samples of an edition to the predictions of a model."""
+"""Evaluate a model on an edition: from its samples to the predictions of the model."""

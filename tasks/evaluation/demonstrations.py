@@ -1,4 +1,4 @@
-"""The demonstrations in front of every question: held-out samples with their labels (method, 2.2)."""
+"""The demonstrations before every question: held-out samples with their labels (method, 2.2)."""
 
 import polars as pl
 
@@ -7,23 +7,23 @@ from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.asking.prompts import Demonstration
 
 DemonstrationsOfGroup = dict[tuple[str, str | None], tuple[Demonstration, ...]]
-"""(relation, transformation) -> its demonstrations."""
+"""(relation, transformation) -> the demonstrations of this group."""
 
 
 def draw_demonstrations_of_methods(samples: pl.DataFrame) -> dict[str, DemonstrationsOfGroup]:
-    """Method -> the demonstrations of its groups, so that no method's prompts depend on another's."""
+    """Return method -> the demonstrations of its groups. The prompts of a method do not depend on others."""
     methods = samples.partition_by("method", as_dict=True, maintain_order=True)
     return {str(method): draw_demonstrations(group) for (method,), group in methods.items()}
 
 
 def draw_demonstrations(samples: pl.DataFrame) -> DemonstrationsOfGroup:
-    """(relation, transformation) -> its demonstrations: one sample per held-out pair, 2 or 3 of them true.
+    """Return (relation, transformation) -> demonstrations: one sample per held-out pair, 2 or 3 of them true.
 
-    They depend on the pairs and their texts alone, never on the edition's seed. Samples without a
+    They depend on the pairs and their texts alone, not on the edition's seed. Samples without a
     transformation (llmeval) have one group per relation.
 
     Args:
-        samples: of one method.
+        samples: the samples of one method.
     """
     held_out = samples.filter(pl.col("split") == "demonstration")
     groups = held_out.partition_by("relation", "transformation", as_dict=True, maintain_order=True)
@@ -43,7 +43,7 @@ def _draw_group(group: pl.DataFrame, relation: str, transformation: str) -> tupl
     }
     pairs = draw_order({pair_id for pair_id, _ in texts}, *key)[:N_DEMONSTRATIONS]
     n_true = len(pairs) // 2 + int(hash_text(*key, "n_true"), 16) % 2
-    true_ones = set(draw_order(pairs, *key, "true")[:n_true])
-    # Of llmeval a triplet may have no usable text: then its pair shows the other.
-    labels = {p: (p in true_ones) == ((p, p in true_ones) in texts) for p in pairs}
+    true_pairs = set(draw_order(pairs, *key, "true")[:n_true])
+    # A triplet of llmeval may have no usable text. The other triplet of its pair is then shown.
+    labels = {p: (p in true_pairs) == ((p, p in true_pairs) in texts) for p in pairs}
     return tuple(Demonstration(texts[p, labels[p]], labels[p]) for p in pairs)

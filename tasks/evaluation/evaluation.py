@@ -1,4 +1,4 @@
-"""One model put to one edition: who it is, how it is asked, and where its answers lie."""
+"""The evaluation of one model on one edition: the model's identity, its prompts and its files."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +19,12 @@ from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import STOP_TEXTS, PromptForm
 from tasks.evaluation.predictions import STRICT, Scoring
-from tasks.evaluation.requests import Asking
+from tasks.evaluation.requests import RequestSettings
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One model put to one edition."""
+    """The evaluation of one model on one edition."""
 
     storage: StorageConfig
     edition_id: str
@@ -33,32 +33,32 @@ class Evaluation:
 
     @property
     def root(self) -> Path:
-        """Where all data lies."""
+        """The data folder."""
         return self.storage.root
 
     @cached_property
     def identity(self) -> ModelIdentity:
-        """Who the model is."""
+        """The identity of the model."""
         return identify_model(self.model)
 
     @property
     def model_id(self) -> str:
-        """The key of everything it says."""
+        """The id under which the model's answers are stored."""
         return self.identity.model_id
 
     @property
     def folder(self) -> str:
-        """Where its requests and predictions lie, relative to the root."""
+        """The folder of the requests and predictions, relative to the root."""
         return evaluation_folder(self.edition_id, self.model_id)
 
     @cached_property
     def store(self) -> ResponseStore:
-        """What it ever said."""
+        """All stored answers of the model."""
         return ResponseStore(self.root, self.model_id)
 
     @cached_property
-    def asking(self) -> Asking:
-        """How it is asked: greedy, few tokens."""
+    def request_settings(self) -> RequestSettings:
+        """How the model is asked: greedy decoding, few tokens."""
         model = self.model
         is_completion = model.prompt_style == "completion"
         sampling = Sampling(
@@ -68,29 +68,29 @@ class Evaluation:
         )
         form = PromptForm(model.prompt_style, model.system_prompt)
         counter = TokenCounter(model)
-        return Asking(self.model_id, form, sampling, counter.limit, counter.count)
+        return RequestSettings(self.model_id, form, sampling, counter.limit, counter.count)
 
     def sample_files(self) -> dict[str, FileRef]:
-        """Path -> file of the edition's samples, each with the very bytes that the manifest names.
+        """Return path -> file of the edition's samples, after checking that the files are intact.
 
         Raises:
-            InputError: if the edition is not complete, or a file is missing or was changed.
+            InputError: the edition is not complete, or a file is missing or was changed.
         """
         read_manifest(self.root, self.edition_id)
         files = read_manifest_files(self.root, self.edition_id, SAMPLES.name)
         for path, ref in files.items():
             if not ref.is_intact(self.root):
                 raise InputError(
-                    f"{self.root / path} was lost or changed; run `pretexeval build` to have it made again"
+                    f"{self.root / path} was lost or changed; run `pretexeval build` to build it again"
                 )
         return files
 
 
 def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluation:
-    """The evaluation that a configuration describes.
+    """Return the evaluation that a configuration describes.
 
     Raises:
-        InputError: if it has no such model.
+        InputError: the configuration has no such model.
     """
     table = config.scoring
     scoring = Scoring(table.policies, AnswerWords(table.true_words, table.false_words))
@@ -98,13 +98,13 @@ def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluat
 
 
 def find_model(config: Config, name: str) -> ModelConfig:
-    """The model of that name.
+    """Return the model of that name.
 
     Raises:
-        InputError: if the configuration has none.
+        InputError: the configuration has none.
     """
     for model in config.models:
         if model.name == name:
             return model
     names = ", ".join(m.name for m in config.models) or "none"
-    raise InputError(f"no model {name!r} in the configuration; there is: {names}")
+    raise InputError(f"no model {name!r} in the configuration; its models are: {names}")

@@ -1,4 +1,4 @@
-"""Asking a model every prompt of an evaluation that has no answer yet."""
+"""Ask a model the prompts of an evaluation that have no answer yet."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,22 @@ from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine, ModelSession, PromptsByKey, pop_prompts
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.request_files import RequestFiles, read_keys
+from tasks.evaluation.request_files import RequestFiles, read_prompt_keys
 
 
 @dataclass
 class AskingReport:
-    """What became of the prompts of an evaluation."""
+    """Counts of the prompts of an evaluation: asked, reused, failed."""
 
     n_samples: int = 0
     n_asked: int = 0
-    """Prompts put to the model by this run."""
+    """Prompts that this run asked."""
     n_reused: int = 0
-    """Samples whose prompt had its answer already, or shares it with another sample."""
+    """Samples whose prompt was answered before, or is also the prompt of another sample."""
     n_errors: int = 0
-    """Prompts that have no answer in the end."""
+    """Prompts that have no answer after the run."""
     n_open: int = 0
-    """Those of them that the next run asks again; a prompt too long for the model is not one."""
+    """Failed prompts that the next run asks again. Prompts that are too long for the model do not count."""
 
 
 def ask_missing(
@@ -32,15 +32,15 @@ def ask_missing(
     on_progress: Advance,
     load: LoadEngine = load_engine,
 ) -> AskingReport:
-    """Ask every prompt of the requests that has no answer; the engine is loaded only if there is one.
+    """Ask the prompts of the requests that have no answer. The engine is loaded only if there are any.
 
-    Prompts are read relation by relation, so that memory is bounded.
+    Prompts are read relation by relation, so that memory use is bounded.
 
     Raises:
-        InputError: if the model cannot be loaded or reached. The answers that it gave are kept.
+        InputError: the model cannot be loaded or reached. The answers that it gave are kept.
     """
     report = AskingReport(n_samples=requests.n_samples)
-    sampling = evaluation.asking.sampling
+    sampling = evaluation.request_settings.sampling
     with ModelSession(evaluation.model, mirror, load) as session:
         settled = evaluation.store.read_settled_keys()
         waiting: PromptsByKey = {}
@@ -54,7 +54,7 @@ def ask_missing(
         session.ask(waiting, sampling, on_progress)
         session.write_model_record()
     report.n_reused = report.n_samples - report.n_asked
-    failed = evaluation.store.read_failed_keys() & read_keys(evaluation, requests)
+    failed = evaluation.store.read_failed_keys() & read_prompt_keys(evaluation, requests)
     report.n_errors = len(failed)
     report.n_open = len(failed - evaluation.store.read_settled_keys())
     return report

@@ -1,4 +1,4 @@
-"""Stage predictions: responses read as true, false or no answer, and judged (method, section 3)."""
+"""Stage predictions: responses read as true, false or no answer, and scored (method, section 3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_comple
 
 @dataclass(frozen=True)
 class Scoring:
-    """How responses are read, and what no answer counts for."""
+    """How responses are read, and how no answer is scored."""
 
     policies: tuple[str, ...] = ("strict",)
     words: AnswerWords = PAPERS_WORDS
@@ -24,13 +24,13 @@ STRICT = Scoring()
 def score_responses(
     requests: pl.DataFrame, responses: pl.DataFrame, scoring: Scoring = STRICT
 ) -> pl.DataFrame:
-    """One row per request and policy: the prediction of its response, and whether it equals the label.
+    """Return one row per request and policy: the prediction, and whether it equals the label.
 
     No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
-    `excluded`, and under `coin-flip` as right as a coin (the papers'; seeded by sample and model).
+    `excluded`, and decided by a coin under `coin-flip` (as in the papers; seeded by sample and model).
 
     Args:
-        responses: prompt_key, repeat, response; prompts that failed have a null response.
+        responses: columns prompt_key, repeat and response; failed prompts have a null response.
     """
     read = _read_responses(requests, responses, scoring.words)
     graded = read.with_columns((pl.col("prediction") == pl.col("label")).alias("is_right"))

@@ -1,8 +1,8 @@
-"""The requests of an evaluation as files: written before the model is asked, read by asking and scoring.
+"""The requests of an evaluation as files. They are written before the model is asked, and read for scoring.
 
-New requests lie in the folder `next` until the evaluation is complete, so that an older evaluation in the
-same folder stays readable meanwhile. Beside them lie the prompts that have no answer yet; once a prompt is
-answered, the response store holds its text.
+New requests are in the folder `next` until the evaluation is complete, so that an older evaluation in the
+same folder stays readable meanwhile. The folder `next` also holds the prompts that have no answer yet; the
+texts of answered prompts are in the response store.
 """
 
 import shutil
@@ -34,19 +34,19 @@ class RequestFiles:
     """The requests of an evaluation."""
 
     key: str
-    """What they depend on: samples, model, and how it is asked (32 hex digits)."""
+    """Hash of what the requests depend on: samples, model, and how it is asked (32 hex digits)."""
     files: tuple[FileRef, ...]
     """One per relation."""
     prompts: Path | None
-    """Folder with the prompts that had no answer, in files of the same names; null if none was missing."""
+    """Folder of the prompts that had no answer, in files of the same names; null if all had one."""
 
     @property
     def n_samples(self) -> int:
-        """How many samples the model is asked about."""
+        """Number of samples that the model is asked about."""
         return sum(ref.n_rows for ref in self.files)
 
     def read_prompts(self, ref: FileRef) -> dict[str, Prompt]:
-        """Return prompt key -> prompt of one relation, of those that had no answer."""
+        """Return prompt key -> prompt, for the prompts of one relation that had no answer."""
         path = None if self.prompts is None else self.prompts / Path(ref.path).name
         if path is None or not path.is_file():
             return {}
@@ -54,25 +54,25 @@ class RequestFiles:
 
 
 def write_requests(evaluation: Evaluation) -> RequestFiles:
-    """Return the requests of the evaluation; they are written unless they are there already.
+    """Return the requests of the evaluation; write them unless they exist already.
 
     Raises:
-        InputError: if the edition is not complete, or the requests do not meet the stage's expectations.
+        InputError: the edition is not complete, or the requests do not meet the expectations of the stage.
     """
     key = key_requests(evaluation)
-    return _find_written(evaluation, key) or _write_next(evaluation, key)
+    return _find_written(evaluation, key) or _write_pending(evaluation, key)
 
 
 def key_requests(evaluation: Evaluation) -> str:
     """Return the key of the requests: samples, model, how it is asked, and the code that builds them."""
-    asking = evaluation.asking
+    settings = evaluation.request_settings
     return hash_json(
         {
             "samples": [ref.sha256 for ref in evaluation.sample_files().values()],
             "model_id": evaluation.model_id,
-            "form": vars(asking.form),
-            "sampling": asking.sampling.render_json(),
-            "n_tokens_limit": asking.n_tokens_limit,
+            "form": vars(settings.form),
+            "sampling": settings.sampling.render_json(),
+            "n_tokens_limit": settings.n_tokens_limit,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
             "schema": str(REQUESTS.schema),
             "source": hash_source(requests.__name__),
@@ -81,28 +81,28 @@ def key_requests(evaluation: Evaluation) -> str:
     )
 
 
-def build_relations(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
-    """Return (file name, requests) of one relation after the other; each file of samples is read once."""
+def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
+    """Yield (file name, requests) of each relation; each file of samples is read once."""
     for path, ref in evaluation.sample_files().items():
         samples = read_stage_files(evaluation.root, [ref])
         asked = select_samples(samples, evaluation.model.pairs_per_relation)
         demonstrations = draw_demonstrations_of_methods(samples)
-        yield Path(path).name, build_requests(asked, demonstrations, evaluation.asking)
+        yield Path(path).name, build_requests(asked, demonstrations, evaluation.request_settings)
 
 
-def remove_next(evaluation: Evaluation) -> None:
-    """Remove the folder of requests that were being asked."""
-    shutil.rmtree(_locate_next(evaluation), ignore_errors=True)
+def remove_pending_requests(evaluation: Evaluation) -> None:
+    """Remove the folder `next`, whose requests are complete or out of date."""
+    shutil.rmtree(_locate_pending(evaluation), ignore_errors=True)
 
 
-def _locate_next(evaluation: Evaluation) -> Path:
+def _locate_pending(evaluation: Evaluation) -> Path:
     return evaluation.root / next_requests_folder(evaluation.edition_id, evaluation.model_id)
 
 
 def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
-    """The requests of that key, if they and every prompt that has no answer are there."""
+    """Return the requests of that key; null if a file, or a prompt without an answer, is missing."""
     run = evaluation.root / run_file(evaluation.edition_id, evaluation.model_id)
-    folder = _locate_next(evaluation)
+    folder = _locate_pending(evaluation)
     for record, prompts in ((run, None), (folder / RECORD, folder / "prompts")):
         files = _read_files(evaluation.root, record, key)
         if files and all(ref.is_intact(evaluation.root) for ref in files):
@@ -126,22 +126,22 @@ def _read_files(root: Path, path: Path, key: str) -> tuple[FileRef, ...]:
 def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
     settled = evaluation.store.read_settled_keys()
     written = {key for ref in found.files for key in found.read_prompts(ref)}
-    keys = read_keys(evaluation, found)
+    keys = read_prompt_keys(evaluation, found)
     return keys <= settled | written
 
 
-def read_keys(evaluation: Evaluation, found: RequestFiles) -> set[str]:
+def read_prompt_keys(evaluation: Evaluation, found: RequestFiles) -> set[str]:
     """Return the key of every prompt of the evaluation."""
     frames = (pl.read_parquet(evaluation.root / ref.path, columns=["prompt_key"]) for ref in found.files)
     return {key for frame in frames for key in frame["prompt_key"]}
 
 
-def _write_next(evaluation: Evaluation, key: str) -> RequestFiles:
-    remove_next(evaluation)
+def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
+    remove_pending_requests(evaluation)
     folder = next_requests_folder(evaluation.edition_id, evaluation.model_id)
     prompts = evaluation.root / folder / "prompts"
     known, files, frames = evaluation.store.read_settled_keys(), [], []
-    for name, built in build_relations(evaluation):
+    for name, built in build_relation_requests(evaluation):
         frames.append(built.frame)
         files.append(write_stage_file(evaluation.root, f"{folder}/requests/{name}", built.frame, REQUESTS))
         fresh = {
@@ -160,5 +160,5 @@ def _write_prompts(path: Path, prompts: dict[str, Prompt]) -> None:
         return
     rows = [(key, prompt.style, prompt.text) for key, prompt in prompts.items()]
     schema = dict.fromkeys(("prompt_key", "prompt_style", "prompt"), pl.String)
-    with write_atomically(path) as aside:
-        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(aside)
+    with write_atomically(path) as temporary:
+        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(temporary)

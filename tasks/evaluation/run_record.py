@@ -13,19 +13,19 @@ from storage.records import RecordError, list_files, read_files, read_record
 from tasks.evaluation import predictions
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
-from tasks.evaluation.request_files import RequestFiles, key_requests, remove_next
+from tasks.evaluation.request_files import RequestFiles, key_requests, remove_pending_requests
 
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """The files of an evaluation's requests and predictions, and the policies that they are scored under."""
+    """The files of an evaluation's requests and predictions, and the scoring policies of the predictions."""
 
     files: tuple[FileRef, ...]
     policies: tuple[str, ...]
 
 
 def key_run(evaluation: Evaluation, requests_key: str) -> str:
-    """Return what the predictions depend on beside the answers: the requests, and how answers are read."""
+    """Return the key of the predictions: they depend on the requests, and on how answers are read."""
     return hash_json(
         {
             "requests": requests_key,
@@ -37,9 +37,9 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
 
 
 def is_complete(evaluation: Evaluation) -> bool:
-    """Whether the evaluation is there as it would be made now, no prompt failed, and every file is intact.
+    """Return whether the evaluation is complete and up to date, no prompt failed, and every file is intact.
 
-    A file of responses that is damaged is set aside, so that its prompts are asked again.
+    Damaged files of responses are renamed, so that their prompts are asked again.
     """
     record = read_run(evaluation)
     try:
@@ -54,7 +54,7 @@ def is_complete(evaluation: Evaluation) -> bool:
 
 
 def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return the policies that are asked for, and those under which the evaluation was scored before."""
+    """Return the configured policies, and those under which the evaluation was scored before."""
     before = read_run(evaluation).get("scoring_policies")
     wanted = set(evaluation.scoring.policies) | set(before if isinstance(before, list) else ())
     return tuple(policy for policy in SCORING_POLICIES if policy in wanted)
@@ -69,7 +69,7 @@ def read_run(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def read_report(evaluation: Evaluation) -> tuple[AskingReport, float] | None:
-    """Return what became of the prompts, and the seconds that it took; null if it was never finished."""
+    """Return the counts of prompts and the duration in seconds; null if the evaluation was never finished."""
     record = read_run(evaluation)
     try:
         report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
@@ -91,7 +91,7 @@ def complete_run(
     report: AskingReport,
     duration_s: float,
 ) -> None:
-    """Write the record, and remove the requests that were being asked."""
+    """Write the record, and remove the folder of pending requests."""
     write_json(
         evaluation.root / run_file(evaluation.edition_id, evaluation.model_id),
         {
@@ -107,4 +107,4 @@ def complete_run(
             "responses": [path.name for path in evaluation.store.list_files()],
         },
     )
-    remove_next(evaluation)
+    remove_pending_requests(evaluation)

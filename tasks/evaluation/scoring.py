@@ -1,4 +1,4 @@
-"""From stored answers to predictions: the files of one evaluation, under every scoring policy asked for."""
+"""Score stored answers: write the predictions of one evaluation under every configured policy."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,11 +25,10 @@ from tasks.quality.validation import require_valid, validate_stage
 
 
 def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
-    """Write the predictions, one file per relation, under every policy that is asked for or was before.
+    """Write the predictions, one file per relation, under every policy that is configured or was used before.
 
     Raises:
-        InputError: if a prompt has no response, not even a failed one, or the predictions do not meet the
-            stage's expectations.
+        InputError: a prompt was never asked, or the predictions do not meet the expectations of the stage.
     """
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
     scored = list(_score_relations(evaluation, requests, scoring))
@@ -49,7 +48,7 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
 def _score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, pl.DataFrame]]:
-    """(file name, predictions) of one relation after the other."""
+    """Yield (file name, predictions) of each relation."""
     responses = evaluation.store.read(["prompt_key", "repeat", "response"])
     answered = set(responses["prompt_key"])
     for ref in requests.files:
@@ -63,10 +62,10 @@ def _score_relations(
 
 
 def score_again(evaluation: Evaluation) -> None:
-    """Score the answers of a finished evaluation under more policies or by other words; ask nothing.
+    """Score the answers of a finished evaluation again, under other policies or answer words; ask no model.
 
     Raises:
-        InputError: if the evaluation was never finished, or its answers are gone.
+        InputError: the evaluation was never finished, or answers are missing.
     """
     if is_complete(evaluation):
         return

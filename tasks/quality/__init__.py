@@ -1,1 +1,1 @@
-"""Whether the rows of a stage meet its expectations, and how diverse the samples are."""
+"""Validate the rows of stages, and measure the diversity of samples."""

@@ -1,14 +1,15 @@
-"""Stage diversity: how far samples are from their statements and from each other (method, section 4).
+"""Stage diversity: distances of samples from their statements and from each other (method, section 4).
 
-Every distance is an edit distance (Levenshtein 1966) over the length of the longer sequence, 0 to 1: of
-words for lexical, of parts of speech for structural diversity, the two that PretexEval's doctors grade
-(appendix H).
+Every distance is an edit distance (Levenshtein 1966) divided by the length of the longer sequence, so it is
+between 0 and 1. Lexical diversity compares words, structural diversity compares parts of speech; the doctors
+of PretexEval grade the same two (appendix H).
 
-- lexical_distance, structural_distance: from the sample to its statement, which is the triplet's `none`
-  where the sample has no variant (llmeval). What rewording changes; 0 for a sample that is its statement.
-- lexical_spread, structural_spread: mean over the other samples of the same triplet and method. What
-  the method as a whole varies, transformations included: this compares methods. It is the mean pairwise
-  distance once averaged over the samples (as in self-BLEU, Zhu et al. 2018, with a distance).
+- lexical_distance, structural_distance: from the sample to its statement, or to the statement `none` of its
+  triplet if the sample has no variant (llmeval). They measure what rewording changes, and are 0 for a sample
+  that is its statement.
+- lexical_spread, structural_spread: mean distance to the other samples of the same triplet and method. They
+  measure how much the method as a whole varies, including its transformations, and so compare methods. Their
+  mean over samples is the mean pairwise distance (as in self-BLEU, Zhu et al. 2018, with a distance).
 """
 
 from collections.abc import Iterator
@@ -32,17 +33,17 @@ STAGES = (TRIPLETS, STATEMENTS, SAMPLES)
 
 
 class DiversityRecord(BaseModel):
-    """What a file of diversity was made from, and the file."""
+    """The record of a file of diversity: the key of its inputs, and the file."""
 
     key: str
     file: FileRef
 
 
 def write_diversity(root: Path, edition_id: str) -> Path:
-    """`diversity/<edition_id>.parquet`; made where it is not there as it would be made now.
+    """Write `diversity/<edition_id>.parquet`, unless it is up to date, and return its path.
 
     Raises:
-        InputError: if the edition is not complete.
+        InputError: the edition is not complete.
     """
     read_manifest(root, edition_id)
     refs = [list(read_manifest_files(root, edition_id, stage.name).values()) for stage in STAGES]
@@ -67,18 +68,18 @@ def _key_file(checksums: list[str]) -> str:
 
 def _is_current(root: Path, record: Path, key: str) -> bool:
     try:
-        kept = DiversityRecord.model_validate_json(record.read_text(encoding="utf-8"))
+        written = DiversityRecord.model_validate_json(record.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValidationError, UnicodeDecodeError):
         return False
-    return kept.key == key and kept.file.is_intact(root)
+    return written.key == key and written.file.is_intact(root)
 
 
 def measure_diversity(
     samples: pl.DataFrame, statements: pl.DataFrame, triplets: pl.DataFrame, n_triplets: int = N_TRIPLETS
 ) -> pl.DataFrame:
-    """One row per sample of up to ``n_triplets`` test triplets of each relation; columns of the stage.
+    """Return one row per sample of up to ``n_triplets`` test triplets of each relation; columns of the stage.
 
-    The triplets are drawn by their hash: the same ones for every method.
+    The triplets are drawn by their hash, so they are the same for every method.
     """
     drawn = _draw_triplets(triplets, n_triplets)
     texts = (
@@ -93,7 +94,7 @@ def measure_diversity(
 
 
 def _draw_triplets(triplets: pl.DataFrame, n_triplets: int) -> pl.DataFrame:
-    """triplet_id, head, tail of up to so many test triplets of each relation."""
+    """Return triplet_id, head and tail of up to ``n_triplets`` test triplets of each relation."""
     tested = triplets.filter(pl.col("split") == "test")
     drawn = [
         triplet_id
@@ -104,7 +105,7 @@ def _draw_triplets(triplets: pl.DataFrame, n_triplets: int) -> pl.DataFrame:
 
 
 def _add_statements(samples: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
-    """The samples with their statement: their variant's, or else their triplet's `none`."""
+    """Return the samples with the statement of their variant, or else the `none` of their triplet."""
     plain = statements.filter(pl.col("transformation") == "none")
     return (
         samples.join(statements.select("variant_id", "statement"), on="variant_id", how="left")
@@ -114,7 +115,7 @@ def _add_statements(samples: pl.DataFrame, statements: pl.DataFrame) -> pl.DataF
 
 
 def _measure_siblings(frame: pl.DataFrame) -> Iterator[tuple[object, ...]]:
-    """The rows of the samples of one triplet by one method."""
+    """Yield the rows of the samples of one triplet by one method."""
     columns = ("sample_id", "triplet_id", "relation", "method", "text", "statement", "head", "tail")
     rows = list(frame.select(columns).iter_rows())
     read = [read_sentence(text, head, tail) for *_, text, _, head, tail in rows]

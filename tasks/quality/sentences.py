@@ -1,7 +1,7 @@
-"""Sentences as sequences that can be compared: their words, and the parts of speech of those.
+"""Sentences as sequences that can be compared: their words, and the parts of speech of the words.
 
-The head and the tail count as one token each: every way of wording a triplet must hold them, so a long
-name would only dilute what the wording changes.
+The head and the tail count as one token each. Every wording of a triplet must contain them, so a long name
+would only dilute what the wording changes.
 """
 
 import re
@@ -14,13 +14,13 @@ from knowledge.base import fold_name
 
 HEAD, TAIL = "headentity", "tailentity"
 MODEL = "morphmodel_en.pgz"
-# What the tagger reads in place of an entity: a noun that it knows as nothing else, and its tag.
+# The tagger gets this word in place of an entity: it knows the word only as a noun, with this tag.
 NOUN, NOUN_TAG = "disease", "NN1"
-# The tags of punctuation: it helps the tagger, but is no part of speech.
+# Tags of punctuation. The tagger needs punctuation, but it is not a part of speech.
 PUNCTUATION = frozenset({"PUN", "PUL", "PUR", "PUQ"})
 N_KEPT = 100_000
 _TOKEN = re.compile(r"'s\b|\w+(?:-\w+)*|[^\w\s]")
-# As the tagger's corpus has them: it takes an unsplit "cannot" for a noun.
+# Contractions are split as in the tagger's corpus: it would take "cannot" for a noun.
 _CONTRACTIONS = (
     (re.compile(r"\b(?:cannot|can't)", re.IGNORECASE), "can not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
@@ -30,17 +30,17 @@ _CONTRACTIONS = (
 
 @dataclass(frozen=True)
 class Sentence:
-    """The words of a text, case folded, and the tags of their parts of speech; without punctuation."""
+    """The case-folded words of a text, and the tags of their parts of speech, without punctuation."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
 
 
 def read_sentence(text: str, head: str, tail: str) -> Sentence:
-    """The text as words and tags, the head and the tail as one token each.
+    """Return the text as words and tags, with the head and the tail as one token each.
 
-    They are found in any case and punctuation and in a regular plural. A name that the text words
-    otherwise stays what it is: words that were changed.
+    The head and the tail are found in any case and punctuation and in a regular plural. A name that the text
+    words differently counts as changed words.
     """
     tokens = tuple(_TOKEN.findall(_mask_entities(text, head, tail)))
     words = tuple(token.casefold() for token in tokens if token[0].isalnum() or len(token) > 1)
@@ -48,10 +48,10 @@ def read_sentence(text: str, head: str, tail: str) -> Sentence:
 
 
 def _mask_entities(text: str, head: str, tail: str) -> str:
-    """The text with both names replaced and contractions spelled out, the apostrophe a plain one."""
+    """Return the text with both names replaced, contractions spelled out, and plain apostrophes."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     masks = {fold_name(tail): TAIL, fold_name(head): HEAD}
-    # The longer first: "iron deficiency anemia" is not an "anemia".
+    # Longer names come first: in "iron deficiency anemia", "anemia" must not be found.
     names = sorted((name for name in masks if name), key=lambda name: (-len(name), name))
     pattern = "|".join(f"({_match_name(name)})" for name in names)
     if pattern:
@@ -68,15 +68,15 @@ def _mask_entities(text: str, head: str, tail: str) -> str:
 
 @lru_cache(N_KEPT)
 def _match_name(folded: str) -> str:
-    """A pattern of the folded name: anything but words between its words, plural or not."""
+    """Return a pattern of the name: its words with any punctuation between them, and an optional plural."""
     return r"[\W_]+".join(re.escape(word) for word in folded.split()) + "(?:e?s)?"
 
 
 @lru_cache(N_KEPT)
 def _tag_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """The tags of BNC's basic tag set (C5) by HanTa, whose English model comes in its package.
+    """Return tags of BNC's basic tag set (C5), by HanTa, whose English model is part of its package.
 
-    Kept by tokens: as entities are masked, a prototype is tagged once for all its triplets.
+    The cache is effective because entities are masked: a prototype is tagged once for all its triplets.
     """
     is_entity = [token in (HEAD, TAIL) for token in tokens]
     read = [NOUN if masked else token for token, masked in zip(tokens, is_entity, strict=True)]
@@ -93,7 +93,7 @@ def _load_tagger() -> Any:  # noqa: ANN401  (HanTa has no types)
 
 
 def measure_distance(left: tuple[str, ...], right: tuple[str, ...]) -> float:
-    """Levenshtein's edits from one sequence to the other, over the length of the longer: 0 to 1."""
+    """Return Levenshtein's edit distance divided by the length of the longer sequence: 0 to 1."""
     if left == right:
         return 0.0
     shorter, longer = sorted((left, right), key=lambda sequence: (len(sequence), sequence))
@@ -102,12 +102,12 @@ def measure_distance(left: tuple[str, ...], right: tuple[str, ...]) -> float:
 
 @lru_cache(N_KEPT)
 def _count_edits(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    """The least number of items put in, taken out or replaced; the table of Wagner and Fischer (1974)."""
+    """Return the least number of insertions, deletions and replacements, by Wagner and Fischer (1974)."""
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, start=1):
         edits, diagonal = i, i - 1
         for j, b in enumerate(right, start=1):
-            # min() of three takes twice as long, and this is where the time goes.
+            # min() of three values takes twice as long, and this loop takes most of the time.
             above = row[j]
             edits = (above if above < edits else edits) + 1
             kept = diagonal if a == b else diagonal + 1

@@ -1,4 +1,4 @@
-"""The stage boundary: Great Expectations on the rows of a stage, and which rows it rejects."""
+"""Validation of the rows of a stage by Great Expectations, with the rows that break an expectation."""
 
 import logging
 import threading
@@ -27,10 +27,10 @@ _LOCK = threading.Lock()
 
 
 def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -> ValidationReport:
-    """What holds of a stage's rows and what does not; values only if the columns are as declared.
+    """Check the expectations of a stage. Values are checked only if the columns are as declared.
 
     Args:
-        context: whose rows they are, for people: the edition, the model.
+        context: where the rows come from, for people: the edition or the model.
     """
     rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
     structure = describe_structure(stage, rows)
@@ -42,10 +42,10 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
 
 
 def require_valid(report: ValidationReport) -> None:
-    """Go on only if nothing failed.
+    """Check that no expectation failed.
 
     Raises:
-        StageInvalid: naming every failed expectation and the first rows that break it.
+        StageInvalid: expectations failed; the error names them and the first rows that break them.
     """
     if not report.is_success:
         raise StageInvalid(report)
@@ -54,14 +54,14 @@ def require_valid(report: ValidationReport) -> None:
 def _run_expectations(
     expectations: Sequence[Expectation], rows: pl.DataFrame
 ) -> list[tuple[Expectation, bool, dict[str, Any]]]:
-    """Every expectation with whether it holds, and the details of its result.
+    """Return (expectation, whether it is met, details of the result) for every expectation.
 
     Raises:
-        RuntimeError: if Great Expectations could not evaluate one.
+        RuntimeError: Great Expectations could not evaluate an expectation.
     """
     import great_expectations as gx
 
-    # It reports every temporary folder, by a logger that has a level of its own.
+    # This logger has a level of its own, and would report every temporary folder.
     logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
     suite = gx.ExpectationSuite(
         name="stage", expectations=[_build_expectation(n, e) for n, e in enumerate(expectations)]
@@ -104,7 +104,7 @@ def _read_result(
     rows: pl.DataFrame,
     key: Sequence[str] = (),
 ) -> ExpectationResult:
-    """The check that a result amounts to."""
+    """Return a result of Great Expectations as ours, with the first rows that break the expectation."""
     shown = list(dict.fromkeys((*key, *expectation.columns)))
     indices = detail.get("partial_unexpected_index_list") or []
     return ExpectationResult(
@@ -119,7 +119,7 @@ def _read_result(
 
 
 def _find_exception(info: dict[str, Any]) -> str | None:
-    """The message of the first exception; the dictionary is of one, or of one per metric."""
+    """Return the message of the first exception. The dictionary describes one, or one per metric."""
     entries = [info] if "raised_exception" in info else list(info.values())
     return next((str(e["exception_message"]) for e in entries if e["raised_exception"]), None)
 

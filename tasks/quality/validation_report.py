@@ -1,4 +1,4 @@
-"""What became of a stage's expectations, for the run that must stop and for people."""
+"""The results of a stage's expectations, as an error that stops the run and as a page for people."""
 
 from dataclasses import dataclass
 
@@ -6,17 +6,21 @@ from primitives.errors import InputError
 
 
 class StageInvalid(InputError):
-    """A stage that breaks an expectation; `report` says which."""
+    """A stage does not meet its expectations.
+
+    Attributes:
+        report: the results of all expectations.
+    """
 
     def __init__(self, report: "ValidationReport") -> None:
-        """An error whose message is the report's failures."""
+        """Make an error whose message lists the failures of the report."""
         super().__init__(report.render_failures())
         self.report = report
 
 
 @dataclass(frozen=True)
 class ExpectationResult:
-    """What became of one expectation."""
+    """The result of one expectation."""
 
     expectation: str
     column: str | None
@@ -25,16 +29,16 @@ class ExpectationResult:
     is_warning: bool
     n_unexpected: int
     examples: tuple[str, ...]
-    """The first rows that break it: their key, and the values that it is about."""
+    """The first rows that break it: their keys, and the values of its columns."""
 
     @property
     def title(self) -> str:
-        """The expectation with its column."""
+        """The name of the expectation, with its column."""
         return self.expectation if self.column is None else f"{self.column}: {self.expectation}"
 
     @property
     def result(self) -> str:
-        """ok, warning or failed."""
+        """`ok`, `warning` or `failed`."""
         if self.success:
             return "ok"
         return "warning" if self.is_warning else "failed"
@@ -42,7 +46,7 @@ class ExpectationResult:
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """What became of the expectations of one stage."""
+    """The results of the expectations of one stage."""
 
     stage: str
     context: str
@@ -51,21 +55,21 @@ class ValidationReport:
 
     @property
     def failures(self) -> list[ExpectationResult]:
-        """What stops the run."""
+        """The failed expectations, which stop the run."""
         return [check for check in self.checks if check.result == "failed"]
 
     @property
     def warnings(self) -> list[ExpectationResult]:
-        """What is to be known and stops nothing."""
+        """The expectations that are not met but do not stop the run."""
         return [check for check in self.checks if check.result == "warning"]
 
     @property
     def is_success(self) -> bool:
-        """Whether nothing but warnings was found."""
+        """Whether no expectation failed; there may be warnings."""
         return not self.failures
 
     def render_failures(self) -> str:
-        """The failed expectations, each with how many rows break it and the first of them."""
+        """Return the failed expectations, each with the first rows that break it, and their number."""
         lines = [
             f"stage {self.stage} of {self.context}: {len(self.failures)} of {len(self.checks)} "
             f"expectations failed on {self.n_rows:,} rows"
@@ -77,13 +81,13 @@ class ValidationReport:
             if check.n_unexpected > len(check.examples) > 0:
                 lines.append(f"    and {check.n_unexpected - len(check.examples):,} more")
         lines.append(
-            "nothing of it is published: mend the input that these rows come from, or the step "
-            "that made them, and run again"
+            "none of these rows is published: correct the input that they come from, or the step that "
+            "built them, and run again"
         )
         return "\n".join(lines)
 
     def render_markdown(self) -> str:
-        """A page for people: a line per expectation, failures first, then the rows named."""
+        """Return a page for people: a line per expectation, failures first, then the rows that break them."""
         word = "passed" if self.is_success else "failed"
         lines = [
             f"# Stage {self.stage} {word}",
@@ -105,5 +109,5 @@ class ValidationReport:
 
 
 def _escape(text: str) -> str:
-    """The text as one cell of a table, nothing of it read as markup."""
+    """Return the text as one table cell, with all markup escaped."""
     return "".join("\\" + c if c in "\\`*[]<>|" else c for c in text).replace("\n", " ")

@@ -20,7 +20,7 @@ from tasks.asking.model_session import ModelSession
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.request_files import build_relations
+from tasks.evaluation.request_files import build_relation_requests
 from tasks.evaluation.run_record import is_complete
 from tests.storage.conftest import Host, read_tree
 from tests.support.evaluations import ask_model, finish, ignore, list_prompts
@@ -95,7 +95,7 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     with ModelSession(first.model, Mirror(first.storage), lambda _: engine) as session:
         prompts = {
             key: prompt
-            for _, asked in build_relations(first)
+            for _, asked in build_relation_requests(first)
             for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
         }
         session.write_model_record()
@@ -104,7 +104,7 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
         session._engine = engine
         chunk = dict(list(prompts.items())[:5])
         with pytest.raises(InputError, match="unreachable"):
-            session.ask_and_store(chunk, first.asking.sampling, ignore)
+            session.ask_and_store(chunk, first.request_settings.sampling, ignore)
     assert first.store.read().height == 5
     assert second.store.read().height == 0
     report = ask_model(first, lambda _: engine)

@@ -1,6 +1,7 @@
-"""The command with a count of what it does: `python -m tests.support.counted_command COUNTS run CONFIG`.
+"""The command, with counts of its actions: `python -m tests.support.counted_command COUNTS run CONFIG`.
 
-Writes JSON to the file COUNTS: action -> how often, for files as `read PATH` and `hash PATH`.
+It writes JSON to the file COUNTS: action -> number of times. For files, actions are `read PATH` and
+`hash PATH`.
 """
 
 import functools
@@ -17,7 +18,7 @@ import polars as pl
 
 from cli import main as command
 
-# Action -> the function that does it: its module as callers see it, and its name there.
+# Action -> the function that does it: the module that callers look it up in, and its name there.
 FUNCTIONS = {
     "read the knowledge base": ("knowledge.read", "_read_source"),
     "load the pool": ("tasks.edition.edition", "load_pool"),
@@ -27,7 +28,7 @@ FUNCTIONS = {
 
 
 def main() -> None:
-    """Run the command given after the name of the file, and end as it does."""
+    """Run the command after the first argument, which names the file, and exit with its status."""
     counts: Counter[str] = Counter()
     target = Path(sys.argv.pop(1))
 

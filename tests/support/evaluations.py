@@ -1,4 +1,4 @@
-"""An evaluation without flows: its requests written, the model asked, the answers scored."""
+"""An evaluation without flows: write the requests, ask the model, score the answers."""
 
 from engines.load import load_engine
 from schemas.exchange import Prompt
@@ -7,7 +7,7 @@ from tasks.asking.model_session import LoadEngine
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
-from tasks.evaluation.request_files import build_relations, write_requests
+from tasks.evaluation.request_files import build_relation_requests, write_requests
 from tasks.evaluation.run_record import complete_run
 from tasks.evaluation.scoring import score_evaluation
 
@@ -32,9 +32,10 @@ def finish(evaluation: Evaluation, report: AskingReport) -> None:
 
 def list_prompts(evaluation: Evaluation) -> list[Prompt]:
     """Return the prompt of every sample."""
-    return [prompt for _, requests in build_relations(evaluation) for prompt in requests.prompts]
+    return [prompt for _, requests in build_relation_requests(evaluation) for prompt in requests.prompts]
 
 
 def list_keys(evaluation: Evaluation) -> list[str]:
     """Return the prompt key of every sample."""
-    return [key for _, requests in build_relations(evaluation) for key in requests.frame["prompt_key"]]
+    frames = (requests.frame for _, requests in build_relation_requests(evaluation))
+    return [key for frame in frames for key in frame["prompt_key"]]

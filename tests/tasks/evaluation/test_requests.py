@@ -10,24 +10,25 @@ from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
 from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
-from tasks.evaluation.requests import Asking, Requests, build_requests, select_samples
+from tasks.evaluation.requests import Requests, RequestSettings, build_requests, select_samples
 from tests.support.small_bases import build_frames, make_base, make_facts, plan
 
 
 @pytest.fixture
 def samples(tmp_path: Path) -> pl.DataFrame:
-    """Two methods, 15 test pairs of one relation."""
+    """Return samples of two methods: 15 test pairs of one relation."""
     edition = plan(tmp_path, make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
     return build_frames(edition, "r")["samples"]
 
 
-def ask(samples: pl.DataFrame, model_id: str = "m-1", limit: int | None = None, **sampling: int) -> Requests:
-    asking = Asking(model_id, PromptForm(), Sampling(**sampling), limit, lambda text: len(text.split()))  # type: ignore[arg-type]
-    return build_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), asking)
+def build(samples: pl.DataFrame, model_id: str = "m-1", limit: int | None = None, **options: int) -> Requests:
+    sampling = Sampling(**options)  # type: ignore[arg-type]
+    settings = RequestSettings(model_id, PromptForm(), sampling, limit, lambda text: len(text.split()))
+    return build_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), settings)
 
 
-def test_one_request_per_test_sample(samples: pl.DataFrame) -> None:
-    requests = ask(samples)
+def test_every_test_sample_has_one_request(samples: pl.DataFrame) -> None:
+    requests = build(samples)
     tested = samples.filter(pl.col("split") == "test")
     assert requests.frame.columns == REQUESTS.names
     assert sorted(requests.frame["sample_id"]) == sorted(tested["sample_id"])
@@ -38,16 +39,16 @@ def test_one_request_per_test_sample(samples: pl.DataFrame) -> None:
         assert prompt.text.rpartition("Statement: ")[2].startswith(f'"{text_of[sample_id]}", is the')
 
 
-def test_prompts_that_share_their_demonstrations_follow_each_other(samples: pl.DataFrame) -> None:
-    prompts = ask(samples).prompts
+def test_prompts_with_the_same_demonstrations_follow_each_other(samples: pl.DataFrame) -> None:
+    prompts = build(samples).prompts
     prefixes = [prompt.text.rpartition("Statement: ")[0] for prompt in prompts]
     runs = [(prefix, len(list(group))) for prefix, group in groupby(prefixes)]
     assert len(runs) == len(set(prefixes)) == len(NAMES) + 1
     assert {n for _, n in runs} == {30}
 
 
-def test_each_method_is_shown_its_own_texts(samples: pl.DataFrame) -> None:
-    requests = ask(samples)
+def test_demonstrations_are_of_the_same_method(samples: pl.DataFrame) -> None:
+    requests = build(samples)
     method_of = dict(samples.select("sample_id", "method").iter_rows())
     for sample_id, prompt in zip(requests.frame["sample_id"], requests.prompts, strict=True):
         number = "0:" if method_of[sample_id] == "direct" else ("1:", "2:")
@@ -55,26 +56,26 @@ def test_each_method_is_shown_its_own_texts(samples: pl.DataFrame) -> None:
             assert part.split()[2].startswith(number)
 
 
-def test_keys_are_of_what_is_sent_and_to_whom(samples: pl.DataFrame) -> None:
-    requests = ask(samples, max_tokens=4)
+def test_keys_depend_on_prompt_sampling_and_model(samples: pl.DataFrame) -> None:
+    requests = build(samples, max_tokens=4)
     sampling = Sampling(max_tokens=4)
     assert requests.frame["prompt_key"].to_list() == [
         hash_prompt("m-1", prompt, sampling) for prompt in requests.prompts
     ]
     assert json.loads(requests.frame["sampling"][0])["max_tokens"] == 4
-    shuffled = ask(samples.sample(fraction=1, shuffle=True, seed=3), max_tokens=4)
+    shuffled = build(samples.sample(fraction=1, shuffle=True, seed=3), max_tokens=4)
     assert set(shuffled.frame["prompt_key"]) == set(requests.frame["prompt_key"])
-    for other in (ask(samples, max_tokens=5), ask(samples, "m-2", max_tokens=4)):
+    for other in (build(samples, max_tokens=5), build(samples, "m-2", max_tokens=4)):
         assert not set(other.frame["prompt_key"]) & set(requests.frame["prompt_key"])
 
 
-def test_prompts_of_different_style_have_different_keys() -> None:
+def test_prompts_of_different_styles_have_different_keys() -> None:
     keys = {hash_prompt("m", Prompt(style, "[]"), Sampling()) for style in ("completion", "chat")}
     assert len(keys) == 2
 
 
 def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
-    requests = ask(samples, limit=100, max_tokens=8)
+    requests = build(samples, limit=100, max_tokens=8)
     dropped = requests.frame["n_demonstrations_dropped"].to_list()
     assert min(dropped) > 0
     for prompt, n in zip(requests.prompts, dropped, strict=True):
@@ -83,7 +84,7 @@ def test_dropped_demonstrations_are_recorded(samples: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("n_pairs", [1, 4, 15, 99])
-def test_a_part_of_the_pairs_is_chosen_whole_and_once(samples: pl.DataFrame, n_pairs: int) -> None:
+def test_pairs_are_selected_entirely_and_independently_of_order(samples: pl.DataFrame, n_pairs: int) -> None:
     chosen = select_samples(samples, n_pairs)
     assert set(chosen["split"]) == {"test"}
     assert chosen["pair_id"].n_unique() == min(n_pairs, 15)

@@ -17,7 +17,7 @@ METHODS = ("pretexeval", "prototype", "direct")
 
 
 def make_triplets(n: int, split: str = "test") -> pl.DataFrame:
-    """Of one relation: drug i treats pain i."""
+    """Return triplets of one relation: drug i treats pain i."""
     return pl.DataFrame(
         {
             "triplet_id": [f"{split}{i}" for i in range(n)],
@@ -30,7 +30,7 @@ def make_triplets(n: int, split: str = "test") -> pl.DataFrame:
 
 
 def make_statements(triplet_id: str, **statements: str) -> pl.DataFrame:
-    """Transformation -> statement of one triplet."""
+    """Return the statements of one triplet, given by transformation."""
     rows = [
         {
             "variant_id": f"{triplet_id} {name}",
@@ -44,7 +44,7 @@ def make_statements(triplet_id: str, **statements: str) -> pl.DataFrame:
 
 
 def make_samples(triplet_id: str, method: str, texts: Sequence[tuple[str | None, str]]) -> pl.DataFrame:
-    """(transformation, text) of the samples of one triplet by one method."""
+    """Return the samples of one triplet by one method, given as (transformation, text)."""
     rows = [
         {
             "sample_id": f"{triplet_id} {method} {i}",
@@ -65,13 +65,13 @@ STATED = make_statements("test0", none="Drug 0 treats pain 0.", dn="Drug 0 never
 
 
 def measure(*samples: pl.DataFrame) -> dict[str, tuple[float, float, float | None, float | None]]:
-    """Sample id -> its four distances."""
+    """Return sample id -> its four distances."""
     frame = measure_diversity(pl.concat(samples), STATED, make_triplets(1))
     assert frame.columns == DIVERSITY.names
     return {row[0]: row[4:] for row in frame.iter_rows()}
 
 
-def test_a_sample_is_measured_against_its_own_statement_and_its_siblings() -> None:
+def test_sample_is_compared_with_its_statement_and_with_other_samples_of_its_triplet() -> None:
     found = measure(
         make_samples(
             "test0",
@@ -79,7 +79,7 @@ def test_a_sample_is_measured_against_its_own_statement_and_its_siblings() -> No
             [("none", "Drug 0 heals pain 0."), ("dn", "Drug 0 never treats pain 0.")],
         )
     )
-    # heals for treats: one word of three, the same part of speech. never: one word more, of four.
+    # "heals" replaces "treats": one word of three, the same part of speech. "never" adds one word of four.
     lexical, structural, lexical_spread, structural_spread = found["test0 pretexeval 0"]
     assert lexical == pytest.approx(1 / 3)
     assert structural == 0.0
@@ -87,12 +87,12 @@ def test_a_sample_is_measured_against_its_own_statement_and_its_siblings() -> No
     assert found["test0 pretexeval 1"] == (0.0, 0.0, 0.5, 0.25)
 
 
-def test_what_has_no_variant_is_measured_against_the_plain_statement() -> None:
+def test_sample_without_a_variant_is_compared_with_the_plain_statement() -> None:
     found = measure(make_samples("test0", "llmeval", [(None, "Drug 0 never treats pain 0.")]))
     assert found == {"test0 llmeval 0": (0.25, 0.25, None, None)}
 
 
-def test_siblings_are_of_the_same_method() -> None:
+def test_spread_compares_samples_of_the_same_method() -> None:
     stated, other = "Drug 0 treats pain 0.", "Nothing beats drug 0 at pain 0."
     found = measure(
         make_samples("test0", "direct", [("none", stated)]),
@@ -104,7 +104,7 @@ def test_siblings_are_of_the_same_method() -> None:
     assert found["test0 prototype 0"][2] == pytest.approx(to_other / 2)
 
 
-def test_long_names_do_not_dilute_what_is_changed() -> None:
+def test_long_names_do_not_dilute_changes() -> None:
     head, tail = "recombinant human growth hormone", "short stature of the newborn child"
     triplets = make_triplets(1).with_columns(pl.lit(head).alias("head"), pl.lit(tail).alias("tail"))
     samples = make_samples("test0", "pretexeval", [("none", f"{head} heals {tail}.")])
@@ -113,7 +113,7 @@ def test_long_names_do_not_dilute_what_is_changed() -> None:
     assert found["lexical_distance"].to_list() == [pytest.approx(1 / 3)]
 
 
-def test_so_many_triplets_of_a_relation_are_drawn_the_same_for_every_method() -> None:
+def test_same_triplets_are_drawn_for_every_method() -> None:
     triplets = pl.concat([make_triplets(30), make_triplets(5, "demonstration")])
     ids = triplets["triplet_id"].to_list()
     statements = pl.concat(make_statements(i, none="Drug treats pain.") for i in ids)
@@ -131,7 +131,7 @@ def test_so_many_triplets_of_a_relation_are_drawn_the_same_for_every_method() ->
     assert everything["triplet_id"].n_unique() == 30
 
 
-def test_an_edition_without_triplets_to_test_has_an_empty_frame() -> None:
+def test_edition_without_test_triplets_has_an_empty_frame() -> None:
     found = measure_diversity(
         make_samples("demonstration0", "direct", [("none", "A text.")]),
         make_statements("demonstration0", none="A text."),
@@ -147,7 +147,7 @@ def complete(root: Path) -> Edition:
     return edition
 
 
-def test_the_file_of_an_edition_covers_every_method_and_keeps_the_schema(tmp_path: Path) -> None:
+def test_file_of_an_edition_covers_every_method_and_has_the_schema(tmp_path: Path) -> None:
     edition = complete(tmp_path)
     path = write_diversity(tmp_path, edition.edition_id)
     assert path == tmp_path / "diversity" / f"{edition.edition_id}.parquet"
@@ -161,7 +161,7 @@ def test_the_file_of_an_edition_covers_every_method_and_keeps_the_schema(tmp_pat
     assert set(as_stated["lexical_distance"]) | set(as_stated["structural_distance"]) == {0.0}
 
 
-def test_it_is_kept_as_it_is_and_made_again_when_it_was_changed(tmp_path: Path) -> None:
+def test_file_is_written_again_only_if_it_or_its_record_was_changed(tmp_path: Path) -> None:
     edition = complete(tmp_path)
     path = write_diversity(tmp_path, edition.edition_id)
     record = path.with_suffix(".json")
@@ -175,7 +175,7 @@ def test_it_is_kept_as_it_is_and_made_again_when_it_was_changed(tmp_path: Path) 
     assert "of other code" not in record.read_text()
 
 
-def test_the_file_is_made_again_when_it_was_made_of_something_else(tmp_path: Path) -> None:
+def test_file_is_written_again_if_its_key_differs(tmp_path: Path) -> None:
     edition = complete(tmp_path)
     path = write_diversity(tmp_path, edition.edition_id)
     record, written = path.with_suffix(".json"), path.stat().st_mtime_ns
@@ -185,7 +185,7 @@ def test_the_file_is_made_again_when_it_was_made_of_something_else(tmp_path: Pat
     assert record.read_text() == kept
 
 
-def test_an_edition_that_is_not_complete_is_refused(tmp_path: Path) -> None:
+def test_incomplete_edition_is_refused(tmp_path: Path) -> None:
     edition = plan(tmp_path, BASE)
     write_files(edition)
     with pytest.raises(InputError, match="is not complete"):

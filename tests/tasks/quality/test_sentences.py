@@ -17,17 +17,17 @@ SEQUENCES = st.lists(st.sampled_from("abc"), max_size=6).map(tuple)
         ("It can't be gout", ["it", "can", "not", "be", HEAD]),
         ("It cannot be gout", ["it", "can", "not", "be", HEAD]),
         ("Gout isn't well-known", [HEAD, "is", "not", "well-known"]),
-        # Another entity, and words in another order, are not the entity.
+        # A longer word, or the same words in another order, are not the entity.
         ("goutweed; pain of the joint", ["goutweed", "pain", "of", "the", "joint"]),
         ("", []),
         (" … ", []),
     ],
 )
-def test_a_text_is_read_as_words_with_its_entities_as_one(text: str, words: list[str]) -> None:
+def test_text_is_split_into_words_with_each_entity_as_one(text: str, words: list[str]) -> None:
     assert list(read_sentence(text, "gout", "joint pain").words) == words
 
 
-def test_the_longer_of_two_names_is_found_first() -> None:
+def test_longer_of_two_names_is_found_first() -> None:
     text = "Anemia is not an iron deficiency anemia."
     expected = (HEAD, "is", "not", "an", TAIL)
     assert read_sentence(text, "anemia", "iron deficiency anemia").words == expected
@@ -35,7 +35,7 @@ def test_the_longer_of_two_names_is_found_first() -> None:
     assert read_sentence(text, "iron deficiency anemia", "anemia").words == swapped
 
 
-def test_tags_are_of_the_words_and_every_entity_is_a_noun() -> None:
+def test_every_word_has_a_tag_and_entities_are_nouns() -> None:
     sentence = read_sentence(
         "If a patient has renal agenesis, it cannot be treated by QX-9.", "QX-9", "renal agenesis"
     )
@@ -87,19 +87,19 @@ def test_any_name_and_text_can_be_read(text: str, head: str, tail: str) -> None:
         ("kitten", "sitting", 3 / 7),
     ],
 )
-def test_the_distance_is_edits_over_the_longer_length(left: str, right: str, distance: float) -> None:
+def test_distance_is_edits_divided_by_the_longer_length(left: str, right: str, distance: float) -> None:
     assert measure_distance(tuple(left), tuple(right)) == pytest.approx(distance)
 
 
 @given(SEQUENCES, SEQUENCES)
-def test_the_distance_is_the_least_number_of_edits(left: tuple[str, ...], right: tuple[str, ...]) -> None:
+def test_distance_is_the_least_number_of_edits(left: tuple[str, ...], right: tuple[str, ...]) -> None:
     longest = max(len(left), len(right))
     assert measure_distance(left, right) * longest == pytest.approx(count_edits(left, right))
     assert measure_distance(left, right) == measure_distance(right, left)
 
 
 def count_edits(left: tuple[str, ...], right: tuple[str, ...]) -> int:
-    """By the definition: every way of beginning is tried."""
+    """Return the least number of edits by its recursive definition."""
     if not left or not right:
         return max(len(left), len(right))
     if left[0] == right[0]:

@@ -1,4 +1,4 @@
-"""Real Great Expectations on literal frames. Importing it takes seconds: keep it to this module."""
+"""Validation with the real Great Expectations. Importing it takes seconds, so only this module does it."""
 
 import socket
 
@@ -15,7 +15,7 @@ EDITION = "starter-seed1-00000000"
 
 
 def read_cells(report: ValidationReport) -> list[list[str]]:
-    """The cells of the table of the report, without its head."""
+    """Return the cells of the report's table, without its header."""
     lines = [line for line in report.render_markdown().splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
@@ -110,7 +110,7 @@ def test_markdown_has_a_line_per_check_failures_first() -> None:
     assert "1 failed" in report.render_markdown()
 
 
-def test_warnings_stop_nothing() -> None:
+def test_warnings_do_not_stop_the_run() -> None:
     frame = make_frame("samples").with_columns(pl.lit("The same text").alias("text"))
     report = validate_stage(SAMPLES, frame, EDITION)
     assert {check.expectation for check in report.warnings} == {
@@ -120,7 +120,7 @@ def test_warnings_stop_nothing() -> None:
     require_valid(report)
 
 
-def test_validation_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a connection was tried")
 
