@@ -204,6 +204,6 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
         finally:
             process.kill()
     said = (tmp_path / "log").read_text()
-    assert said.splitlines()[-1] == "pretexeval: interrupted; run the same command again to go on"
+    assert said.splitlines()[-1] == "pretexeval: interrupted; run the same command again to continue"
     assert "Traceback" not in said
     assert wait_for_servers(tmp_path / "data")

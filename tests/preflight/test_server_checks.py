@@ -46,14 +46,14 @@ def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("pool", "words", "remedy"),
     [
-        (make_pool("cpu"), "not there", "pretexeval deploy"),
+        (make_pool("cpu"), "does not exist", "pretexeval deploy"),
         (make_pool("gpu", is_paused=True), "paused", "prefect work-pool resume gpu"),
         (make_pool("gpu", status="NOT_READY"), "no worker", "prefect worker start --pool gpu"),
         (make_pool("gpu", concurrency_limit=None), "no limit", "set-concurrency-limit gpu 2"),
         (make_pool("gpu", concurrency_limit=3), "3 at once", "set-concurrency-limit gpu 2"),
     ],
 )
-def test_a_pool_that_will_not_do(
+def test_a_pool_with_a_problem_is_a_warning(
     monkeypatch: pytest.MonkeyPatch, pool: dict[str, object], words: str, remedy: str
 ) -> None:
     with serve(make_routes(pool)) as web:
@@ -73,7 +73,7 @@ def test_a_server_of_another_version_is_a_warning(monkeypatch: pytest.MonkeyPatc
     assert OURS in check.remedy
 
 
-def test_a_server_that_is_gone_or_is_none_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down_or_refuses_access_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         monkeypatch.setenv("PREFECT_API_URL", f"http://me:word@127.0.0.1:{bound.getsockname()[1]}/api")
@@ -86,6 +86,6 @@ def test_a_server_that_is_gone_or_is_none_fails(monkeypatch: pytest.MonkeyPatch)
         (closed,) = check_server(0)
         monkeypatch.setenv("PREFECT_API_URL", web.address)
         (elsewhere,) = check_server(0)
-    assert "refuses us (HTTP 401)" in closed.found
+    assert "refuses access (HTTP 401)" in closed.found
     assert "PREFECT_API_AUTH_STRING" in closed.remedy
     assert "HTTP 404" in elsewhere.found
