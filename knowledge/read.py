@@ -48,7 +48,7 @@ def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
     if unknown := sorted(set(config.relations) - set(found)):
         raise InputError(
             f"relations of [knowledge] names {', '.join(unknown)}, but "
-            f"{config.path or 'the starter base'} has no such row; it has {', '.join(found)}"
+            f"{config.path or 'the starter base'} has no such relation; it has {', '.join(found)}"
         )
     if config.relations:
         return sorted(set(config.relations))

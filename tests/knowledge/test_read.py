@@ -57,7 +57,7 @@ def test_relations_are_chosen(tmp_path: Path) -> None:
 
 
 def test_an_unknown_relation_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"names t, but .*own\.csv has no such row; it has r, s"):
+    with pytest.raises(InputError, match=r"names t, but .*own\.csv has no such relation; it has r, s"):
         read_rows(tmp_path, "a,r,b,,,", "a,s,b,,,", relations=("r", "t"))
 
 
