@@ -11,6 +11,7 @@ from benchmarks.processes import Finished, run_python
 from benchmarks.timeline import read_timeline
 from config.file import Config, load_config
 from report.console import align
+from storage.layout import EVALUATIONS, RESPONSES
 from tasks.edition.edition import plan_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relations
@@ -66,7 +67,7 @@ class Comparison:
     def run_pipeline(self, module: str = "cli") -> Finished:
         """Evaluate, with nothing answered before."""
         root = self.config.storage.root
-        for name in ("responses", "predictions"):
+        for name in (RESPONSES, EVALUATIONS):
             shutil.rmtree(root / name, ignore_errors=True)
         return run_python(["-m", module, "evaluate", str(self.path)], self.folder)
 

@@ -4,6 +4,7 @@ import argparse
 
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress
 from config.file import Config, load_config
+from storage.layout import edition_folder
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         print()
         _print_tables(config, report.edition_id)
     warehouse, page = report.paths
-    print(f"\nedition    {config.storage.root / 'editions' / report.edition_id}")
+    print(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     print(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
     print(f"page       {page}")
     return _report_failures(report.failures)
@@ -51,7 +52,7 @@ def build(options: argparse.Namespace) -> int:
     from cli.in_process import run_build
 
     config = load_config(options.config)
-    print(config.storage.root / "editions" / run_build(config))
+    print(config.storage.root / edition_folder(run_build(config)))
     return 0
 
 

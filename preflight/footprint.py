@@ -8,6 +8,7 @@ import polars as pl
 from config.file import Config
 from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import NAMES
+from storage.layout import WAREHOUSE
 from tasks.edition.edition import Edition
 
 SAMPLES_PER_TRIPLET = {"pretexeval": len(NAMES), "prototype": len(NAMES), "direct": 1, "llmeval": len(NAMES)}
@@ -72,5 +73,5 @@ def estimate_bytes(config: Config, counts: RowCounts) -> int:
 
 def measure_warehouse(root: Path) -> int:
     """Bytes of the warehouse that is there."""
-    path = root / "warehouse.duckdb"
+    path = root / WAREHOUSE
     return path.stat().st_size if path.is_file() else 0
