@@ -8,7 +8,7 @@ TORCH_INDEX := https://download.pytorch.org/whl/cpu
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test quick lint types bench lock clean
+.PHONY: run test quick lint types docs bench lock clean
 
 run: $(STAMP)
 	$(BIN)/pretexeval run $(CONFIG)
@@ -26,6 +26,10 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	$(BIN)/mypy
+
+# The page of all settings is rendered from the configuration itself.
+docs: $(STAMP)
+	$(BIN)/python -m config.reference > docs/configuration.md
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

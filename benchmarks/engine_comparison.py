@@ -11,8 +11,10 @@ from benchmarks.processes import Finished, run_python
 from benchmarks.timeline import read_timeline
 from config.file import Config, load_config
 from report.console import align
+from storage.layout import EVALUATIONS, RESPONSES
 from tasks.edition.edition import plan_edition
 from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.request_files import build_relations
 
 CONFIG = """\
 [edition]
@@ -55,9 +57,9 @@ class Comparison:
         self.config: Config = load_config(self.path)
         edition_id = plan_edition(self.config).edition_id
         self.evaluation = Evaluation(self.config.storage, edition_id, self.config.models[0])
-        relations = self.evaluation.read_relations()
+        relations = build_relations(self.evaluation)
         # A prompt that two samples share is asked once.
-        prompts = dict.fromkeys(p.text for _, _, asked in relations for p in asked.prompts)
+        prompts = dict.fromkeys(p.text for _, asked in relations for p in asked.prompts)
         self.n_prompts = len(prompts)
         self.prompts_file, self.answers_file = folder / "prompts.parquet", folder / "answers.parquet"
         pl.DataFrame({"prompt": list(prompts)}).write_parquet(self.prompts_file)
@@ -65,7 +67,7 @@ class Comparison:
     def run_pipeline(self, module: str = "cli") -> Finished:
         """Evaluate, with nothing answered before."""
         root = self.config.storage.root
-        for name in ("responses", "predictions"):
+        for name in (RESPONSES, EVALUATIONS):
             shutil.rmtree(root / name, ignore_errors=True)
         return run_python(["-m", module, "evaluate", str(self.path)], self.folder)
 

@@ -1,8 +1,8 @@
 """The flows in this process, one after the other, with no server to start."""
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from engines.identity import identify_model
 from engines.load import begin_loading
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES, measure_room
+from storage.layout import PREFECT
 
 if TYPE_CHECKING:
     from storage.mirror import Mirror
@@ -24,8 +25,8 @@ class RunReport:
     """What a run made, and which models failed (name -> reason)."""
 
     edition_id: str
-    paths: list[Path] = field(default_factory=list)
-    failures: dict[str, str] = field(default_factory=dict)
+    paths: list[Path]
+    failures: dict[str, str]
 
 
 def prepare_prefect(root: Path) -> None:
@@ -36,7 +37,7 @@ def prepare_prefect(root: Path) -> None:
     Raises:
         InputError: if the data folder cannot be written.
     """
-    home = root.absolute() / "prefect"
+    home = root.absolute() / PREFECT
     # Either may belong to another user.
     for folder in (root, home):
         _require_room(folder)
@@ -98,7 +99,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     mirror.pull_edition(edition.edition_id)
     if is_evaluated_next:
         _begin_evaluations(config, mirror)
-    if edition.is_whole:
+    if edition.is_whole():
         mirror.push_edition(edition.edition_id)
         return edition.edition_id
     prepare_prefect(config.storage.root)
@@ -125,27 +126,35 @@ def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
 
 
 def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
-    """Evaluate every configured model; one that fails does not stop the others. Name -> reason."""
+    """Evaluate every configured model; return model -> why it failed, of those that failed."""
     prepare_prefect(config.storage.root)
-    from flows.evaluate_model import evaluate_model
+    from flows.regenerate import evaluate_models
 
     wait_for_server()
-    failures = {}
-    for model in config.models:
-        try:
-            evaluate_model(config, edition_id, model.name)
-        except InputError as error:
-            failures[model.name] = str(error)
-    return failures
+    outcomes = evaluate_models(config, edition_id)
+    return {name: reason for name, reason in outcomes.items() if reason is not None}
 
 
 def run_publish(config: Config, edition_id: str | None) -> list[Path]:
-    """Publish what is complete; the warehouse and the edition's page, or the list of all editions' pages."""
+    """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
     prepare_prefect(config.storage.root)
     from flows.publish import publish
 
     wait_for_server()
     return publish(config, edition_id)
+
+
+def run_score(config: Config, policies: Sequence[str] | None) -> str:
+    """Score again under these policies and publish; return the edition's name.
+
+    Raises:
+        InputError: if a model was never evaluated on the edition.
+    """
+    prepare_prefect(config.storage.root)
+    from flows.score_again import score_again
+
+    wait_for_server()
+    return score_again(config, policies)
 
 
 def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
@@ -157,13 +166,11 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     for model in config.models:
         identify_model(model)
     tell("building the edition")
-    report = RunReport(run_build(config, is_evaluated_next=True))
-    tell(f"edition {report.edition_id}")
-    report.failures = run_evaluations(config, report.edition_id)
-    tell("publishing")
-    try:
-        report.paths = run_publish(config, report.edition_id)
-    except InputError as error:
-        failures = [f"{name}: {reason}" for name, reason in report.failures.items()]
-        raise InputError("\n".join([*failures, str(error)])) from error
-    return report
+    edition_id = run_build(config, is_evaluated_next=True)
+    tell(f"edition {edition_id}")
+    prepare_prefect(config.storage.root)
+    from flows.regenerate import evaluate_and_publish
+
+    wait_for_server()
+    results = evaluate_and_publish(config, edition_id, tell)
+    return RunReport(edition_id, results.paths, results.failures)

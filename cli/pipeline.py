@@ -4,6 +4,7 @@ import argparse
 
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress
 from config.file import Config, load_config
+from storage.layout import edition_folder
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         print()
         _print_tables(config, report.edition_id)
     warehouse, page = report.paths
-    print(f"\nedition    {config.storage.root / 'editions' / report.edition_id}")
+    print(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     print(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
     print(f"page       {page}")
     return _report_failures(report.failures)
@@ -51,7 +52,7 @@ def build(options: argparse.Namespace) -> int:
     from cli.in_process import run_build
 
     config = load_config(options.config)
-    print(config.storage.root / "editions" / run_build(config))
+    print(config.storage.root / edition_folder(run_build(config)))
     return 0
 
 
@@ -74,8 +75,8 @@ def publish(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     edition = plan_edition(config)
     open_mirror(config.storage).pull_edition(edition.edition_id)
-    paths = run_publish(config, edition.edition_id if edition.promised else None)
-    if not edition.promised:
+    paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
+    if not edition.is_complete():
         report_progress(
             f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
         )
@@ -86,12 +87,12 @@ def publish(options: argparse.Namespace) -> int:
 
 def score(options: argparse.Namespace) -> int:
     """Score the stored answers under another policy and print the accuracies."""
-    from flows.score_again import score_models
+    from cli.in_process import run_score
     from report.console import render_rows
     from warehouse.query import run_query
 
     config = load_config(options.config)
-    edition_id = score_models(config, options.policy)
+    edition_id = run_score(config, options.policy)
     query = (
         "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate "
         f"from average_accuracy where edition_id = '{edition_id}' order by model, method, scoring_policy"

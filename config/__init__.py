@@ -1,1 +1,1 @@
-"""The configuration of a run: all tables of the TOML file, and the checks on them."""
+"""The configuration of a run: the tables of the TOML file and the checks on them."""

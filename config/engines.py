@@ -1,4 +1,7 @@
-"""The tables of the configuration that name a language model: how it is reached, and how it is asked."""
+"""The tables of the configuration that name a language model: how to reach it and how to ask it.
+
+The string below a field is the text of docs/configuration.md (`config.reference`).
+"""
 
 import re
 from typing import Annotated, Literal, Self
@@ -7,75 +10,95 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from primitives.secrets import has_secret
 
-# A key of capital letters and digits alone is told from a name by its length without a pause.
+# Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
 _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
-_ADDRESS_WITH_MORE = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
+_ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 
 
 class ConfigTable(BaseModel):
-    """A table of the configuration: nothing else stands in it, and it never changes."""
+    """A table of the configuration. Unknown keys are an error, and instances are immutable."""
 
-    # Prefect shows the error where a run's parameters do not fit: without their values.
+    # Prefect shows the validation error of a run's parameters, which must not repeat their values.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class EngineConfig(ConfigTable):
-    """A language model, and how to reach it."""
+    """These keys say which language model it is and how to reach it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    """Name of the model in the other tables of this file and in all results. No two models share a name,
+    and no two writers do."""
     engine: Literal["vllm", "openai", "recorded"] = "vllm"
+    """`vllm`: load the model into this process, on GPU or CPU. `openai`: send requests to any endpoint that
+    speaks the OpenAI protocol. `recorded`: read the answers from a Parquet file."""
     model: str
-    """vllm: folder or hub name; openai: the name the endpoint knows; recorded: the Parquet file of
-    responses."""
+    """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
+    knows the model. With `recorded`, a Parquet file with the columns prompt and response."""
     revision: str | None = None
-    """Hub revision, or the declared revision of what an endpoint serves."""
+    """Revision on the hub, or the declared revision of the model that an endpoint serves."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    """Only `vllm`: type of the weights. `auto`: the type in the model's own configuration."""
     quantization: str | None = None
+    """Only `vllm`: quantization method, by the name that vLLM gives it."""
     max_model_len: Annotated[int, Field(ge=64)] | None = None
+    """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the limit in the
+    model's own configuration. Demonstrations are dropped from the front of a prompt that is too long."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
+    """Only `vllm`: number of GPUs across which the model is split."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """Only `vllm`: share of the GPU's memory that the model may use."""
     base_url: str | None = None
-    """openai: address of the endpoint, for example `http://127.0.0.1:8000/v1`."""
+    """Only `openai`, where it is required: address of the endpoint, for example
+    `"http://127.0.0.1:8000/v1"`, without user, password and query."""
     api_key_env: str | None = None
-    """openai: name of the environment variable, or of the Prefect block, that holds the key."""
+    """Only `openai`: name of the environment variable that holds the key (capital letters, digits and _). If
+    the variable is not set, the Prefect Secret block with the corresponding name is used: `openrouter-key`
+    for `OPENROUTER_KEY`. The key itself must not be in the file; a file that contains one is refused."""
     concurrency: Annotated[int, Field(ge=1)] = 32
+    """Only `openai`: maximum number of concurrent requests."""
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
+    """Only `openai`: timeout of one request, in seconds."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
+    """Only `openai`: number of times that a request is sent before it counts as failed (timeouts, 408, 409,
+    5xx). If the endpoint becomes unavailable after it has answered (lost connections, 429, 502, 503, 504),
+    the run waits up to ten minutes for it."""
     price_input: Annotated[float, Field(ge=0)] | None = None
-    """What a million tokens of prompts cost; for `pretexeval plan` alone."""
+    """Price of a million prompt tokens, for the estimate of `pretexeval plan`. Give both prices or neither.
+    A changed price asks no model again."""
     price_output: Annotated[float, Field(ge=0)] | None = None
-    """What a million generated tokens cost."""
+    """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
+    """Currency of the two prices."""
 
     @field_validator("api_key_env")
     @classmethod
-    def _names_a_variable(cls, name: str | None) -> str | None:
+    def _require_variable_name(cls, name: str | None) -> str | None:
         if name is not None and (not _VARIABLE.fullmatch(name) or has_secret(name)):
             raise ValueError(
-                "the name of a variable is wanted (capital letters, digits and _, such as OPENROUTER_KEY), "
-                "and never the key itself"
+                "give the name of an environment variable (capital letters, digits and _, such as "
+                "OPENROUTER_KEY), not the key itself"
             )
         return name
 
     @field_validator("base_url")
     @classmethod
-    def _holds_no_key(cls, address: str | None) -> str | None:
-        if address is not None and _ADDRESS_WITH_MORE.search(address):
+    def _refuse_secret_in_address(cls, address: str | None) -> str | None:
+        if address is not None and _ADDRESS_WITH_SECRET.search(address):
             raise ValueError(
-                "no user, password or query may stand in an address: put the key into a variable, and name "
-                "that in api_key_env"
+                "user, password and query are not allowed in the address; put the key into an environment "
+                "variable and name the variable in api_key_env"
             )
         return address
 
     @model_validator(mode="after")
-    def _has_both_prices(self) -> Self:
+    def _require_both_prices(self) -> Self:
         if (self.price_input is None) != (self.price_output is None):
             missing = "price_input" if self.price_input is None else "price_output"
             raise ValueError(f"{missing} is needed with the other price (0 if it costs nothing)")
         return self
 
     @model_validator(mode="after")
-    def _needs_base_url(self) -> Self:
+    def _check_base_url(self) -> Self:
         if (self.base_url is not None) != (self.engine == "openai"):
             rule = "needed" if self.base_url is None else "not allowed"
             raise ValueError(f"base_url is {rule} with engine {self.engine!r}")
@@ -83,21 +106,38 @@ class EngineConfig(ConfigTable):
 
 
 class ModelConfig(EngineConfig):
-    """A model to evaluate, and how it is asked."""
+    """A model to evaluate; one table per model.
+
+    The model's answers are stored by its identity, the prompt and the sampling parameters. After a change of
+    `prompt_style`, `system_prompt`, `max_tokens` or `logprobs`, the model is asked again. After a change of
+    `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
+    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, a price or the
+    address of an endpoint, nothing is asked again.
+    """
 
     prompt_style: Literal["completion", "chat"] = "completion"
+    """`completion`: raw text that the model continues. `chat`: one user turn in the model's own chat
+    template."""
     system_prompt: str | None = None
-    """Chat style only."""
+    """Only `chat`: text of the system turn. Without it there is no system turn."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
+    """Maximum number of tokens in an answer."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
-    """Ask only about so many pairs of each relation, drawn once; all if not given."""
+    """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
+    The default is all pairs."""
     logprobs: bool = False
-    """Also read the log-probabilities of ` True` and ` False` from the same pass."""
+    """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
 
 
 class WriterConfig(EngineConfig):
-    """A model that writes: rewordings, statements of llmeval, or verdicts on rewordings."""
+    """A model that writes rewordings, statements of `llmeval` or verdicts on rewordings; one table per model.
+
+    Its replies are stored by its identity and the prompt, like the answers of an evaluated model, so that no
+    request is sent twice.
+    """
 
     prompt_style: Literal["completion", "chat"] = "chat"
+    """`chat`: one user turn in the model's own chat template. `completion`: raw text that the model continues
+    until the first blank line."""
     system_prompt: str | None = "You are an experienced clinician."
-    """Chat style only."""
+    """Only `chat`: text of the system turn."""

@@ -1,4 +1,4 @@
-"""The configuration file: one TOML file, read once and checked as a whole before anything is written."""
+"""The configuration file: one TOML file, read once and checked completely before anything is written."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ from config.tables import (
 from primitives.secrets import MIN_LENGTH, find_secret
 from primitives.toml_files import check_table, parse_toml, replace_variables
 
-# `$NAME` in these values is replaced from the environment; each is a path or may be one.
+# `$NAME` in these values is replaced from the environment. Each of them is a path or may be one.
 PATH_KEYS = (
     ("knowledge", "path"),
     ("edition", "pool"),
@@ -31,7 +31,7 @@ PATH_KEYS = (
 
 
 class Config(ConfigTable):
-    """One run of the pipeline: a knowledge base, an edition of it, and the models to ask."""
+    """One run of the pipeline: a knowledge base, an edition made from it, and the models to evaluate."""
 
     knowledge: KnowledgeConfig = KnowledgeConfig()
     edition: EditionConfig = EditionConfig()
@@ -46,20 +46,22 @@ class Config(ConfigTable):
 
     @field_validator("models", "writers")
     @classmethod
-    def _distinct_names(cls, models: tuple[EngineConfig, ...]) -> tuple[EngineConfig, ...]:
+    def _require_distinct_names(cls, models: tuple[EngineConfig, ...]) -> tuple[EngineConfig, ...]:
         names = [m.name for m in models]
         if repeated := sorted({n for n in names if names.count(n) > 1}):
-            raise ValueError(f"two models are named {repeated[0]!r}; give each a name of its own")
+            raise ValueError(f"two models are named {repeated[0]!r}; give each its own name")
         return models
 
     @model_validator(mode="after")
-    def _writers_are_there(self) -> Self:
+    def _require_writers(self) -> Self:
         names = [writer.name for writer in self.writers]
         for table in ("rephraser", "llmeval", "judge"):
             name = getattr(self, table).writer
             if name is not None and name not in names:
-                there = ", ".join(names) or "none"
-                raise ValueError(f"{table}.writer = {name!r}: no [[writers]] of that name; there is: {there}")
+                defined = ", ".join(names) or "none"
+                raise ValueError(
+                    f"{table}.writer = {name!r}: no [[writers]] table has that name; defined names: {defined}"
+                )
         if "llmeval" in self.edition.methods and self.llmeval.writer is None:
             raise ValueError("llmeval.writer is needed with the method 'llmeval'")
         if self.judge.writer is not None and self.rephraser.kind != "model":
@@ -67,27 +69,28 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
-    def _holds_no_secret(self) -> Self:
-        """Prefect keeps the whole configuration, as the parameters of every run."""
+    def _refuse_secrets(self) -> Self:
+        """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
         names = {model.api_key_env for model in (*self.models, *self.writers) if model.api_key_env}
         keys = [key for name in names if len(key := os.environ.get(name, "").strip()) >= MIN_LENGTH]
         if (place := find_secret(self.model_dump(mode="json"), keys)) is not None:
             raise ValueError(
-                f"{place} holds what looks like a key or a password; those are read from variables of the "
-                "environment (api_key_env)"
+                f"{place} holds what looks like a key or a password; put secrets into environment variables "
+                "(api_key_env)"
             )
         return self
 
     def find_writer(self, name: str) -> WriterConfig:
-        """The writer of that name; the configuration holds it, or it would not be valid."""
+        """Return the writer of that name. A valid configuration has one for every name that it uses."""
         return next(writer for writer in self.writers if writer.name == name)
 
 
 def load_config(path: Path) -> Config:
-    """The configuration of a TOML file; relative paths in it start at the working directory.
+    """Return the configuration of a TOML file. Relative paths in it start at the working directory.
 
     Raises:
-        InputError: names the file and everything that is wrong in it: key, value, what is allowed.
+        InputError: the file is not valid; the message names the file and each problem with its key, its
+            value and what is allowed.
     """
     table = parse_toml(path)
     problems = replace_variables(table, PATH_KEYS)

@@ -1,4 +1,7 @@
-"""The tables of a configuration file, apart from the language models (`config.engines`)."""
+"""The tables of a configuration file, except those of the language models (`config.engines`).
+
+The string below a field is the text of docs/configuration.md (`config.reference`).
+"""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -12,20 +15,23 @@ Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
 
 
 class KnowledgeConfig(ConfigTable):
-    """Where the true triplets come from."""
+    """The knowledge base from which the true triplets come."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "starter"
-    """Short name of the base; the first part of the edition's name."""
+    """Short name of the base. It is the first part of the edition's name."""
     format: Literal["starter", "medlama", "table", "disek"] = "starter"
-    """starter: bundled; medlama: `medlama.parquet` or the published folder of CSV files; table:
-    head, relation, tail; disek: disease, aspect, attributes."""
+    """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the folder of CSV files as its authors
+    publish it. `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail, and
+    optionally head_id, tail_id and also_true (docs/knowledge-bases.md). `disek`: one row per disease and
+    aspect (docs/disek.md)."""
     path: Path | None = None
-    """File or folder; `$NAME` is replaced from the environment. Not for the starter base."""
+    """File or folder of the base. It is required with every format except `starter`, which does not allow
+    it."""
     relations: tuple[str, ...] = ()
-    """Which relations to use; empty: all (of MedLAMA, the 17 of the papers)."""
+    """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
 
     @model_validator(mode="after")
-    def _needs_path(self) -> "KnowledgeConfig":
+    def _check_path(self) -> "KnowledgeConfig":
         if (self.path is None) != (self.format == "starter"):
             rule = "needed" if self.path is None else "not allowed"
             raise ValueError(f"path is {rule} with format {self.format!r}")
@@ -33,39 +39,59 @@ class KnowledgeConfig(ConfigTable):
 
 
 class EditionConfig(ConfigTable):
-    """What makes the edition this edition."""
+    """The settings that define an edition.
+
+    Its name is `<knowledge.name>-<label>-<hash>`. The hash changes with everything that changes a text of the
+    test set.
+    """
 
     seed: Annotated[int, Field(ge=0)] = 1
+    """Seed with which positives, negatives and wordings are drawn. Another seed gives another edition, but
+    the demonstrations stay the same."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")] | None = None
-    """Middle part of the edition's name; `seed<N>` if not given."""
+    """Middle part of the edition's name. The default is `seed<N>`."""
     negatives: Literal["matched", "uniform"] = "matched"
+    """`matched`: each tail is as often in a true triplet as in a false one, so that no statistic of the tail
+    reveals the label; heads for which this is impossible are left out and listed. `uniform`: negatives are
+    drawn from the relation's tails with equal probability, as in the papers."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
-    """Cap on the heads of a relation, demonstrations included; the papers: 1000."""
+    """Maximum number of heads per relation, including the five of the demonstrations. The papers use 1000;
+    the default is no limit."""
     pool: str = "revised"
-    """Prototype pool: `revised` (bundled) or the path of a TOML, CSV or Parquet pool."""
+    """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
+    of the papers' authors."""
     methods: tuple[Method, ...] = ("pretexeval",)
+    """How samples are made. `pretexeval`: eight variants, reworded. `prototype`: eight variants, not
+    reworded. `direct`: only the plain statement. `llmeval`: statements that a language model writes directly
+    from the triplet."""
 
 
 class RephraserConfig(ConfigTable):
-    """Who words the samples."""
+    """How the samples of method `pretexeval` are worded (docs/rephrasing.md)."""
 
     kind: Literal["none", "reviewed", "model"] = "reviewed"
-    """none: the statement as it is; reviewed: a wording reviewed by hand, drawn by the
-    edition's seed; model: reworded by the writer, and gated."""
+    """`none`: the statement stays as it is. `reviewed`: the edition's seed draws one of the pool's wordings,
+    which were written and reviewed by hand. `model`: a language model rewords the statement, and the gate
+    checks the result (docs/gate.md)."""
     writer: str | None = None
-    """model: the name of one of the writers."""
+    """Name of one of the `[[writers]]`. It is required with kind `model` and not allowed with the others."""
     instruction: str = (
         "Paraphrase the following statement: say the same thing in other words. Keep its meaning and "
         "its basic sentence structure, and name both medical terms. Output the paraphrased statement "
         "only.\nStatement: {statement}"
     )
+    """Prompt for the writer. `{statement}` is replaced by the statement."""
     temperature: Annotated[float, Field(ge=0)] = 0.7
-    """0: the first attempt is greedy."""
+    """Sampling temperature. The edition's seed and the number of the attempt seed the sampling. With 0, the
+    first attempt is greedy."""
     max_tokens: Annotated[int, Field(ge=1)] = 128
+    """Maximum number of tokens in a rewording."""
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 3
+    """Number of rewordings to try before the statement itself becomes the sample. Every attempt is stored,
+    with the reasons for its rejection, in the table `attempts`."""
 
     @model_validator(mode="after")
-    def _needs_writer(self) -> Self:
+    def _check_writer(self) -> Self:
         _require_slot("instruction", self.instruction, "{statement}")
         if (self.writer is not None) != (self.kind == "model"):
             rule = "needed" if self.writer is None else "not allowed"
@@ -74,36 +100,48 @@ class RephraserConfig(ConfigTable):
 
 
 class LlmevalConfig(ConfigTable):
-    """Who writes the statements of method llmeval, straight from the triplet."""
+    """The writer of the statements of method `llmeval`.
+
+    It gives one greedy reply per triplet, with one statement per line. At most eight lines are used.
+    """
 
     writer: str | None = None
-    """The name of one of the writers; needed with the method llmeval."""
+    """Name of one of the `[[writers]]`. It is required with the method `llmeval`."""
     instruction: str = (
         "Based on the following piece of knowledge, write 8 statements that express it in different "
         "ways. Output one statement per line, and no other text.\nKnowledge triplet: {triplet}"
     )
+    """Prompt for the writer. `{triplet}` is replaced by (head, relation, tail)."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
+    """Maximum number of tokens in a reply."""
 
     @model_validator(mode="after")
-    def _needs_slot(self) -> Self:
+    def _check_instruction(self) -> Self:
         _require_slot("instruction", self.instruction, "{triplet}")
         return self
 
 
 class JudgeConfig(ConfigTable):
-    """Who is asked whether a rewording says what its statement says, beside the gate."""
+    """A language model that judges the rewordings that the gate accepted.
+
+    The judge says whether the rewording follows from the statement and the statement from the rewording. Its
+    verdicts are stored beside those of the gate in the table `attempts`.
+    """
 
     writer: str | None = None
-    """The name of one of the writers; no judge if not given."""
+    """Name of one of the `[[writers]]`. Without it there is no judge. It is allowed only if `rephraser.kind`
+    is `model`."""
     instruction: str = (
         'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
         "Answer Yes or No.\nAnswer:"
     )
+    """Prompt for the judge, which is asked once in each direction. `{premise}` and `{conclusion}` are
+    replaced by the two texts."""
     is_binding: bool = False
-    """Whether a rewording that the judge does not take for the same is turned away."""
+    """Whether a rewording is rejected unless the judge says yes in both directions."""
 
     @model_validator(mode="after")
-    def _needs_slots(self) -> Self:
+    def _check_instruction(self) -> Self:
         for slot in ("{premise}", "{conclusion}"):
             _require_slot("instruction", self.instruction, slot)
         return self
@@ -111,38 +149,49 @@ class JudgeConfig(ConfigTable):
 
 def _require_slot(key: str, text: str, slot: str) -> None:
     if slot not in text:
-        raise ValueError(f"{key} has to hold {slot}")
+        raise ValueError(f"{key} must contain {slot}")
 
 
 class ScoringConfig(ConfigTable):
     """How predictions become scores."""
 
     policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
+    """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
+    the papers. `excluded`: it is not graded. Every score is shown with the rate of such samples.
+    `pretexeval score` adds a policy later without asking a model."""
     true_words: tuple[str, ...] = ("true", "entailed", "correct", "yes")
+    """Words that mean true. They are matched as whole words in any case. The first word of either list in an
+    answer decides, unless it is negated."""
     false_words: tuple[str, ...] = ("false", "contradicted", "wrong", "no")
+    """Words that mean false."""
 
     @model_validator(mode="after")
-    def _words_are_told_apart(self) -> Self:
+    def _check_lists(self) -> Self:
         for key in ("policies", "true_words", "false_words"):
             if not getattr(self, key):
-                raise ValueError(f"{key} is empty; give one at least")
+                raise ValueError(f"{key} is empty; give at least one")
         words = [word.strip().casefold() for word in (*self.true_words, *self.false_words)]
         if unfit := sorted({word for word in words if not word or words.count(word) > 1}):
-            raise ValueError(f"the word {unfit[0]!r} is empty or stands there twice")
+            raise ValueError(f"the word {unfit[0]!r} is empty or appears twice")
         return self
 
 
 class StorageConfig(ConfigTable):
-    """Where everything lies."""
+    """Where the files are. Several hosts can share object storage (docs/object-storage.md)."""
 
     root: Path = Path("data")
+    """Folder of editions, responses, predictions, the warehouse and the report pages."""
     shared: Annotated[str, Field(pattern=r"^(s3|gs|az)://[^@?#]+$")] | None = None
-    """Object storage that hosts share, for example `s3://bucket/prefix`; `root` is each host's own folder."""
+    """Object storage that several hosts share: `"s3://bucket/prefix"`, `"gs://bucket/prefix"` or
+    `"az://container/prefix"`. `root` is then a local folder of each host, which may be deleted. Keys come
+    from the environment."""
 
 
 class ReportConfig(ConfigTable):
-    """The dashboard pages."""
+    """The report pages."""
 
     title: str = "PretexEval"
+    """Title of the pages."""
     base_url: str | None = None
-    """Where the folder `report` is served, for the links in the Prefect UI."""
+    """Address at which the folder `report` is served, for example `"https://reports.example.org"`. The
+    Prefect UI links to it. Without it, the UI links to the files."""

@@ -1,1 +1,1 @@
-"""Language models behind one small interface."""
+"""Language models behind one small interface (`engines.base.Engine`)."""

@@ -1,15 +1,16 @@
-"""Who a model is: checksums of what is loaded, so that one model's answers are never another's."""
+"""The identity of a model: checksums of its files, so that answers are never attributed to another model."""
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from config.engines import EngineConfig
+from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from primitives.hashing import checksum_file, hash_json
+from primitives.hashing import hash_json
 
 WEIGHT_PATTERN = "*.safetensors"
-# Whatever changes an answer: the architecture, the tokenizer, the template, where an answer ends.
+# Files beside the weights that can change an answer: architecture, tokenizer, chat template, end tokens.
 OTHER_FILES = (
     "config.json",
     "generation_config.json",
@@ -26,26 +27,26 @@ OTHER_FILES = (
     "chat_template.json",
 )
 
-# Hashing 140 GB of weights takes minutes; several models or flows of one process share the result.
+# Cache: hashing 140 GB of weights takes minutes, and models and flows of one process share the result.
 _checksums: dict[tuple[str, int, int], str] = {}
 
 
 @dataclass(frozen=True)
 class ModelIdentity:
-    """The name under which a model's answers are kept, and what that name stands for."""
+    """The id under which a model's answers are stored, and what the id stands for."""
 
     model_id: str
-    """`<name>-<hash8>`, the hash being that of ``identity``."""
+    """`<name>-<hash8>`; the hash is that of ``identity``."""
     identity: dict[str, object]
     known_heads: list[dict[str, str]] | None
-    """The heads that the model has learned ({relation, head}); null if no card says."""
+    """The heads that the model has learned ({relation, head}), or None if it has no card that lists them."""
 
 
 def identify_model(config: EngineConfig) -> ModelIdentity:
-    """The identity of what ``config`` loads; nothing is loaded and nothing fetched.
+    """Return the identity of the model that ``config`` names, without loading or downloading it.
 
     Raises:
-        InputError: a folder or file that is missing or incomplete.
+        InputError: the folder or file is missing or incomplete.
     """
     known_heads = None
     if config.engine == "openai":
@@ -62,33 +63,33 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
 
 
 def find_folder(config: EngineConfig) -> Path | None:
-    """The local folder that ``config.model`` means, checked; null where it is a hub name.
+    """Return the local folder of the model, or None if ``config.model`` is a hub name.
 
     Raises:
-        InputError: it is written as a path, and there is no complete model there.
+        InputError: ``config.model`` is a path, and there is no complete model.
     """
     folder = Path(config.model).expanduser()
     if not folder.is_dir():
         if config.model.startswith((".", "/", "~")) or config.model.endswith("/"):
             raise InputError(
                 f"model {config.name!r}: there is no folder {config.model!r}; "
-                "give the folder of a model, or a hub name such as `org/name`"
+                "give the folder of a model or a hub name such as `org/name`"
             )
         return None
     for pattern in ("config.json", WEIGHT_PATTERN):
         if not any(folder.glob(pattern)):
             raise InputError(
                 f"model {config.name!r}: the folder {config.model!r} holds no {pattern}; "
-                "it needs config.json, a tokenizer and weights as safetensors"
+                "a model needs config.json, a tokenizer and weights as safetensors"
             )
     return folder
 
 
 def find_recording(config: EngineConfig) -> Path:
-    """The Parquet file that ``config.model`` names.
+    """Return the path of the Parquet file that ``config.model`` names.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such file.
     """
     path = Path(config.model).expanduser()
     if not path.is_file():
@@ -97,10 +98,10 @@ def find_recording(config: EngineConfig) -> Path:
 
 
 def read_known_heads(folder: Path) -> list[dict[str, str]] | None:
-    """The heads that the folder's `card.json` lists as learned; null if it lists none.
+    """Return the heads that the folder's `card.json` lists as learned, or None if it lists none.
 
     Raises:
-        InputError: the card is not JSON, or its list is not one of relations and heads.
+        InputError: the card is not JSON, or its list does not consist of relations and heads.
     """
     path = folder / "card.json"
     if not path.is_file():
@@ -137,7 +138,7 @@ def _identify_hub(config: EngineConfig) -> dict[str, object]:
 
 
 def _identify_endpoint(config: EngineConfig) -> dict[str, object]:
-    """The declared name and revision: the address changes from run to run and may hold secrets."""
+    """Return the declared name and revision. The address is left out: it changes and may hold secrets."""
     return {"kind": "endpoint", "model": config.model, "revision": config.revision}
 
 

@@ -1,4 +1,4 @@
-"""From a model's configuration to a loaded engine."""
+"""Load the engine that a model's configuration names."""
 
 import contextlib
 from threading import Thread
@@ -8,9 +8,9 @@ from engines.base import Engine
 
 
 def load_engine(config: EngineConfig) -> Engine:
-    """The engine that ``config`` names, loaded and ready; close it after use.
+    """Return the engine that ``config`` names, loaded and ready. The caller must close it.
 
-    Imported when asked for: importing vLLM alone takes 6 to 17 s.
+    Engines are imported only when they are needed: importing vLLM alone takes 6 to 17 s.
 
     Raises:
         InputError: the model cannot be loaded.
@@ -23,15 +23,15 @@ def load_engine(config: EngineConfig) -> Engine:
         from engines.openai_engine import OpenaiEngine
 
         return OpenaiEngine(config)
-    from engines.recorded import RecordedEngine
+    from engines.recorded_engine import RecordedEngine
 
     return RecordedEngine(config)
 
 
 def begin_loading(config: EngineConfig) -> None:
-    """Import in the background what loading the model will need, and return at once.
+    """Start to import in the background what loading the model needs, and return at once.
 
-    An import that fails is not told of here: loading the model fails alike, and says so.
+    A failed import is not reported here, because loading the model then fails with the same error.
     """
     if config.engine == "vllm":
         Thread(target=_import_vllm, args=(config,), name="import-vllm").start()

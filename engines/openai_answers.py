@@ -1,4 +1,7 @@
-"""One request to an OpenAI endpoint, and what can be made of its answer."""
+"""One request to an OpenAI endpoint, and the completion or error that its answer becomes.
+
+The texts of errors of single prompts are stored with the responses, so their wording stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,24 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from config.engines import EngineConfig
-from engines.base import Completion, Prompt, Sampling
-from engines.prompts import PROMPT_TOO_LONG, read_messages
+from engines.prompts import read_messages
 from primitives.errors import InputError
 from primitives.secrets import MIN_LENGTH, hide_value
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
 
 Number = TypeVar("Number", int, float)
 Fault = Literal["none", "prompt", "empty", "endpoint", "slow", "unreachable"]
-# Nobody is behind the gateway, or nobody has time, for however long: nothing to do with the prompt.
-ABSENT = (429, 502, 503, 504)
-# What vLLM says of a prompt that it dropped as it was told to end: with status 200, and whatever text it had.
-DROPPED = ("abort", "error")
-# The most that the API promises: 5 for completions, 20 for chat.
+# The server behind the gateway is down or overloaded, for an unknown time. The prompt is not the cause.
+UNAVAILABLE = (429, 502, 503, 504)
+# The finish_reason of a prompt that vLLM aborted at shutdown. The status is 200, and the text is incomplete.
+ABORTED = ("abort", "error")
+# The maximum that the API guarantees.
 N_LOGPROBS_COMPLETION = 5
 N_LOGPROBS_CHAT = 20
-REFUSED = {
+REFUSALS = {
     401: "refuses the key; check the variable named in api_key_env, or its block",
     403: "forbids the request; check what the key may use",
     404: "does not know the model or the path; check model and base_url",
@@ -32,7 +35,7 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Answer:
-    """A completion, and whose fault it is if it is an error."""
+    """A completion and, if it is an error, the cause of the error."""
 
     completion: Completion
     fault: Fault = "none"
@@ -41,7 +44,7 @@ class Answer:
 def ask_endpoint(
     client: OpenAI, config: EngineConfig, prompt: Prompt, sampling: Sampling, key: str | None
 ) -> Answer:
-    """The answer to one prompt, after the client's retries; nothing in it holds the key.
+    """Return the answer to one prompt, after the client's retries. The key is hidden everywhere in it.
 
     Raises:
         InputError: the endpoint refuses the key or does not know the model (401, 403, 404).
@@ -52,7 +55,7 @@ def ask_endpoint(
     try:
         result = _send(client, config.model, prompt, sampling)
     except openai.APITimeoutError as error:
-        # A host that is switched off does not even refuse.
+        # A host that is switched off does not refuse a connection, so connecting to it ends in a timeout.
         if isinstance(error.__cause__, httpx.ConnectTimeout):
             return _fail(f"no connection within {config.timeout_s:g} s", "unreachable")
         return _fail(f"no answer within {config.timeout_s:g} s", "slow")
@@ -89,11 +92,11 @@ def _send(client: OpenAI, model: str, prompt: Prompt, sampling: Sampling) -> obj
 
 def _explain_status(error: APIStatusError, config: EngineConfig, key: str | None) -> Answer:
     status, message = error.status_code, _hide(error, key)
-    if status in REFUSED:
+    if status in REFUSALS:
         raise InputError(
-            f"model {config.name!r}: the endpoint {REFUSED[status]} (HTTP {status}: {message})"
+            f"model {config.name!r}: the endpoint {REFUSALS[status]} (HTTP {status}: {message})"
         ) from None
-    if status in ABSENT:
+    if status in UNAVAILABLE:
         return _fail(f"HTTP {status}: {message}", "unreachable")
     if status in (408, 409) or status >= 500:
         return _fail(f"HTTP {status}: {message}", "endpoint")
@@ -108,7 +111,7 @@ def _hide(error: BaseException, key: str | None) -> str:
 
 
 def _hide_in_answer(answer: Answer, key: str | None) -> Answer:
-    """The answer without the key, which an endpoint may repeat wherever it may say something."""
+    """Return the answer without the key. An endpoint may repeat the key in any of its texts."""
     if key is None or len(key) < MIN_LENGTH:
         return answer
     said = answer.completion
@@ -132,7 +135,7 @@ def _read_result(result: Any, style: str, key: str | None) -> Answer:  # noqa: A
         finish_reason = choice.finish_reason
     except (AttributeError, IndexError, TypeError, KeyError):
         return _fail(f"the answer holds no choice: {hide_value(str(result), key)[:100]!r}", "endpoint")
-    if finish_reason in DROPPED:
+    if finish_reason in ABORTED:
         return _fail(f"the answer was cut short (finish_reason {finish_reason})", "unreachable")
     if not isinstance(text, str):
         return _fail(f"the answer holds no text (finish_reason {finish_reason})", "empty")
@@ -143,16 +146,16 @@ def _read_result(result: Any, style: str, key: str | None) -> Answer:  # noqa: A
         Completion(
             text,
             finish_reason=finish_reason if isinstance(finish_reason, str) else None,
-            n_prompt_tokens=_take(getattr(usage, "prompt_tokens", None), int),
-            n_completion_tokens=_take(getattr(usage, "completion_tokens", None), int),
-            logprob_true=_take(logprob_true, float),
-            logprob_false=_take(logprob_false, float),
+            n_prompt_tokens=_as_number(getattr(usage, "prompt_tokens", None), int),
+            n_completion_tokens=_as_number(getattr(usage, "completion_tokens", None), int),
+            logprob_true=_as_number(logprob_true, float),
+            logprob_false=_as_number(logprob_false, float),
         )
     )
 
 
-def _take(value: object, kind: type[Number]) -> Number | None:
-    """The number; null for anything else, which would end up in an error text of the table it is kept in."""
+def _as_number(value: object, kind: type[Number]) -> Number | None:
+    """Return the number, or None for anything else: the error about a wrong type would contain the value."""
     if isinstance(value, bool) or not isinstance(value, int | float) or kind(value) != value:
         return None
     return kind(value)
@@ -167,7 +170,10 @@ def _read_completion_logprobs(choice: Any) -> tuple[float | None, float | None]:
 
 
 def _read_chat_logprobs(choice: Any) -> tuple[float | None, float | None]:  # noqa: ANN401
-    """A reply begins with or without a space, as the model's template ends; the likelier counts."""
+    """Return the log-probability of True and of False, of the likelier spelling with or without a space.
+
+    It depends on the end of the chat template whether a reply begins with a space.
+    """
     try:
         top = choice.logprobs.content[0].top_logprobs
         found = [

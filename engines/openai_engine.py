@@ -1,4 +1,4 @@
-"""Any endpoint that speaks the OpenAI API: vLLM's server, a gateway, a vendor."""
+"""The engine for any endpoint that speaks the OpenAI API: vLLM's server, a gateway or a vendor."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
-from engines.base import Completion, EngineLostError, Prompt, Sampling
-from engines.keys import explain_missing, is_sendable
+from engines.api_keys import explain_missing_key, is_sendable
+from engines.base import EngineLostError
 from engines.openai_answers import Answer, ask_endpoint
 from engines.outages import ask_through_outages
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
 
 logger = logging.getLogger(__name__)
 
-# A server of a large model takes some minutes to come up again.
-PATIENCE_S = 600.0
-PAUSE_S = 5.0
-# A request like any other, because a gateway may be up with nobody behind it.
-PROBES = {
+# The server of a large model takes some minutes to restart.
+MAX_WAIT_S = 600.0
+PROBE_INTERVAL_S = 5.0
+# A probe is an ordinary request, because a gateway can be up while the server behind it is down.
+PROBE_PROMPTS = {
     "completion": Prompt("completion", "Hello"),
     "chat": Prompt("chat", '[{"content": "Hello", "role": "user"}]'),
 }
 
 
 class OpenaiEngine:
-    """Concurrent requests to one endpoint; the client retries and waits as the endpoint asks."""
+    """Concurrent requests to one endpoint. The client retries, and waits as long as the endpoint asks."""
 
     def __init__(self, config: EngineConfig) -> None:
-        """Prepare the client; nothing is sent yet.
+        """Prepare the client without sending anything.
 
         Raises:
-            InputError: the variable that should hold the key is not set, or the address is none.
+            InputError: the variable of the key is not set, or the address is not valid.
         """
         import openai
 
         self._config = config
-        self._address = show_address(config)
+        self._address = render_safe_address(config)
         self._has_answered = False
-        self._key = read_key(config)
+        self._key = read_api_key(config)
         self._client = openai.OpenAI(
             base_url=config.base_url,
-            # A local server needs no key, and must not be sent the user's own one.
+            # A local server needs no key. Without this text the client would send the user's OPENAI_API_KEY.
             api_key=self._key or "none",
             timeout=config.timeout_s,
             max_retries=config.max_attempts - 1,
@@ -56,12 +57,12 @@ class OpenaiEngine:
         sampling: Sampling,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Completion]:
-        """One completion per prompt, in order. An endpoint that goes away is waited for.
+        """Return one completion per prompt, in order. Wait for an endpoint that becomes unavailable.
 
         Raises:
-            EngineLostError: the key is refused, the model is not there, nobody answers at the address
-                or does so again in PATIENCE_S, or what is there has never answered anything that can
-                be read. It holds what was answered.
+            EngineLostError: the endpoint refuses the key, does not know the model, is not reachable, is not
+                reachable again within MAX_WAIT_S, or has never sent a readable answer. The error holds the
+                completions so far.
         """
         answers: dict[int, Answer] = {}
         try:
@@ -82,14 +83,14 @@ class OpenaiEngine:
         on_progress: Callable[[int], None],
         answers: dict[int, Answer],
     ) -> None:
-        """Put an answer to every prompt into `answers`."""
+        """Put an answer to every prompt into `answers`. If this raises, the answers so far stay there."""
 
         def ask(number: int) -> Answer:
             return ask_endpoint(self._client, self._config, prompts[number], sampling, self._key)
 
         if prompts and not self._has_answered:
-            # The first request goes alone: if nobody is there, that is known after one round of
-            # retries and not after one per prompt.
+            # The first request is sent alone: an endpoint that is down is then noticed after the retries of
+            # one request and not after those of all.
             answers[0] = ask(0)
             if answers[0].fault in ("unreachable", "slow"):
                 raise self._explain_silence(answers[0])
@@ -99,32 +100,34 @@ class OpenaiEngine:
             range(len(prompts)),
             answers,
             n_at_once=self._config.concurrency,
-            wait=lambda silence: self._wait(prompts[0].style, silence),
+            wait=lambda silence: self._wait_for_endpoint(prompts[0].style, silence),
             on_progress=on_progress,
         )
-        self._check(list(answers.values()))
+        self._require_an_answer(list(answers.values()))
 
-    def _wait(self, style: str, silence: Answer) -> None:
-        """Return as soon as the endpoint answers a prompt of no account.
+    def _wait_for_endpoint(self, style: str, silence: Answer) -> None:
+        """Return as soon as the endpoint answers a throwaway prompt.
 
         Raises:
-            InputError: it does not within PATIENCE_S.
+            InputError: it gives no answer within MAX_WAIT_S.
         """
-        said = f"{silence.completion.error}; waiting up to {PATIENCE_S:g} s for {self._address}"
+        said = f"{silence.completion.error}; waiting up to {MAX_WAIT_S:g} s for {self._address}"
         logger.warning("model %r: %s", self._config.name, said)
         client = self._client.with_options(max_retries=0)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + MAX_WAIT_S
         while True:
-            answer = ask_endpoint(client, self._config, PROBES[style], Sampling(max_tokens=1), self._key)
-            # A model that thinks first says nothing in one token.
+            answer = ask_endpoint(
+                client, self._config, PROBE_PROMPTS[style], Sampling(max_tokens=1), self._key
+            )
+            # The reply of a model that thinks first is empty after one token.
             if answer.fault in ("none", "prompt", "empty"):
                 return
             if time.monotonic() >= deadline:
-                raise self._explain_silence(silence, f", and none came for {PATIENCE_S:g} s")
-            time.sleep(PAUSE_S)
+                raise self._explain_silence(silence, f", then a wait of {MAX_WAIT_S:g} s")
+            time.sleep(PROBE_INTERVAL_S)
 
-    def _check(self, answers: Sequence[Answer]) -> None:
-        """Stop where the fault is the endpoint's and not a prompt's: it has never answered any."""
+    def _require_an_answer(self, answers: Sequence[Answer]) -> None:
+        """Note whether the endpoint has answered. Raise InputError if it has never answered any prompt."""
         faults = {answer.fault for answer in answers}
         if faults and not self._has_answered and faults <= {"unreachable", "slow", "endpoint", "empty"}:
             raise self._explain_silence(answers[0])
@@ -133,47 +136,49 @@ class OpenaiEngine:
     def _explain_silence(self, answer: Answer, more: str = "") -> InputError:
         return InputError(
             f"model {self._config.name!r}: the endpoint {self._address} gives no answer "
-            f"({answer.completion.error}, {self._config.max_attempts} attempts each{more}); "
-            "check that it is up, and base_url (it usually ends in /v1)"
+            f"({answer.completion.error}, {self._config.max_attempts} attempts per request{more}); "
+            "check that it is up and that base_url is right (it usually ends in /v1)"
         )
 
 
 def _ignore(_: int) -> None:
-    """Nobody wants to know how many more are done."""
+    """Do nothing with the number of newly done prompts."""
 
 
-def read_key(config: EngineConfig) -> str | None:
-    """The key from the environment, where the flows put that of a block; null if no variable is named.
+def read_api_key(config: EngineConfig) -> str | None:
+    """Return the key from the environment, or None if the configuration names no variable.
+
+    The flows copy keys of Secret blocks into the environment.
 
     Raises:
-        InputError: the variable is not set, or holds what no request can.
+        InputError: the variable is not set, or an HTTP header cannot hold its value.
     """
     if config.api_key_env is None:
         return None
     key = os.environ.get(config.api_key_env, "").strip()
     if not key:
-        missing = explain_missing(config.api_key_env)
+        missing = explain_missing_key(config.api_key_env)
         raise InputError(
             f"model {config.name!r}: {missing}; leave api_key_env out if the endpoint needs no key"
         )
     if not is_sendable(key):
         raise InputError(
-            f"model {config.name!r}: what {config.api_key_env} holds is no key: there is a space, a line "
-            "break or a letter beyond ASCII in it; set it anew"
+            f"model {config.name!r}: the value of {config.api_key_env} is not a valid key: it contains a "
+            "space, a line break or a non-ASCII character; set the variable again"
         )
     return key
 
 
-def show_address(config: EngineConfig) -> str:
-    """The address without user, password and query, which may be secrets.
+def render_safe_address(config: EngineConfig) -> str:
+    """Return the endpoint's address without user, password and query, which may be secrets.
 
     Raises:
-        InputError: it is not the address of a web server.
+        InputError: it is not an HTTP address.
     """
     try:
         parts = urlsplit(config.base_url or "")
         host, is_web = parts.hostname, parts.scheme in ("http", "https")
-        parts.port  # noqa: B018 (raises where it is not a number)
+        parts.port  # noqa: B018 (raises ValueError if it is not a number)
     except ValueError:
         host, is_web = None, False
     if not host or not is_web:

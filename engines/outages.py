@@ -1,4 +1,4 @@
-"""Asking on through outages: who goes away is waited for, and asked only what he did not answer."""
+"""Ask an endpoint that can become unavailable: wait for it, then ask only the prompts without an answer."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from engines.openai_answers import Answer
 
-# A prompt that finds nobody so often, although others are answered in between, is an error of its own:
-# it may be what brings the endpoint down.
+# A prompt that fails in so many outages gets an error of its own, because it may be the prompt that brings
+# the endpoint down.
 MAX_OUTAGES = 3
 
 Ask = Callable[[int], Answer]
@@ -23,39 +23,41 @@ def ask_through_outages(
     wait: Callable[[Answer], None],
     on_progress: Callable[[int], None],
 ) -> None:
-    """Put the answer to every number into `answers`, where those given stay if this raises.
+    """Put the answer to every number into `answers`. If this raises, the answers so far stay there.
+
+    After an outage, only the numbers without an answer are asked again.
 
     Args:
-        ask: the answer to one prompt, which is known by its number.
-        wait: gets an answer that says that nobody is there; returns when somebody is again, or raises.
+        ask: returns the answer to the prompt with this number.
+        wait: gets an answer with the fault "unreachable"; returns when the endpoint is up again, or raises.
     """
     n_outages: Counter[int] = Counter()
     while waiting := [number for number in numbers if number not in answers]:
-        lost = ask_side_by_side(ask, waiting, answers, n_at_once, on_progress)
-        if lost:
-            wait(lost[min(lost)])
-        n_outages.update(lost.keys())
-        given_up = {n: answer for n, answer in lost.items() if n_outages[n] >= MAX_OUTAGES}
+        unreached = ask_concurrently(ask, waiting, answers, n_at_once, on_progress)
+        if unreached:
+            wait(unreached[min(unreached)])
+        n_outages.update(unreached.keys())
+        given_up = {n: answer for n, answer in unreached.items() if n_outages[n] >= MAX_OUTAGES}
         answers.update(given_up)
         on_progress(len(given_up))
 
 
-def ask_side_by_side(
+def ask_concurrently(
     ask: Ask, numbers: Collection[int], answers: Answers, n_at_once: int, on_progress: Callable[[int], None]
 ) -> Answers:
-    """Put answers into `answers`; what comes back is of those that found nobody.
+    """Put answers into `answers`, and return those with the fault "unreachable" instead.
 
-    As soon as one finds nobody, no more are asked.
+    After the first of these, no further request is started.
     """
-    lost: Answers = {}
+    unreached: Answers = {}
 
     def ask_one(number: int) -> int:
-        if lost:
+        if unreached:
             return 0
         answer = ask(number)
-        is_lost = answer.fault == "unreachable"
-        (lost if is_lost else answers)[number] = answer
-        return 0 if is_lost else 1
+        is_unreached = answer.fault == "unreachable"
+        (unreached if is_unreached else answers)[number] = answer
+        return 0 if is_unreached else 1
 
     with ThreadPoolExecutor(n_at_once) as pool:
         futures = [pool.submit(ask_one, number) for number in numbers]
@@ -65,4 +67,4 @@ def ask_side_by_side(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return lost
+    return unreached

@@ -1,4 +1,4 @@
-"""From a prompt to what a local model sees, with never two beginning-of-sequence tokens."""
+"""Turn a prompt into the text and tokens of a local model, never with two beginning-of-sequence tokens."""
 
 from __future__ import annotations
 
@@ -6,22 +6,18 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engines.base import Prompt
 from primitives.errors import InputError
+from schemas.exchange import Prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-# How every engine's error begins when a prompt does not fit: whoever built it can drop
-# demonstrations and ask again.
-PROMPT_TOO_LONG = "prompt too long"
-
 
 def render_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> str:
-    """The text the model goes on with: the prompt itself, or its messages in the chat template.
+    """Return the text that the model continues: the prompt itself, or its messages in the chat template.
 
     Raises:
-        InputError: the messages are not JSON; a template that refuses them raises what it likes.
+        InputError: the messages are not JSON. A template that refuses them can raise any exception.
     """
     if prompt.style == "completion":
         return prompt.text
@@ -31,10 +27,10 @@ def render_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> str:
 
 
 def read_messages(prompt: Prompt) -> list[dict[str, str]]:
-    """The messages of a chat prompt.
+    """Return the messages of a chat prompt.
 
     Raises:
-        InputError: its text is not a JSON list.
+        InputError: the prompt's text is not a JSON list.
     """
     try:
         messages = json.loads(prompt.text)
@@ -46,27 +42,18 @@ def read_messages(prompt: Prompt) -> list[dict[str, str]]:
 
 
 def tokenise_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], style: str) -> list[list[int]]:
-    """The token ids of rendered prompts; a chat template writes its own special tokens."""
+    """Return the token ids of rendered prompts. A chat template contains its own special tokens."""
     if not texts:
         return []
     encoded = tokenizer(list(texts), add_special_tokens=style == "completion")
     return [_drop_repeated_bos(ids, tokenizer.bos_token_id) for ids in encoded["input_ids"]]
 
 
-def tokenise_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> list[int]:
-    """The token ids of one prompt, as the model gets them.
-
-    Raises:
-        InputError: as ``render_prompt``.
-    """
-    return tokenise_texts(tokenizer, [render_prompt(tokenizer, prompt)], prompt.style)[0]
-
-
 def find_answer_token(tokenizer: PreTrainedTokenizerBase, text: str, word: str) -> int | None:
-    """The token that says ``word`` right after ``text``; null if the word takes several.
+    """Return the token of ``word`` directly after ``text``, or None if the word is several tokens.
 
-    Read off in context, since SentencePiece writes a word differently at the start of a text.
-    After white space (most chat templates end so) the word has no space of its own.
+    The token is found in context, because SentencePiece encodes a word differently at the start of a text.
+    After white space, with which most chat templates end, the word is not preceded by another space.
     """
     line = text.splitlines(keepends=True)[-1] if text else ""
     spelled = word if line[-1:].isspace() else f" {word}"

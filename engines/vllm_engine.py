@@ -1,4 +1,4 @@
-"""vLLM in this process: the same code on GPU and CPU."""
+"""The engine that runs vLLM in this process, with the same code on GPU and CPU."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
-from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_folder
-from engines.prompts import PROMPT_TOO_LONG, find_answer_token, render_prompt, tokenise_texts
-from engines.vllm_process import free_memory, load_llm, name_cause, prepare_environment, retire_llm
+from engines.prompts import find_answer_token, render_prompt, tokenise_texts
+from engines.vllm_process import describe_cause, free_memory, load_llm, prepare_environment, retire_llm
 from engines.vllm_progress import watch_progress
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput, SamplingParams
 
 AnswerTokens = tuple[int | None, int | None]
-"""The tokens of True and of False, each null where it is not one token or not asked for."""
+"""The tokens of True and of False. Each is None if the word is several tokens or is not asked for."""
 
 
 class VllmEngine:
-    """A model in vLLM, prefix caching on."""
+    """A model in vLLM, with prefix caching."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Load the model.
 
         Raises:
-            InputError: it cannot be loaded; the message gives vLLM's reason.
+            InputError: vLLM cannot load the model; the message gives the reason.
         """
         folder = find_folder(config)
         prepare_environment(is_local=folder is not None)
@@ -38,7 +38,7 @@ class VllmEngine:
         except Exception as error:
             free_memory()
             raise InputError(
-                f"model {config.name!r}: vLLM cannot load {config.model!r}: {name_cause(error)}"
+                f"model {config.name!r}: vLLM cannot load {config.model!r}: {describe_cause(error)}"
             ) from error
         self._tokenizer = self._llm.get_tokenizer()
         self._max_model_len: int = self._llm.model_config.max_model_len
@@ -50,15 +50,15 @@ class VllmEngine:
         sampling: Sampling,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Completion]:
-        """One completion per prompt, in order; an error where prompt and answer do not fit.
+        """Return one completion per prompt, in order. A prompt that is too long gets an error.
 
         Raises:
-            InputError: a chat prompt, and no chat template or one that refuses the messages.
+            InputError: the model has no chat template for a chat prompt, or the template refuses it.
         """
         texts = [self._render(prompt) for prompt in prompts]
         tokens = self._tokenise(prompts, texts)
-        completions: list[Completion | None] = [self._refuse(ids, sampling) for ids in tokens]
-        # Prompts that share a prefix follow each other, or the cache drops it in between.
+        completions: list[Completion | None] = [self._find_refusal(ids, sampling) for ids in tokens]
+        # Sorted, so that prompts with the same prefix follow each other while the prefix is in the cache.
         order = sorted((i for i, c in enumerate(completions) if c is None), key=tokens.__getitem__)
         if on_progress and len(order) < len(prompts):
             on_progress(len(prompts) - len(order))
@@ -69,16 +69,16 @@ class VllmEngine:
         return [completion for completion in completions if completion is not None]
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
-        """The number of tokens of each prompt, as the model would get it.
+        """Return the number of tokens of each prompt, as the model would get it.
 
         Raises:
-            InputError: as ``generate``.
+            InputError: see ``generate``.
         """
         texts = [self._render(prompt) for prompt in prompts]
         return [len(ids) for ids in self._tokenise(prompts, texts)]
 
     def close(self) -> None:
-        """Let go of the model: its memory is free when another is loaded, or when the process ends."""
+        """Retire the model. Its memory is freed when another model is loaded or when the process ends."""
         if not self._is_open:
             return
         self._is_open = False
@@ -92,10 +92,10 @@ class VllmEngine:
             return render_prompt(self._tokenizer, prompt)
         except InputError:
             raise
-        except Exception as error:  # jinja2 raises whatever the model's template asks for
+        except Exception as error:  # a chat template can raise any exception
             raise InputError(
                 f"model {self._name!r}: its chat template refuses the messages ({error}); "
-                "some models take no system prompt"
+                "some models do not accept a system prompt"
             ) from error
 
     def _tokenise(self, prompts: Sequence[Prompt], texts: Sequence[str]) -> list[list[int]]:
@@ -107,8 +107,8 @@ class VllmEngine:
                 tokens[i] = ids
         return tokens
 
-    def _refuse(self, ids: list[int], sampling: Sampling) -> Completion | None:
-        """The error of a prompt that vLLM would refuse together with its whole batch, else null."""
+    def _find_refusal(self, ids: list[int], sampling: Sampling) -> Completion | None:
+        """Return the error of a prompt for which vLLM would refuse the whole batch, or None."""
         if not ids:
             return Completion(None, "error", "empty prompt", n_prompt_tokens=0)
         if len(ids) + sampling.max_tokens <= self._max_model_len:
@@ -120,7 +120,7 @@ class VllmEngine:
         return Completion(None, "error", reason, n_prompt_tokens=len(ids))
 
     def _find_answer_tokens(self, texts: Sequence[str], sampling: Sampling) -> list[AnswerTokens]:
-        """The tokens of True and False after each text: null where not one token, or not asked."""
+        """Return the tokens of True and False after each text."""
         found: dict[str, AnswerTokens] = {}
         ends = [text[-64:] if sampling.logprobs else "" for text in texts]
         for end in set(ends):
@@ -138,7 +138,7 @@ class VllmEngine:
     ) -> list[RequestOutput]:
         if not tokens:
             return []
-        params = {answer: _make_params(sampling, answer) for answer in set(answers)}
+        params = {answer: _build_params(sampling, answer) for answer in set(answers)}
         outputs: list[RequestOutput] = self._llm.generate(
             [{"prompt_token_ids": ids} for ids in tokens],
             [params[answer] for answer in answers],
@@ -147,7 +147,7 @@ class VllmEngine:
         return outputs
 
 
-def _make_params(sampling: Sampling, answer: AnswerTokens) -> SamplingParams:
+def _build_params(sampling: Sampling, answer: AnswerTokens) -> SamplingParams:
     from vllm import SamplingParams
 
     return SamplingParams(

@@ -1,11 +1,11 @@
-"""How far vLLM is, without its bars on the terminal."""
+"""Report vLLM's progress to a function, without progress bars on the terminal."""
 
 import time
 from collections.abc import Callable, Iterable
 
 
 class ProgressBar:
-    """What vLLM drives in place of a tqdm bar: passes on how many more prompts are done."""
+    """Replacement for the tqdm bar that vLLM updates. It passes on how many more prompts are done."""
 
     def __init__(self, on_progress: Callable[[int], None]) -> None:
         """Start at 0."""
@@ -16,7 +16,7 @@ class ProgressBar:
 
     @property
     def format_dict(self) -> dict[str, float]:
-        """The seconds since the start, from which vLLM reckons a speed; never 0."""
+        """Return the seconds since the start, from which vLLM computes a speed; never 0."""
         return {"elapsed": max(time.monotonic() - self._started_at, 1e-6)}
 
     def update(self, n: int) -> None:
@@ -25,14 +25,14 @@ class ProgressBar:
         self._on_progress(n)
 
     def refresh(self) -> None:
-        """Nothing is drawn."""
+        """Do nothing, because nothing is drawn."""
 
     def close(self) -> None:
-        """Nothing was drawn."""
+        """Do nothing, because nothing was drawn."""
 
 
 def watch_progress(on_progress: Callable[[int], None]) -> Callable[..., object]:
-    """A factory of bars; vLLM also wraps the reading of the prompts, which is not counted."""
+    """Return a factory of bars. vLLM also wraps the reading of the prompts in a bar, which is not counted."""
 
     def start(prompts: Iterable[object] | None = None, **_: object) -> object:
         return ProgressBar(on_progress) if prompts is None else prompts

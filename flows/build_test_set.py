@@ -10,8 +10,9 @@ from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from tasks.edition.cached_stage import list_files_of, run_stage
 from tasks.edition.edition import complete_edition, list_left_out, plan_edition
+from tasks.edition.stage_files import fetch_kept_files
+from tasks.edition.stage_task import list_files_of, run_stage
 
 
 @flow(
@@ -20,7 +21,7 @@ from tasks.edition.edition import complete_edition, list_left_out, plan_edition
     timeout_seconds=read_time_limit(),
 )
 def build_test_set(config: Config) -> str:
-    """The edition's name. Stages that are there already are taken as they are.
+    """Build the edition and return its name. Stages that are there already are taken as they are.
 
     Raises:
         InputError: if the knowledge base or the pool cannot be used, before anything is written;
@@ -32,13 +33,16 @@ def build_test_set(config: Config) -> str:
     triplets = make(edition, TRIPLETS.name)
     variants = make(edition, VARIANTS.name, triplets)
     statements = make(edition, STATEMENTS.name, triplets, variants)
-    if edition.writers and not edition.is_worded:
+    attempts = []
+    if edition.writers and not edition.is_worded():
         require_part(rephrase_samples, {"config": config})
         for writer in edition.writers:
             mirror.sync_responses(writer.model_id)
-    attempts = [make(edition, ATTEMPTS.name, triplets, statements)] if edition.rephraser else []
+    if edition.rephraser:
+        fetch_kept_files(edition, ATTEMPTS.name, triplets, statements, mirror=mirror)
+        attempts.append(make(edition, ATTEMPTS.name, triplets, statements))
     samples = make(edition, SAMPLES.name, triplets, statements, *attempts)
-    left_out = list_left_out(edition, triplets.read())
+    left_out = list_left_out(edition, triplets.read_all(edition.root))
     files = list_files_of(triplets, variants, statements, *attempts, samples)
     complete_edition(edition, files, left_out)
     mirror.push_edition(edition.edition_id)

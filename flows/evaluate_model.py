@@ -1,4 +1,4 @@
-"""evaluate-model: the samples of an edition put to one model, and its answers judged."""
+"""evaluate-model: put the samples of an edition to one model, and score its answers."""
 
 import time
 
@@ -8,9 +8,12 @@ from config.file import Config
 from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
-from tasks.asking.asker import AskingReport, ask_missing
+from tasks.evaluation import request_files
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
-from tasks.evaluation.scoring import ScoredFiles, complete_run, is_complete, score_evaluation
+from tasks.evaluation.missing_answers import AskingReport, ask_missing
+from tasks.evaluation.request_files import RequestFiles
+from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
+from tasks.evaluation.scoring import score_evaluation
 
 
 @flow(
@@ -19,7 +22,7 @@ from tasks.evaluation.scoring import ScoredFiles, complete_run, is_complete, sco
     timeout_seconds=read_time_limit(),
 )
 def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
-    """The model's id. Prompts that were ever answered are not asked again.
+    """Evaluate one model and return its id. Prompts that were ever answered are not asked again.
 
     Raises:
         InputError: if the model or the edition cannot be used, or the engine cannot be reached.
@@ -31,22 +34,28 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     mirror.pull_evaluation(edition_id, evaluation.model_id)
     if not is_complete(evaluation):
         provide_keys([evaluation.model])
-        report = ask_model(evaluation)
-        judged = score_answers(evaluation)
-        complete_run(evaluation, judged, report, time.monotonic() - started)
+        requests = write_requests(evaluation)
+        report = ask_model(evaluation, requests)
+        scored = score_answers(evaluation, requests)
+        complete_run(evaluation, requests, scored, report, time.monotonic() - started)
     mirror.push_evaluation(edition_id, evaluation.model_id)
     return evaluation.model_id
 
 
+@task(name="write-requests", **RETRIES)
+def write_requests(evaluation: Evaluation) -> RequestFiles:
+    """Write every sample as the prompt that the model gets."""
+    return request_files.write_requests(evaluation)
+
+
 @task(name="ask-model", **RETRIES)
-def ask_model(evaluation: Evaluation) -> AskingReport:
-    """Ask what was never asked; every chunk of answers is kept before the next is sent."""
-    n_samples = evaluation.count_samples()
-    with show_run_progress(f"asking {evaluation.model.name}", n_samples) as advance:
-        return ask_missing(evaluation, advance)
+def ask_model(evaluation: Evaluation, requests: RequestFiles) -> AskingReport:
+    """Ask the prompts that have no answer; every chunk of answers is kept before the next is sent."""
+    with show_run_progress(f"asking {evaluation.model.name}", requests.n_samples) as advance:
+        return ask_missing(evaluation, requests, open_mirror(evaluation.storage), advance)
 
 
 @task(name="score-answers", **RETRIES)
-def score_answers(evaluation: Evaluation) -> ScoredFiles:
-    """Requests and predictions of the evaluation, as files."""
-    return score_evaluation(evaluation)
+def score_answers(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
+    """Write the predictions of the evaluation."""
+    return score_evaluation(evaluation, requests)

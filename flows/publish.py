@@ -12,16 +12,16 @@ from flows.support.run_names import name_publish_run
 from flows.support.score_changes import report_moves
 from primitives.errors import InputError
 from report.page import write_pages
+from storage.layout import EDITIONS, MANIFEST, page_file
 from storage.publication import hold_publication
-from storage.records import MANIFEST
 from tasks.quality.diversity import write_diversity
-from warehouse.publish import WAREHOUSE, build_warehouse
+from warehouse.publish import build_warehouse
 from warehouse.records import find_complete
 
 
 @flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
 def publish(config: Config, edition_id: str | None = None) -> list[Path]:
-    """The warehouse and the edition's page. The old ones stay until the new ones are whole.
+    """Publish, and return the warehouse and the edition's page; the old ones stay until the new are whole.
 
     Args:
         edition_id: whose page is written; every complete edition's, and their list, if not given.
@@ -31,7 +31,7 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
             finish.
     """
     root = config.storage.root
-    with hold_publication(open_mirror(config.storage), WAREHOUSE):
+    with hold_publication(open_mirror(config.storage)):
         edition_ids = [edition_id] if edition_id else _list_editions(root)
         if not edition_ids:
             raise InputError(f"{root}: no edition is complete there; `pretexeval run CONFIG` makes one")
@@ -41,14 +41,14 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
         pages = draw_pages(root, edition_ids, config.report.title)
     link_results(config, edition_id)
     if edition_id is None:
-        return [warehouse, root / "report" / "index.html"]
+        return [warehouse, root / page_file()]
     show_leaderboard(root, edition_id)
     report_moves(root, edition_id)
     return [warehouse, *pages]
 
 
 def _list_editions(root: Path) -> list[str]:
-    return [folder.name for folder in find_complete(root / "editions", MANIFEST)]
+    return [folder.name for folder in find_complete(root / EDITIONS, MANIFEST)]
 
 
 @task(name="measure-samples", **RETRIES)

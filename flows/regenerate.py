@@ -1,11 +1,13 @@
 """regenerate: the next edition, every configured model on it, and the pages; what the schedule runs."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from prefect import flow, runtime
 
-from config.file import load_config
+from config.file import Config, load_config
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
@@ -23,15 +25,14 @@ MAX_BEGINNINGS = 4
 
 @flow(name="regenerate", flow_run_name=name_week_run, timeout_seconds=read_time_limit())
 def regenerate(config_file: Path, moment: datetime | None = None) -> str:
-    """The name of the edition of the week. What is there already is not made, or asked for, again.
+    """Make the edition of the week, and return its name. What is there already is not made again.
 
-    Models are evaluated beside each other, as many as the pool lets run. One that fails does not stop the
-    others: what succeeded is published, and the next run tries only what is missing.
+    Models are evaluated at the same time, as many as the pool lets run.
 
     Args:
-        config_file: a TOML file; its label and seed give way to the week's.
-        moment: which week; when the run was scheduled for if not given, so that a late run, or a second
-            one, makes the same edition.
+        config_file: a TOML file; the week's label and seed replace those of the file.
+        moment: a time in the week that is meant; if not given, the time that the run was scheduled for, so
+            that a late run, or a second one, makes the same edition.
 
     Raises:
         InputError: if the edition cannot be built; or, after publishing, if a model failed: which, and why.
@@ -39,18 +40,57 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     require_beginning()
     config = plan_week(load_config(config_file), find_moment())
     edition_id = build_test_set(config)
-    models = [model.name for model in config.models]
-    calls = [{"config": config, "edition_id": edition_id, "model_name": name} for name in models]
-    outcomes = dict(zip(models, run_parts(evaluate_model, calls), strict=True))
-    publish(config, edition_id)
+    results = evaluate_and_publish(config, edition_id)
     link_results(config, edition_id)
     show_leaderboard(config.storage.root, edition_id)
-    show_outcomes(edition_id, outcomes)
-    if failures := [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]:
+    show_outcomes(edition_id, results.outcomes)
+    if results.failures:
         raise InputError(
-            f"{len(failures)} of {len(models)} models failed on {edition_id}; " + "; ".join(failures)
+            f"{len(results.failures)} of {len(results.outcomes)} models failed on {edition_id}; "
+            + "; ".join(f"{name}: {reason}" for name, reason in results.failures.items())
         )
     return edition_id
+
+
+@dataclass(frozen=True)
+class Results:
+    """What became of an edition that was there."""
+
+    outcomes: dict[str, str | None]
+    """Model -> why it failed, or null."""
+    paths: list[Path]
+    """The warehouse and the edition's page."""
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Model -> why it failed, of those that did."""
+        return {name: reason for name, reason in self.outcomes.items() if reason is not None}
+
+
+def evaluate_and_publish(
+    config: Config, edition_id: str, tell: Callable[[str], None] = lambda _: None
+) -> Results:
+    """Evaluate every configured model on an edition, then publish what succeeded.
+
+    A deployed run hands the evaluations to the pool; any other run makes them itself, one after the other.
+
+    Raises:
+        InputError: if publishing fails; the message also names the models that failed.
+    """
+    outcomes = evaluate_models(config, edition_id)
+    tell("publishing")
+    try:
+        return Results(outcomes, publish(config, edition_id))
+    except InputError as error:
+        failures = [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]
+        raise InputError("\n".join([*failures, str(error)])) from error
+
+
+def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
+    """Evaluate every configured model; return model -> why it failed, or null. One failure stops no other."""
+    models = [model.name for model in config.models]
+    calls = [{"config": config, "edition_id": edition_id, "model_name": name} for name in models]
+    return dict(zip(models, run_parts(evaluate_model, calls), strict=True))
 
 
 def require_beginning() -> None:

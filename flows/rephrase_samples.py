@@ -1,16 +1,17 @@
-"""rephrase-samples: what language models write for an edition, asked for; nothing else needs a GPU."""
+"""rephrase-samples: ask language models for what they write in an edition; only this part needs a GPU."""
 
 from prefect import flow, task
 
 from config.file import Config
 from flows.support.artifacts import show_run_progress
-from flows.support.keys import provide_keys, provide_storage_keys
+from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
-from schemas.stages import STATEMENTS, TRIPLETS
-from tasks.asking.writer_replies import ask_for_replies, ask_rounds
-from tasks.edition.drafts import draft_statements
+from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
+from tasks.asking.writer_replies import ask_for_replies
+from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.stage_files import keep_files, provide_files
 from tasks.edition.statements import join_entities
 
 
@@ -20,41 +21,49 @@ from tasks.edition.statements import join_entities
     timeout_seconds=read_time_limit(),
 )
 def rephrase_samples(config: Config) -> None:
-    """Rewordings, verdicts and statements that were ever given are not asked for again.
+    """Ask for rewordings, verdicts and statements; what was ever answered is not asked again.
 
     Raises:
-        InputError: if a model cannot be used or reached, or leaves prompts without a reply. What it
-            did reply is kept.
+        InputError: if a model cannot be used or reached, or leaves prompts without a reply. The replies
+            that it gave are kept.
     """
-    edition = plan_edition(config)
     provide_keys(config.writers)
-    provide_storage_keys(config.storage)
+    edition = plan_edition(config)
     ask_rephraser(edition)
     ask_llmeval(edition)
 
 
 @task(name="ask-rephraser", **RETRIES)
 def ask_rephraser(edition: Edition) -> None:
-    """Every rewording that the gate will be asked about, and every verdict of the judge."""
+    """Ask for every rewording and every verdict of the judge, and write the attempts that result."""
     if edition.rephraser is None:
         return
-    # Drafted, not read: the files may lie on the host that builds the edition.
-    drafts = [draft_statements(edition, relation) for relation in edition.base.relations]
-    relations = [join_entities(draft[STATEMENTS.name], draft[TRIPLETS.name]) for draft in drafts]
-    n_statements = sum(rows.height for rows in relations)
-    with show_run_progress(f"rewording by {edition.rephraser.writer.config.name}", n_statements) as advance:
-        ask_rounds(edition.config.storage, relations, edition.rephraser, advance)
+    mirror = open_mirror(edition.config.storage)
+    # Another host may build the edition; its files are made here too, which takes seconds.
+    triplets = provide_files(edition, TRIPLETS.name)
+    variants = provide_files(edition, VARIANTS.name, triplets)
+    statements = provide_files(edition, STATEMENTS.name, triplets, variants)
+    relations = edition.base.relations
+    rows = [
+        join_entities(statements.read(edition.root, relation), triplets.read(edition.root, relation))
+        for relation in relations
+    ]
+    attempts = ask_rounds(mirror, rows, edition.rephraser, show_run_progress)
+    frames = dict(zip(relations, attempts, strict=True))
+    keep_files(edition, ATTEMPTS.name, frames, triplets, statements, mirror=mirror)
 
 
 @task(name="ask-llmeval", **RETRIES)
 def ask_llmeval(edition: Edition) -> None:
-    """The statements of method llmeval."""
+    """Ask for the statements of method llmeval."""
     if edition.llmeval is None:
         return
+    triplets = provide_files(edition, TRIPLETS.name)
     asks = [
         ask
         for relation in edition.base.relations
-        for ask in edition.llmeval.ask_all(draft_statements(edition, relation)[TRIPLETS.name])
+        for ask in edition.llmeval.ask_all(triplets.read(edition.root, relation))
     ]
-    with show_run_progress(f"statements by {edition.llmeval.writer.config.name}", len(asks)) as advance:
-        ask_for_replies(edition.config.storage, edition.llmeval.writer, asks, advance)
+    writer = edition.llmeval.writer
+    with show_run_progress(f"statements by {writer.config.name}", len(asks)) as advance:
+        ask_for_replies(open_mirror(edition.config.storage), writer, asks, advance)

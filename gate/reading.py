@@ -10,7 +10,7 @@ from gate.modality import read_modes
 from gate.opposites import find_directions
 from gate.phrases import join_phrases
 from gate.polarity import Polarity, read_polarity
-from gate.predicate import find_hinted, find_stated
+from gate.relation_kinds import find_hinted, find_stated
 from gate.roles import find_sources
 from gate.words import CACHE
 

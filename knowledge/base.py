@@ -1,4 +1,4 @@
-"""A knowledge base in memory: true triplets, folded names, and what was left out on the way in."""
+"""A knowledge base in memory: its true triplets, folded names, and what the reader left out."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Something of the source that the base does not hold, and why."""
+    """A part of the source that is not in the base, and the reason. The edition's manifest lists these."""
 
     where: str
     what: str
@@ -30,12 +30,12 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class KnowledgeBase:
-    """True triplets, distinct, sorted by relation, head, tail and ids.
+    """Distinct true triplets, sorted by relation, head, tail and ids.
 
-    ``triplets`` has the columns relation, head, tail, head_id, tail_id (null where the source has
-    none) and also_true (true of the world, but never tested and never drawn as a negative).
-    A head is its name; where one name carries several ids, each id keeps its rows, because truth
-    is also tested on the tails of all heads with the same id (method, 2.1).
+    ``triplets`` has the columns relation, head, tail, head_id and tail_id (null if the source has no ids),
+    and also_true (the triplet is true, but is never tested and never drawn as a negative). A head is
+    identified by its name. If one name has several ids, each id keeps its rows, because truth is also tested
+    on the tails of all heads with the same id (method, 2.1).
     """
 
     name: str
@@ -44,30 +44,30 @@ class KnowledgeBase:
 
     @property
     def relations(self) -> list[str]:
-        """The relations, sorted."""
+        """Return the relations, sorted."""
         return sorted(self.triplets["relation"].unique().to_list())
 
     def select_relation(self, relation: str) -> pl.DataFrame:
-        """The triplets of one relation."""
+        """Return the triplets of one relation."""
         return self.triplets.filter(pl.col("relation") == relation)
 
     def checksum_relation(self, relation: str) -> str:
-        """Hash of everything the base holds of the relation, ids included; 32 hex digits.
+        """Return the hash of all cells of the relation, including ids (32 hex digits).
 
-        The same content gives the same checksum whatever the order of its rows.
+        The order of the rows does not change the checksum.
 
         Raises:
-            InputError: if the base does not hold the relation.
+            InputError: the base does not have the relation.
         """
         rows = self.select_relation(relation)
         if rows.is_empty():
             raise InputError(f"knowledge base {self.name!r} holds no relation {relation!r}")
-        # Names and ids are never empty, so "" stands for a missing id without ambiguity.
+        # Names and ids are never empty, so "" can represent a missing id.
         cells = rows.select(pl.col(list(COLUMNS)).cast(pl.String).fill_null("")).sort(pl.all())
         return hash_text(*(cell for row in cells.iter_rows() for cell in row), digits=32)
 
 
 def fold_name(name: str) -> str:
-    """A name without case, punctuation and extra white space: what two spellings share."""
+    """Return the name without case, punctuation and extra white space, so that spellings can be compared."""
     text = unicodedata.normalize("NFKC", name).casefold()
     return re.sub(r"[\W_]+", " ", text).strip()

@@ -1,4 +1,4 @@
-"""Comma- and tab-separated text, read with the line of every record: an error can name it."""
+"""Reader of comma- and tab-separated text that keeps line numbers, so that errors can name them."""
 
 import csv
 import io
@@ -14,10 +14,10 @@ from primitives.errors import InputError
 def read_delimited(
     path: Path, delimiter: str, required: Sequence[str], optional: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """The named columns as text, with `row` (line, from 1) and `problem`; blank lines are skipped.
+    """Return the named columns as text, with `row` (the line, from 1) and `problem`. Blank lines are skipped.
 
     Raises:
-        InputError: if a column is missing, a byte is not UTF-8, or a quotation mark is left open.
+        InputError: a column is missing, the file is not UTF-8, or a quotation mark is misplaced.
     """
     records = _iterate_records(path, delimiter)
     _, header = next(records, (1, []))
@@ -38,7 +38,7 @@ def read_delimited(
 def _collect_fields(
     records: Iterator[tuple[int, list[str]]], width: int
 ) -> tuple[list[int], list[list[str]], list[str | None]]:
-    """Line, fields and problem of each record; one of another width is filled up: a problem."""
+    """Return line, fields and problem of each record. A record of another width is cut or padded."""
     lines: list[int] = []
     fields: list[list[str]] = []
     problems: list[str | None] = []
@@ -51,14 +51,14 @@ def _collect_fields(
 
 
 def _describe_width(found: int, expected: int) -> str:
-    return f"has {found} fields where the header has {expected}: mend the separators or the quotes"
+    return f"has {found} fields where the header has {expected}: fix the separators or the quotes"
 
 
 def _iterate_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The line on which each record starts, and its fields; records of nothing are skipped."""
+    """Yield the line on which each record starts and its fields. Empty records are skipped."""
     lines = io.StringIO(read_text(path), newline="")
     if delimiter == "\t":
-        # Tab-separated files mostly know no quotes, and names may hold them: see _unquote.
+        # Most tab-separated files do not use quoting, and names may contain quotation marks: see _unquote.
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -71,12 +71,12 @@ def _iterate_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str
     except csv.Error as error:
         raise InputError(
             f"{path}, line {line}: {error}: a quotation mark is misplaced or left open "
-            "(inside a quoted field it is written twice)"
+            "(inside a quoted field, write it twice)"
         ) from error
 
 
 def _unquote(cell: str) -> str:
-    """The cell without the quotes that a spreadsheet put round it; any other quote stays."""
+    """Return the cell without the quotes that a spreadsheet put around it. Other quotes stay."""
     inner = cell[1:-1]
     is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner.replace('""', "")
     return inner.replace('""', '"') if is_quoted else cell

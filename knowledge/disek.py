@@ -1,8 +1,9 @@
-"""Bases in the shape of DiseK (MultifacetEval, Zhou et al., IJCAI 2024): disease, aspect, attributes.
+"""Bases in the format of DiseK (MultifacetEval, Zhou et al., IJCAI 2024): disease, aspect, attributes.
 
-DiseK itself is not public. Whoever holds it, or a base like it, gives it as one table, CSV, TSV, JSON
-lines or Parquet: disease, aspect, attributes; optionally disease_id, also_true. One row per disease and
-aspect, or several. Attributes are a list, or text joined by " || ". docs/disek.md says it all.
+DiseK itself is not public. Users who have it, or a similar base, provide one table (CSV, TSV, JSON lines or
+Parquet) with the columns disease, aspect and attributes, and optionally disease_id and also_true. There are
+one or more rows per disease and aspect. The attributes are a list, or a text joined by " || ". See
+docs/disek.md.
 """
 
 from pathlib import Path
@@ -10,12 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from knowledge.base import KnowledgeBase, fold_name
-from knowledge.disek_files import JOINT, OPTIONAL, READERS
-from knowledge.rows import Source, as_source_rows
+from knowledge.disek_files import ATTRIBUTE_SEPARATOR, OPTIONAL, READERS
+from knowledge.rows import Source, build_source_rows
 from primitives.errors import InputError
 
-# Relation -> its aspect: the papers' name first (PretexEval, table 5), then what it is also called.
-# Compared without case, punctuation and the s of a plural.
+# Relation -> names of its aspect: first the papers' name (PretexEval, table 5), then synonyms. Case,
+# punctuation and a final s are ignored in comparisons.
 ASPECTS = {
     "symptoms": ("Symptoms", "Clinical symptoms", "Clinical manifestations", "Signs and symptoms"),
     "affected_sites": ("Affected Sites", "Affected body parts", "Sites", "Body parts", "Lesion sites"),
@@ -25,35 +26,35 @@ ASPECTS = {
 
 
 def read_disek(path: Path) -> Source:
-    """The rows of a table in DiseK's shape as triplets, one per attribute, not checked yet.
+    """Return the rows of a table in DiseK's format as unchecked triplets, one per attribute.
 
     Raises:
-        InputError: if there is no such table, or it cannot be read at all.
+        InputError: the file is not such a table, or it cannot be read.
     """
     reader = READERS.get(path.suffix.lower())
     if path.is_dir() or reader is None:
-        raise InputError(f"{path} is no table in DiseK's shape: give one file with {', '.join(READERS)}")
+        raise InputError(f"{path} is not a table in DiseK's format: give one file with {', '.join(READERS)}")
     rows = reader(path)
     missing = [pl.lit(None, pl.String).alias(name) for name in (*OPTIONAL, "problem") if name not in rows]
-    return Source(as_source_rows(path, _split_attributes(rows.with_columns(missing))))
+    return Source(build_source_rows(path, _split_attributes(rows.with_columns(missing))))
 
 
-def as_disek_table(base: KnowledgeBase) -> pl.DataFrame:
-    """The base's DiseK relations as disease, disease_id, aspect, attributes (a list), also_true.
+def build_disek_table(base: KnowledgeBase) -> pl.DataFrame:
+    """Return the base's DiseK relations: disease, disease_id, aspect, attributes (a list) and also_true.
 
-    One row per disease and aspect, and one more for attributes that are true but not tested.
+    One row per disease and aspect, plus one row for attributes that are true but not tested.
 
     Raises:
-        InputError: if the base holds none of the four relations, or its tails have ids, for which the
-            shape has no place.
+        InputError: the base has none of the four relations, or its tails have ids, for which the format has
+            no column.
     """
     rows = base.triplets.filter(pl.col("relation").is_in(list(ASPECTS)))
     if rows.is_empty():
-        raise InputError(f"knowledge base {base.name!r} holds none of {', '.join(ASPECTS)}")
+        raise InputError(f"knowledge base {base.name!r} has none of the relations {', '.join(ASPECTS)}")
     if (identified := rows.filter(pl.col("tail_id").is_not_null())).height:
         raise InputError(
             f"knowledge base {base.name!r} has ids of tails ({identified['tail'][0]}: "
-            f"{identified['tail_id'][0]}), which a table in DiseK's shape cannot hold: leave them out first"
+            f"{identified['tail_id'][0]}), for which DiseK's format has no column: remove them first"
         )
     position = {relation: index for index, relation in enumerate(ASPECTS)}
     aspect = pl.col("relation").replace_strict({relation: names[0] for relation, names in ASPECTS.items()})
@@ -74,7 +75,7 @@ def as_disek_table(base: KnowledgeBase) -> pl.DataFrame:
 
 
 def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row per attribute; a row in which something is wrong stays one row, with its problem."""
+    """One row per attribute. A row with a problem stays one row, without attributes."""
     attributes = pl.col("attributes").list.eval(pl.element().str.strip_chars())
     is_empty = attributes.list.eval(pl.element().is_null() | (pl.element() == "")).list.any()
     problem = (
@@ -83,7 +84,7 @@ def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
         .when(pl.col("relation").is_null())
         .then(
             pl.format(
-                "aspect '{}' is none of {}: rename it or delete the row",
+                "aspect '{}' is not one of {}: rename it or delete the row",
                 pl.col("aspect").fill_null(""),
                 pl.lit(", ".join(names[0] for names in ASPECTS.values())),
             )
@@ -91,7 +92,7 @@ def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
         .when(attributes.is_null() | (attributes.list.len() == 0))
         .then(pl.lit("has no attributes: name them or delete the row"))
         .when(is_empty)
-        .then(pl.lit(f"an attribute is empty: name it, or take out one {JOINT}"))
+        .then(pl.lit(f"an attribute is empty: name it, or remove one {ATTRIBUTE_SEPARATOR}"))
     )
     relations = {name: find_relation(name) for name in rows["aspect"].drop_nulls().unique()}
     relation = pl.col("aspect").replace_strict(relations, default=None, return_dtype=pl.String)
@@ -99,16 +100,18 @@ def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
         pl.coalesce("problem", problem).alias("problem")
     )
     is_wrong = pl.col("problem").is_not_null()
-    nothing = pl.lit(None, pl.List(pl.String))
+    no_attributes = pl.lit(None, pl.List(pl.String))
     return (
-        checked.with_columns(pl.when(is_wrong).then(nothing).otherwise("attributes").alias("attributes"))
+        checked.with_columns(
+            pl.when(is_wrong).then(no_attributes).otherwise("attributes").alias("attributes")
+        )
         .explode("attributes")
         .rename({"disease": "head", "disease_id": "head_id", "attributes": "tail"})
     )
 
 
 def find_relation(aspect: str) -> str | None:
-    """The relation that an aspect names, or null."""
+    """Return the relation that an aspect names, or None."""
     return _RELATIONS.get(_fold_aspect(aspect))
 
 

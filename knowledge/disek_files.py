@@ -1,4 +1,4 @@
-"""Files in DiseK's shape: CSV, TSV, JSON lines and Parquet, as columns of text and a list of attributes."""
+"""Readers of files in DiseK's format (CSV, TSV, JSON lines, Parquet): texts, and a list of attributes."""
 
 import json
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from primitives.errors import InputError
 
 REQUIRED = ("disease", "aspect", "attributes")
 OPTIONAL = ("disease_id", "also_true")
-# What stands between attributes where they are one text.
-JOINT = "||"
+# Separates the attributes if they are one text.
+ATTRIBUTE_SEPARATOR = "||"
 _TEXT = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
 def _read_delimited(path: Path, delimiter: str) -> pl.DataFrame:
     rows = read_delimited(path, delimiter, REQUIRED, OPTIONAL)
-    return rows.with_columns(pl.col("attributes").str.split(JOINT))
+    return rows.with_columns(pl.col("attributes").str.split(ATTRIBUTE_SEPARATOR))
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
@@ -33,12 +33,16 @@ def _read_parquet(path: Path) -> pl.DataFrame:
             raise InputError(f"{path}: column {name} is of type {dtype}: store it as text")
     attributes = pl.col("attributes")
     is_text = not isinstance(rows.schema["attributes"], pl.List)
-    listed = attributes.cast(pl.String).str.split(JOINT) if is_text else attributes.cast(pl.List(pl.String))
+    listed = (
+        attributes.cast(pl.String).str.split(ATTRIBUTE_SEPARATOR)
+        if is_text
+        else attributes.cast(pl.List(pl.String))
+    )
     return rows.with_columns(pl.all().exclude("attributes").cast(pl.String), listed).with_row_index("row")
 
 
 def _read_json_lines(path: Path) -> pl.DataFrame:
-    """One row per line that is not blank; a line that does not have the shape is a problem."""
+    """One row per line that is not blank. A line that is not a valid row gets a problem."""
     names = ("disease", "aspect", "disease_id", "also_true", "problem")
     others = (("attributes", pl.List(pl.String())), ("row", pl.Int64()))
     lines = enumerate(read_text(path).split("\n"), start=1)
@@ -47,13 +51,13 @@ def _read_json_lines(path: Path) -> pl.DataFrame:
 
 
 def _parse_line(text: str) -> dict[str, object]:
-    """The values of one JSON object, or what is wrong with it."""
+    """Return the values of one JSON object, or a problem."""
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return {"problem": f"is not JSON ({error}): write one JSON object a line"}
+        return {"problem": f"is not JSON ({error}): write one JSON object per line"}
     if not isinstance(record, dict):
-        return {"problem": "is not a JSON object: write one object a line"}
+        return {"problem": "is not a JSON object: write one object per line"}
     given = {name: record[name] for name in (*REQUIRED, *OPTIONAL) if record.get(name) is not None}
     values = {name: _parse_value(name, value) for name, value in given.items()}
     for name, value in values.items():
@@ -64,9 +68,9 @@ def _parse_line(text: str) -> dict[str, object]:
 
 
 def _parse_value(name: str, value: object) -> object:
-    """The value as the column holds it; null where it cannot."""
+    """Return the value in the form of its column, or None if it has another type."""
     if name == "attributes":
-        parts = value.split(JOINT) if isinstance(value, str) else value
+        parts = value.split(ATTRIBUTE_SEPARATOR) if isinstance(value, str) else value
         is_listed = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
         return parts if is_listed else None
     if name == "also_true" and isinstance(value, bool):

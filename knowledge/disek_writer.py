@@ -1,4 +1,4 @@
-"""A base written in DiseK's shape, for whatever reads that (docs/disek.md)."""
+"""Write a base in DiseK's format, for other programs that read it (docs/disek.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,25 +6,25 @@ from pathlib import Path
 import polars as pl
 
 from knowledge.base import KnowledgeBase
-from knowledge.disek import as_disek_table
-from knowledge.disek_files import JOINT
+from knowledge.disek import build_disek_table
+from knowledge.disek_files import ATTRIBUTE_SEPARATOR
 from primitives.errors import InputError
 from storage.files import write_aside
 
 
 def write_disek(base: KnowledgeBase, path: Path) -> Path:
-    """Write the base's four DiseK relations as one table, its format by the extension; the path.
+    """Write the base's four DiseK relations as one table, and return its path.
 
-    Read again, it gives the same triplets.
+    The extension chooses the file format. `read_disek` reads the same triplets back.
 
     Raises:
-        InputError: if the extension is none of those, the base has nothing that fits the shape, or a
-            name holds what stands between the attributes of a text.
+        InputError: the extension is unknown, the base does not fit the format, or an attribute contains the
+            separator of a text format.
     """
     writer = WRITERS.get(path.suffix.lower())
     if writer is None:
         raise InputError(f"{path} has the extension {path.suffix!r}; allowed: {', '.join(WRITERS)}")
-    table = as_disek_table(base)
+    table = build_disek_table(base)
     with write_aside(path) as aside:
         writer(table, aside)
     return path
@@ -47,14 +47,14 @@ def _write_parquet(table: pl.DataFrame, path: Path) -> None:
 
 
 def _join_attributes(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with its attributes as one text."""
+    """Return the table with the attributes of each row joined to one text."""
     names = table["attributes"].explode()
-    if unfit := names.filter(names.str.contains(JOINT, literal=True)).to_list():
+    if unfit := names.filter(names.str.contains(ATTRIBUTE_SEPARATOR, literal=True)).to_list():
         raise InputError(
-            f"attribute {unfit[0]!r} holds {JOINT}, which stands between attributes in CSV and TSV: write "
-            ".jsonl or .parquet"
+            f"attribute {unfit[0]!r} contains {ATTRIBUTE_SEPARATOR}, which separates attributes in CSV and "
+            "TSV: write .jsonl or .parquet"
         )
-    return table.with_columns(pl.col("attributes").list.join(f" {JOINT} "))
+    return table.with_columns(pl.col("attributes").list.join(f" {ATTRIBUTE_SEPARATOR} "))
 
 
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {

@@ -1,13 +1,14 @@
-"""MedLAMA (Meng et al., ACL 2022), from `medlama.parquet` or the folder of CSV files as published.
+"""Reader of MedLAMA (Meng et al., ACL 2022): `medlama.parquet`, or the folder of CSV files as published.
 
-The published folder (`data/medlama/2021AA`) holds per relation `<relation>_1000.csv` and, repeating
-some of its rows, `<relation>_<n>_hard.csv`. Columns: head_cui, head_name, rel, tail_cuis_list,
-tail_names_list, tail_names, tail_cuis, tail_cuis_len, tail_names_len, avg_match, avg_rouge_l, of
-which head_cui, head_name, rel, tail_names and tail_cuis are read. tail_names and tail_cuis are
-joined by " || ", entry i of one being entry i of the other. Where rel is missing, the file name
-gives the relation.
+The published folder (`data/medlama/2021AA`) has, per relation, `<relation>_1000.csv` and
+`<relation>_<n>_hard.csv`, which repeats some of its rows. The columns are head_cui, head_name, rel,
+tail_cuis_list, tail_names_list, tail_names, tail_cuis, tail_cuis_len, tail_names_len, avg_match and
+avg_rouge_l. The reader uses head_cui, head_name, rel, tail_names and tail_cuis. tail_names and tail_cuis are
+joined by " || ", and entry i of tail_cuis is the id of entry i of tail_names. If rel is missing, the file
+name gives the relation.
 
-The Parquet file has relation, head_cui, head_name, tail_names, tail_cuis, the last two as lists.
+The Parquet file has the columns relation, head_cui, head_name, tail_names and tail_cuis; the last two are
+lists.
 """
 
 import re
@@ -17,21 +18,21 @@ import polars as pl
 
 from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
-from knowledge.rows import Source, as_source_rows
+from knowledge.rows import Source, build_source_rows
 from knowledge.tables import read_parquet_columns
 from primitives.errors import InputError
 
-# The papers leave these two out: they are the inverses of two others.
+# The papers leave these two out, because they are the inverses of two other relations.
 INVERSE_RELATIONS = frozenset({"gene_associated_with_disease", "gene_product_encoded_by_gene"})
 _COLUMNS = ("head_cui", "head_name", "tail_names", "tail_cuis")
 _FILE_NAME = re.compile(r"(?P<relation>.+?)(?:_\d+(?P<hard>_hard)?)?$")
 
 
 def read_medlama(path: Path) -> Source:
-    """The rows of MedLAMA, all its relations, not checked yet.
+    """Return the unchecked rows of all relations of MedLAMA.
 
     Raises:
-        InputError: if there is no MedLAMA at ``path``, or a file cannot be read at all.
+        InputError: ``path`` is not MedLAMA, or a file cannot be read.
     """
     if path.is_dir():
         return _read_folder(path)
@@ -43,7 +44,7 @@ def read_medlama(path: Path) -> Source:
 
 
 def _read_folder(folder: Path) -> Source:
-    """The full file of each relation; a `_hard` file only where there is no full one."""
+    """Return the rows of the full file of each relation, or of its `_hard` file if there is no full one."""
     parts = {p: _parse_name(p) for p in sorted(folder.glob("*.csv")) if p.name != "prompts.csv"}
     full = {relation for relation, is_hard in parts.values() if not is_hard}
     read = [p for p, (relation, is_hard) in parts.items() if not (is_hard and relation in full)]
@@ -58,7 +59,7 @@ def _read_folder(folder: Path) -> Source:
 
 
 def _parse_name(path: Path) -> tuple[str, bool]:
-    """The relation that a file name gives, and whether it is a `_hard` file."""
+    """Return the relation in a file name, and whether it is a `_hard` file."""
     match = _FILE_NAME.match(path.stem)
     return (match["relation"], match["hard"] is not None) if match else (path.stem, False)
 
@@ -80,7 +81,7 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 
 def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """One row per head and tail; a row whose lists do not match stays one row, with its problem."""
+    """One row per head and tail. A row whose lists do not match stays one row, with a problem."""
     n_names = pl.col("tail_names").list.len().fill_null(0)
     n_ids = pl.col("tail_cuis").list.len().fill_null(0)
     problem = (
@@ -96,10 +97,10 @@ def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
         )
     )
     checked = frame.with_columns(pl.coalesce("problem", problem).alias("problem"))
-    nothing = pl.lit(None, pl.String)
+    no_text = pl.lit(None, pl.String)
     whole = checked.filter(pl.col("problem").is_null()).explode("tail_names", "tail_cuis")
     wrong = checked.filter(pl.col("problem").is_not_null()).with_columns(
-        nothing.alias("tail_names"), nothing.alias("tail_cuis")
+        no_text.alias("tail_names"), no_text.alias("tail_cuis")
     )
     columns = {
         "head_name": "head",
@@ -107,4 +108,4 @@ def _split_tails(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
         "tail_names": "tail",
         "tail_cuis": "tail_id",
     }
-    return as_source_rows(path, pl.concat([whole, wrong]).sort("row", maintain_order=True).rename(columns))
+    return build_source_rows(path, pl.concat([whole, wrong]).sort("row", maintain_order=True).rename(columns))

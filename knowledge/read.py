@@ -1,4 +1,4 @@
-"""From configuration to knowledge base: read, check, clean, choose relations."""
+"""Read the knowledge base of a configuration: read its rows, check and clean them, choose relations."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
 
 
 def read_knowledge_base(config: KnowledgeConfig) -> KnowledgeBase:
-    """The knowledge base that the configuration names, its relations chosen.
+    """Return the knowledge base that the configuration names, with the relations that it chooses.
 
     Raises:
-        InputError: says what is wrong with the source: file, row and remedy.
+        InputError: the source has a problem; the message names the file, the row and the remedy.
     """
     source = clean_rows(_read_source(config))
     relations = _choose_relations(config, source)
@@ -43,26 +43,26 @@ def _read_source(config: KnowledgeConfig) -> Source:
 
 
 def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
-    """The relations asked for, else all; of MedLAMA, without the two inverses."""
+    """Return the configured relations, by default all except the two inverse relations of MedLAMA."""
     found = sorted(source.rows["relation"].unique().to_list())
     if unknown := sorted(set(config.relations) - set(found)):
         raise InputError(
-            f"relations of [knowledge] names {', '.join(unknown)}, of which "
-            f"{config.path or 'the starter base'} has no row; it has {', '.join(found)}"
+            f"relations of [knowledge] names {', '.join(unknown)}, but "
+            f"{config.path or 'the starter base'} has no such relation; it has {', '.join(found)}"
         )
     if config.relations:
         return sorted(set(config.relations))
     is_inverse = INVERSE_RELATIONS if config.format == "medlama" else frozenset()
     if not (relations := [name for name in found if name not in is_inverse]):
         raise InputError(
-            f"{config.path} holds only {', '.join(found)}, which are left out unless named: "
+            f"{config.path} has only {', '.join(found)}, which are used only if they are named: "
             "name them in relations of [knowledge]"
         )
     return relations
 
 
 def _require_tested_rows(base: KnowledgeBase) -> None:
-    """Raises InputError for a relation all of whose rows are marked also_true."""
+    """Raise InputError if all rows of a relation are marked also_true."""
     tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
     if empty := sorted(set(base.relations) - set(tested)):
         raise InputError(

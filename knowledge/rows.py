@@ -1,7 +1,7 @@
-"""Rows as a source gives them, before they are trusted: checked, cleaned and made into a base.
+"""The raw rows of a source: check them, clean them and build a base from them.
 
-Every reader returns a :class:`Source`. What is wrong in it is one error that names the first rows;
-what can be left out is left out and listed.
+Every reader returns a :class:`Source`. Wrong rows are reported together in one error, which names the first
+of them. Repeated rows are left out and listed.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ import polars as pl
 from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from primitives.errors import InputError
 
-# row: the line as an editor counts it, from 1; of a Parquet file the row index, from 0.
-# problem: what the reader itself could not make sense of.
+# row: the line number, from 1; in a Parquet file, the row index, from 0.
+# problem: an error that the reader itself found, or null.
 SOURCE_SCHEMA = {
     "relation": pl.String,
     "head": pl.String,
@@ -40,20 +40,20 @@ _PLACE = pl.format(
 
 @dataclass(frozen=True)
 class Source:
-    """What a reader found: rows by ``SOURCE_SCHEMA``, and what it did not read."""
+    """The result of a reader: rows with ``SOURCE_SCHEMA``, and the parts that it did not read."""
 
     rows: pl.DataFrame
     left_out: tuple[LeftOut, ...] = field(default=())
 
 
-def as_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
-    """The rows of one file by ``SOURCE_SCHEMA``; columns that it lacks are null.
+def build_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of one file with ``SOURCE_SCHEMA``. Missing columns are null.
 
     Raises:
-        InputError: if the file holds no rows.
+        InputError: the file has no rows.
     """
     if columns.is_empty():
-        raise InputError(f"{path} holds no rows: fill it or take it away")
+        raise InputError(f"{path} holds no rows: fill it or remove it")
     missing = [pl.lit(None, t).alias(n) for n, t in SOURCE_SCHEMA.items() if n not in columns]
     return (
         columns.with_columns(missing)
@@ -63,7 +63,7 @@ def as_source_rows(path: Path, columns: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file; raises InputError where it cannot be read."""
+    """Return the bytes of a file, or raise InputError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -71,10 +71,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, a byte-order mark left off.
+    """Return the text of a UTF-8 file without its byte-order mark.
 
     Raises:
-        InputError: if a byte cannot be decoded; names its line.
+        InputError: the file is not UTF-8; the message names the line.
     """
     content = read_bytes(path)
     try:
@@ -88,7 +88,7 @@ def read_text(path: Path) -> str:
 
 
 def require_columns(path: Path, found: Sequence[str], required: Sequence[str]) -> None:
-    """Raises InputError if a required column is missing, or one is there twice."""
+    """Raise InputError if a required column is missing or appears twice."""
     if missing := [name for name in required if name not in found]:
         raise InputError(
             f"{path} has no column {', '.join(missing)}; it has {', '.join(found) or 'none'}: "
@@ -99,22 +99,24 @@ def require_columns(path: Path, found: Sequence[str], required: Sequence[str]) -
 
 
 def clean_rows(source: Source) -> Source:
-    """The rows with names stripped of outer white space, once nothing is wrong with them.
+    """Return the rows with outer white space removed and also_true as a boolean.
 
     Raises:
-        InputError: names the first wrong rows and counts them all.
+        InputError: rows are wrong; the message counts them and names the first ones.
     """
     stripped = source.rows.with_columns(pl.col(_TEXT).str.strip_chars())
     emptied = stripped.with_columns(pl.col("head_id", "tail_id").replace("", None))
     wrong = emptied.with_columns(_find_problem().alias("problem")).filter(pl.col("problem").is_not_null())
     if not wrong.is_empty():
-        raise InputError(_report(wrong.unique(["file", "row"], keep="first", maintain_order=True)))
+        raise InputError(
+            _describe_wrong_rows(wrong.unique(["file", "row"], keep="first", maintain_order=True))
+        )
     is_also_true = (pl.col("also_true").str.to_lowercase() == "true").fill_null(value=False)
     return Source(emptied.with_columns(is_also_true.alias("also_true")), source.left_out)
 
 
 def _find_problem() -> pl.Expr:
-    """What is wrong with a row, or null; the first fault found."""
+    """Return an expression for the first problem of a row, or null."""
     return pl.coalesce(
         pl.col("problem"),
         *(_check_name(column) for column in ("relation", "head", "tail")),
@@ -122,7 +124,7 @@ def _find_problem() -> pl.Expr:
             pl.format("relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation"))
         ),
         pl.when(~pl.col("also_true").fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
-            pl.format("also_true is '{}': write true or false, or nothing", pl.col("also_true"))
+            pl.format("also_true is '{}': write true or false, or leave it empty", pl.col("also_true"))
         ),
     )
 
@@ -133,12 +135,12 @@ def _check_name(column: str) -> pl.Expr:
         pl.when(name.is_null() | (name == ""))
         .then(pl.lit(f"the {column} is empty: name it or delete the row"))
         .when(name.str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]"))
-        .then(pl.lit(f"the {column} holds a line break or control character: take it out"))
+        .then(pl.lit(f"the {column} contains a line break or a control character: remove it"))
     )
 
 
-def _report(wrong: pl.DataFrame) -> str:
-    """One message: how many rows are wrong, and the first of them."""
+def _describe_wrong_rows(wrong: pl.DataFrame) -> str:
+    """Return one message with the number of wrong rows and the first of them."""
     shown = wrong.head(N_SHOWN).select(pl.format("{}: {}", _PLACE, pl.col("problem"))).to_series()
     if wrong.height == 1:
         return str(shown[0])
@@ -148,12 +150,12 @@ def _report(wrong: pl.DataFrame) -> str:
 
 
 def build_base(name: str, source: Source) -> KnowledgeBase:
-    """The knowledge base of clean rows: repeated rows left out and listed, the rest sorted.
+    """Return the knowledge base of clean rows, sorted. Repeated rows are left out and listed.
 
-    A triplet that is given both as tested and as ``also_true`` is tested.
+    A triplet that appears both with and without ``also_true`` is tested.
     """
     is_tested = pl.col("also_true").not_().any().over("relation", "head", "tail")
-    # Rows under test first, so that of two that repeat each other the one under test is kept.
+    # Tested rows are sorted first, so that of two equal rows the tested one is kept.
     rows = (
         source.rows.with_columns(is_tested.alias("is_tested"))
         .sort("also_true", maintain_order=True)

@@ -1,6 +1,6 @@
-"""The bundled starter base: facts written and reviewed for this project, one TSV file per relation.
+"""The bundled starter base: facts that were written and reviewed for this project, one TSV file per relation.
 
-Columns: head, relation, tail, also_true, source (the resource that a reader would check).
+The columns are head, relation, tail, also_true and source (the reference that a reader can check).
 """
 
 from pathlib import Path
@@ -12,5 +12,5 @@ FOLDER = Path(__file__).parent / "starter"
 
 
 def read_starter() -> Source:
-    """The rows of the bundled base, not checked yet."""
+    """Return the unchecked rows of the bundled base."""
     return read_tables(FOLDER)

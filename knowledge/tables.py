@@ -1,7 +1,7 @@
-"""Plain tables of triplets: CSV, TSV, JSON lines or Parquet, one file or a folder of them.
+"""Readers of plain tables of triplets: CSV, TSV, JSON lines or Parquet, one file or a folder of files.
 
-Columns: head, relation, tail; optionally head_id, tail_id, also_true (true or false). Others,
-such as source, are ignored.
+The columns are head, relation and tail, and optionally head_id, tail_id and also_true (true or false). Other
+columns, such as source, are ignored.
 """
 
 import json
@@ -12,7 +12,7 @@ import polars as pl
 
 from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
-from knowledge.rows import Source, as_source_rows, read_text, require_columns
+from knowledge.rows import Source, build_source_rows, read_text, require_columns
 from primitives.errors import InputError
 
 REQUIRED = ("head", "relation", "tail")
@@ -20,10 +20,10 @@ OPTIONAL = ("head_id", "tail_id", "also_true")
 
 
 def read_tables(path: Path) -> Source:
-    """The rows of a table, or of all tables of a folder, not checked yet.
+    """Return the unchecked rows of a table, or of all tables in a folder.
 
     Raises:
-        InputError: if there is no table, or one cannot be read at all.
+        InputError: there is no table, or a table cannot be read.
     """
     if not path.is_dir():
         return Source(read_table(path))
@@ -36,13 +36,13 @@ def read_tables(path: Path) -> Source:
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """The rows of one table by ``SOURCE_SCHEMA``, the reader chosen by the file's extension."""
+    """Return the rows of one table with ``SOURCE_SCHEMA``. The file's extension chooses the reader."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         raise InputError(
             f"{path} has the extension {path.suffix!r}; a table of triplets has one of {', '.join(READERS)}"
         )
-    return as_source_rows(path, reader(path))
+    return build_source_rows(path, reader(path))
 
 
 def _read_csv(path: Path) -> pl.DataFrame:
@@ -54,7 +54,7 @@ def _read_tsv(path: Path) -> pl.DataFrame:
 
 
 def _read_json_lines(path: Path) -> pl.DataFrame:
-    """One row per line that is not blank; a line that is no JSON object of texts is a problem."""
+    """One row per line that is not blank. A line that is not a JSON object of texts gets a problem."""
     names = (*REQUIRED, *OPTIONAL)
     records: list[list[str | None]] = []
     rows: list[int] = []
@@ -71,14 +71,14 @@ def _read_json_lines(path: Path) -> pl.DataFrame:
 
 
 def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], str | None]:
-    """The values of one JSON object in the order of the names, and what is wrong with it."""
+    """Return the values of one JSON object in the order of the names, and its problem or None."""
     empty: list[str | None] = [None] * len(names)
     try:
         record = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return empty, f"is not JSON ({error}): write one JSON object a line"
+        return empty, f"is not JSON ({error}): write one JSON object per line"
     if not isinstance(record, dict):
-        return empty, "is not a JSON object: write one object a line"
+        return empty, "is not a JSON object: write one object per line"
     values = [_as_text(name, record.get(name)) for name in names]
     for name, value in zip(names, values, strict=True):
         if value is None and record.get(name) is not None:
@@ -87,7 +87,7 @@ def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], st
 
 
 def _as_text(name: str, value: object) -> str | None:
-    """The value as text: numbers may be ids, true and false may be also_true; null for others."""
+    """Return the value as text, or None. Only ids may be numbers, and only also_true may be a boolean."""
     if name == "also_true" and isinstance(value, bool):
         return "true" if value else "false"
     if name.endswith("_id") and isinstance(value, int) and not isinstance(value, bool):
@@ -109,10 +109,10 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 def read_parquet_columns(
     path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> pl.DataFrame:
-    """The required columns of a Parquet file, and the optional ones that it has.
+    """Return the required columns of a Parquet file, and the optional columns that it has.
 
     Raises:
-        InputError: if the file is no Parquet file, or a required column is missing.
+        InputError: the file is not Parquet, or a required column is missing.
     """
     try:
         found = list(pl.read_parquet_schema(path))

@@ -7,8 +7,8 @@ from engines.identity import identify_model
 from primitives.errors import InputError
 from prototypes.pool import check_pool_wordings
 from report.console import align
+from schemas.stages import N_DEMONSTRATIONS
 from tasks.edition.edition import Edition, plan_edition
-from tasks.edition.triplets import N_DEMONSTRATIONS
 
 MAX_LEFT_OUT_SHOWN = 10
 

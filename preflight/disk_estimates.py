@@ -6,9 +6,10 @@ from pathlib import Path
 import polars as pl
 
 from config.file import Config
+from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import NAMES
+from storage.layout import WAREHOUSE
 from tasks.edition.edition import Edition
-from tasks.edition.triplets import N_DEMONSTRATIONS
 
 SAMPLES_PER_TRIPLET = {"pretexeval": len(NAMES), "prototype": len(NAMES), "direct": 1, "llmeval": len(NAMES)}
 # Bytes per row, measured on the starter base and on MedLAMA; the higher of the two.
@@ -74,5 +75,5 @@ def estimate_disk_bytes(config: Config, counts: RowCounts) -> int:
 
 def measure_warehouse(root: Path) -> int:
     """Return the size of the existing warehouse in bytes, 0 if there is none."""
-    path = root / "warehouse.duckdb"
+    path = root / WAREHOUSE
     return path.stat().st_size if path.is_file() else 0

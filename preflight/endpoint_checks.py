@@ -4,7 +4,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
-from engines.openai_engine import read_key, show_address
+from engines.openai_engine import read_api_key, render_safe_address
 from preflight.findings import Finding
 from primitives.errors import InputError
 from primitives.http_client import HttpReply, fetch
@@ -21,7 +21,7 @@ def check_endpoint(config: EngineConfig, key: str | None = None) -> Finding:
     """
     name = f"model {config.name}"
     try:
-        shown, key = show_address(config).rstrip("/"), key or read_key(config)
+        shown, key = render_safe_address(config).rstrip("/"), key or read_api_key(config)
     except InputError as error:
         return Finding(name, "failing", str(error))
     address = urlsplit((config.base_url or "").rstrip("/"))

@@ -1,6 +1,5 @@
 """What asking a model takes: prompts, tokens, time and cost, each as a range with its basis."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,8 @@ import polars as pl
 
 from config.engines import EngineConfig
 from engines.token_counter import CHARACTERS_PER_TOKEN, TokenCounter
+from storage.layout import run_file
+from storage.records import read_record
 from storage.responses import ResponseStore
 
 MILLION = 1_000_000
@@ -145,9 +146,9 @@ def measure_completions(store: ResponseStore, max_tokens: int, marker: str | Non
 def measure_throughput(root: Path, model_id: str) -> tuple[float | None, str]:
     """Return the prompts per second over all finished evaluations of the model, and the basis."""
     n_asked, seconds = 0, 0.0
-    for path in root.glob(f"predictions/*/{model_id}/run.json"):
+    for path in root.glob(run_file("*", model_id)):
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = read_record(path) or {}
             asked, duration_s = int(record["n_asked"]), float(record["duration_s"])
         except (OSError, ValueError, KeyError, TypeError):
             continue

@@ -17,8 +17,8 @@ from preflight.estimates import (
     measure_throughput,
     sample_rows,
 )
-from tasks.asking.prompts import DemonstrationsOfGroup, draw_demonstrations_of_methods
 from tasks.edition.drafts import Draft
+from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import build_requests, select_samples
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from config.engines import EngineConfig
-from engines.keys import explain_missing, name_block
+from engines.api_keys import explain_missing_key, name_secret_block
 from preflight.findings import Finding
 from preflight.server_checks import authorize
 from primitives.http_client import fetch
@@ -46,7 +46,7 @@ def find_key(variable: str) -> FoundKey | None:
     address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
     if not address:
         return None
-    block = name_block(variable)
+    block = name_secret_block(variable)
     path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
     body = fetch(f"{address}/{path}?include_secrets=true", authorize()).read_json()
     data = body.get("data") if isinstance(body, dict) else None
@@ -64,5 +64,5 @@ def check_keys(keys: Mapping[str, FoundKey | None]) -> list[Finding]:
 def _check_key(variable: str, found: FoundKey | None) -> Finding:
     if found is not None:
         return Finding(f"key {variable}", "ok", found.where)
-    missing, _, remedy = explain_missing(variable).partition("; ")
+    missing, _, remedy = explain_missing_key(variable).partition("; ")
     return Finding(f"key {variable}", "failing", missing, remedy)

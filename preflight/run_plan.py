@@ -62,7 +62,7 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
             tally.add(asked[n_pairs])
     return RunPlan(
         edition.edition_id,
-        bool(edition.promised),
+        edition.is_complete(),
         count_samples(config, drafts),
         estimate_disk_bytes(config, count_rows(edition)),
         (*estimate_writers(edition, drafts), *map(estimate_evaluation, tallies)),

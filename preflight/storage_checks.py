@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
-from engines.keys import name_block
+from engines.api_keys import name_secret_block
 from preflight.findings import Finding
 from preflight.key_checks import FoundKey
 from primitives.errors import InputError
@@ -88,5 +88,5 @@ def _explain_missing(address: str) -> str:
     names = SECRETS[address.partition("://")[0]]
     return (
         f"no key was found: set {', '.join(names)} (those that the storage needs), or create Prefect Secret "
-        f"blocks such as {name_block(names[0])!r}"
+        f"blocks such as {name_secret_block(names[0])!r}"
     )

@@ -75,7 +75,7 @@ class WriterTally:
 
 def estimate_writers(edition: Edition, drafts: Sequence[Draft]) -> list[Estimate]:
     """Return an estimate for each part of the writers; none if the edition is complete."""
-    if edition.promised:
+    if edition.is_complete():
         return []
     estimates = []
     if edition.rephraser is not None:

@@ -1,1 +1,1 @@
-"""Errors, hashing, secrets and TOML parsing: what every folder may use, and uses none."""
+"""Errors, hashing, secrets and TOML parsing. Every folder may import these; they import no other folder."""

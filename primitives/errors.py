@@ -1,5 +1,5 @@
-"""Errors that a user can mend: they say where, what, and what to do."""
+"""Errors that a user can fix. Their messages say where the problem is, what it is, and what to do."""
 
 
 class InputError(ValueError):
-    """Bad input: a configuration, a knowledge base, a prototype pool or a model that cannot be used."""
+    """The input cannot be used: a configuration, a knowledge base, a prototype pool or a model."""

@@ -1,49 +1,43 @@
-"""Ids and draws are hashes of content: the same on every machine, in any order of rows.
+"""Ids and random draws as hashes of content: they are the same on every machine and in any order of rows.
 
-BLAKE2b from the standard library; the hash functions of data-frame libraries change between versions.
+The hash is BLAKE2b of the standard library, because the hash functions of data-frame libraries change between
+versions. Stored data is found by these hashes, so their results must never change.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable
-from pathlib import Path
 
 SEPARATOR = "\x1f"
 
 
 def hash_text(*parts: str, digits: int = 16) -> str:
-    """Hash of the parts in order, as ``digits`` hexadecimal digits."""
+    """Return the hash of the parts, in their order, as ``digits`` hexadecimal digits."""
     content = SEPARATOR.join(parts).encode()
     return hashlib.blake2b(content, digest_size=digits // 2).hexdigest()
 
 
 def hash_json(value: object, digits: int = 16) -> str:
-    """Hash of a JSON-like value, keys sorted."""
+    """Return the hash of a JSON-like value. The order of its keys does not matter."""
     return hash_text(render_canonical_json(value), digits=digits)
 
 
 def render_canonical_json(value: object) -> str:
-    """JSON with sorted keys and no spaces: one text per value."""
+    """Return the value as JSON with sorted keys and no spaces, so that equal values give equal texts."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def draw_order(items: Iterable[str], *salt: str) -> list[str]:
-    """The items in the order of their salted hashes: a shuffle that no order of input changes."""
+    """Return the items in the order of their salted hashes: a shuffle that ignores their input order."""
     prefix = SEPARATOR.join(salt)
     return sorted(items, key=lambda item: hash_text(prefix, item))
 
 
 def draw_one(items: Iterable[str], *salt: str) -> str:
-    """The item whose salted hash is the smallest: a uniform draw.
+    """Return the item whose salted hash is the smallest, which is a uniform draw.
 
     Raises:
-        ValueError: if there is no item.
+        ValueError: there are no items.
     """
     prefix = SEPARATOR.join(salt)
     return min(items, key=lambda item: (hash_text(prefix, item), item))
-
-
-def checksum_file(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

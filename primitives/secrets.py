@@ -1,4 +1,4 @@
-"""What may be a secret: refused where it is known to be one, and hidden in errors where it only may be."""
+"""Find known kinds of secrets, and hide known and possible secrets in messages."""
 
 import json
 import re
@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 from urllib.parse import quote
 
 HIDDEN = "***"
-# A shorter one is a placeholder, and may stand in any word of an answer or a path.
+# A shorter value is a placeholder. It could be part of any word of an answer or a path.
 MIN_LENGTH = 8
-# How the keys of vendors, of the hubs and of the clouds begin, tokens of the web, and what holds a password.
+# Keys of vendors, model hubs and clouds by their prefixes, web tokens, private keys, and addresses with a
+# password or a key.
 _KNOWN = re.compile(
     r"""
     (?<=://)[^/?\#\s]+(?=@)
@@ -25,18 +26,18 @@ _KNOWN = re.compile(
     """,
     re.VERBOSE,
 )
-_RUN = re.compile(r"[\w+=-]{12,}")
-# Words and versions are put together of shorter pieces: llama3-8b-instruct, 2026-W47.
+_LONG_PIECE = re.compile(r"[\w+=-]{12,}")
+# Names and versions consist of shorter pieces: llama3-8b-instruct, 2026-W47.
 _RANDOM_PIECE = re.compile(r"(?=[A-Za-z+=]*[0-9])[A-Za-z0-9+=]{12,}")
 
 
 def has_secret(text: str) -> bool:
-    """Whether some of it is the key of a vendor, a token, or an address with a password or a key in it."""
+    """Return whether the text contains a vendor's key, a token, or an address with a password or a key."""
     return _KNOWN.search(text) is not None
 
 
 def find_secret(value: object, keys: Collection[str]) -> str | None:
-    """Where a secret, or one of the keys, stands in a table, as in `models[0].name`; null where none does."""
+    """Return the place of the first secret or given key in a table, such as `models[0].name`, or None."""
     for place, text in _list_texts(value, ""):
         if has_secret(text) or any(key in text for key in keys):
             return place
@@ -55,8 +56,8 @@ def _list_texts(value: object, place: str) -> Iterator[tuple[str, str]]:
 
 
 def hide_secrets(text: str) -> str:
-    """The text without what is a secret, and without what looks as random as one."""
-    return _RUN.sub(_hide_random, _KNOWN.sub(HIDDEN, text))
+    """Return the text with ``***`` in place of known secrets and of pieces that look random."""
+    return _LONG_PIECE.sub(_hide_random, _KNOWN.sub(HIDDEN, text))
 
 
 def _hide_random(match: re.Match[str]) -> str:
@@ -64,13 +65,13 @@ def _hide_random(match: re.Match[str]) -> str:
 
 
 def hide_value(text: str, secret: str | None) -> str:
-    """The text without that secret, also as quotation marks, backslashes and addresses change it."""
+    """Return the text with ``***`` in place of the secret, also where quoting or URL encoding changed it."""
     for form in list_forms(secret) if secret else ():
         text = text.replace(form, HIDDEN)
     return text
 
 
 def list_forms(secret: str) -> list[str]:
-    """The secret as it may stand in a text: itself, within quotation marks, in an address; longest first."""
+    """Return the forms of a secret in a text: as it is, escaped within quotes, URL-encoded; longest first."""
     forms = {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe=""), quote(secret)}
     return sorted(forms, key=len, reverse=True)

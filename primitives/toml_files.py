@@ -1,4 +1,4 @@
-"""TOML files that a user writes, checked against a pydantic model; errors that a user can mend."""
+"""TOML files that users write, checked against a pydantic model, with errors that users can fix."""
 
 import difflib
 import json
@@ -18,8 +18,8 @@ from primitives.secrets import hide_secrets
 Model = TypeVar("Model", bound=BaseModel)
 Table = dict[str, Any]
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-# What pydantic says, in the words of TOML.
-_WORDS = {
+# Words of pydantic's messages -> words of TOML.
+_TOML_WORDS = {
     "Input should": "should",
     "String should": "should",
     "an object": "a table",
@@ -28,7 +28,11 @@ _WORDS = {
 
 
 def parse_toml(path: Path) -> Table:
-    """The tables of a TOML file; raises InputError where it is missing or not TOML."""
+    """Return the tables of a TOML file.
+
+    Raises:
+        InputError: the file cannot be read, or it is not TOML.
+    """
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -40,7 +44,7 @@ def parse_toml(path: Path) -> Table:
 
 
 def replace_variables(table: Table, keys: Iterable[tuple[str, str]]) -> list[str]:
-    """Replace `$NAME` and `${NAME}` in the values of the keys, in place; one line per unset one."""
+    """Replace `$NAME` and `${NAME}` in the keys' values, in place; return one message per unset variable."""
     problems: list[str] = []
     for section, key in keys:
         value = table.get(section)
@@ -66,62 +70,65 @@ def _find_unset(place: str, value: str) -> list[str]:
 
 
 def check_table(model: type[Model], table: Table, path: Path, problems: Sequence[str]) -> Model:
-    """The model of the table.
+    """Return the table as an instance of the model.
 
-    Types are strict: text is no number. Checked as JSON, in which pydantic's strict mode knows
-    arrays for tuples and text for paths; dates, which JSON lacks, become text.
+    Types are strict: a text is not accepted as a number. The table is checked as JSON, because pydantic's
+    strict mode then accepts arrays for tuples and texts for paths. JSON has no dates, so dates become texts.
+
+    Args:
+        problems: messages about the file to report together with those found here.
 
     Raises:
-        InputError: names the file, the problems given, and every key that is wrong.
+        InputError: there is a problem; the message names the file and lists every problem.
     """
     found = list(problems)
     try:
         checked = model.model_validate_json(json.dumps(table, default=str), strict=True)
     except ValidationError as error:
-        found += [_describe(model, detail) for detail in error.errors(include_url=False)]
+        found += [_describe_error(model, detail) for detail in error.errors(include_url=False)]
     if found:
         count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
         raise InputError("\n  ".join([f"{path} has {count}:", *found]))
     return checked
 
 
-def _describe(model: type[BaseModel], detail: ErrorDetails) -> str:
-    """One line on one wrong key: its place, its value, what is allowed.
+def _describe_error(model: type[BaseModel], detail: ErrorDetails) -> str:
+    """Return one line about one wrong key: its place, its value and what is allowed.
 
-    Whatever stands in a wrong place may be a secret that was pasted there.
+    Secrets are hidden, because any wrong value may be a secret that a user pasted into the wrong place.
     """
     location = detail["loc"]
-    place = hide_secrets(_write_place(location))
+    place = hide_secrets(_render_place(location))
     if detail["type"] == "extra_forbidden":
-        # Its value is not shown: it may be a secret, such as an api_key.
-        return f"{place} is not a known key{_suggest(model, location)}"
+        # The value is not shown, because it may be a secret, such as an api_key.
+        return f"{place} is not a known key{_suggest_keys(model, location)}"
     if detail["type"] == "missing":
         return f"{place} is missing"
     message = str(detail["msg"])
     if detail["type"] == "value_error":
         return f"{place or 'the file'}: {hide_secrets(message.removeprefix('Value error, '))}"
-    for found, replacement in _WORDS.items():
+    for found, replacement in _TOML_WORDS.items():
         message = message.replace(found, replacement)
-    return f"{place}{_show_value(location, detail['input'])}: {message}"
+    return f"{place}{_render_value(location, detail['input'])}: {message}"
 
 
-def _show_value(location: Sequence[str | int], value: object) -> str:
-    """The value, unless it stands where a key is likely, or is a table, which may hold one."""
+def _render_value(location: Sequence[str | int], value: object) -> str:
+    """Return " = value", or nothing if the value may be a key or may contain one."""
     if isinstance(value, dict | list) or "key" in str(location[-1:]):
         return ""
     return f" = {hide_secrets(repr(value))}"
 
 
-def _write_place(location: Sequence[str | int]) -> str:
-    """A location as a dotted key, as in `models[0].dtype`."""
+def _render_place(location: Sequence[str | int]) -> str:
+    """Return a location as a dotted key, such as `models[0].dtype`."""
     place = ""
     for part in location:
         place += f"[{part}]" if isinstance(part, int) else f".{part}"
     return place.removeprefix(".")
 
 
-def _suggest(model: type[BaseModel], location: Sequence[str | int]) -> str:
-    """The keys that are allowed where an unknown one was found, and the closest of them."""
+def _suggest_keys(model: type[BaseModel], location: Sequence[str | int]) -> str:
+    """Return the keys that are allowed at the place of an unknown key, and the closest of them."""
     known = _list_keys(model, location[:-1])
     close = difflib.get_close_matches(str(location[-1]), known, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
@@ -129,7 +136,7 @@ def _suggest(model: type[BaseModel], location: Sequence[str | int]) -> str:
 
 
 def _list_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
-    """The keys of the table at a location of the model."""
+    """Return the keys of the table at a location of the model."""
     for part in location:
         if isinstance(part, str):
             annotation = model.model_fields[part].annotation

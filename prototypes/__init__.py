@@ -1,1 +1,1 @@
-"""Prototype pools: a TOML file per knowledge base and pool, and what reads and checks them."""
+"""Prototype pools: one TOML file per knowledge base and pool, and the code that reads and checks pools."""

@@ -1,7 +1,7 @@
-"""Prototype pools: the templates of every relation under each of the eight transformations.
+"""Prototype pools: the templates of every relation for each of the eight transformations.
 
-A pool is a bundled name (`revised`: all `prototypes/*.revised.toml` together) or a file: TOML (see
-``prototypes.toml_pool``), or the authors' CSV or Parquet (see ``prototypes.authors``).
+A pool is either bundled and known by its name (`revised`: all files `prototypes/*.revised.toml` together), or
+a file: TOML (see ``prototypes.toml_pool``), or the authors' CSV or Parquet (see ``prototypes.authors_pool``).
 """
 
 import re
@@ -11,8 +11,8 @@ from pathlib import Path
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
-from prototypes.authors import read_authors_pool
-from prototypes.check import check_wordings
+from prototypes.authors_pool import read_authors_pool
+from prototypes.checks import check_wordings
 from prototypes.templates import Cell, RelationPrototypes
 from prototypes.toml_pool import read_toml_pool
 from schemas.transformations import NAMES
@@ -31,23 +31,23 @@ class Pool:
     relations: dict[str, RelationPrototypes]
 
     def select_relation(self, relation: str) -> RelationPrototypes:
-        """The prototypes of one relation; raises InputError naming what is missing."""
+        """Return the prototypes of one relation, or raise InputError if the pool has none."""
         if problems := check_pool(self, [relation]):
             raise InputError(problems[0])
         return self.relations[relation]
 
     def checksum_relation(self, relation: str) -> str:
-        """Hash of the relation's predicates, prototypes and wordings; 32 hex digits."""
+        """Return the hash of the relation's predicates, prototypes and wordings (32 hex digits)."""
         prototypes = self.select_relation(relation)
         cells = {name: cell.texts for name, cell in prototypes.cells.items()}
         return hash_json([relation, prototypes.instance, cells], digits=32)
 
 
 def load_pool(name_or_path: str) -> Pool:
-    """The pool of that name or path, every relation of it complete and checked.
+    """Return the pool of that name or path. Every relation of it is complete and checked.
 
     Raises:
-        InputError: if there is no such pool; else names all that is wrong with its templates.
+        InputError: there is no such pool, or its templates have problems, which the message lists.
     """
     if bundled := _find_bundled(name_or_path):
         return Pool(name_or_path, _merge_files(name_or_path, bundled))
@@ -63,7 +63,7 @@ def load_pool(name_or_path: str) -> Pool:
 
 
 def list_bundled() -> list[str]:
-    """The names of the bundled pools, sorted."""
+    """Return the names of the bundled pools, sorted."""
     return sorted({path.stem.rpartition(".")[2] for path in FOLDER.glob("*.*.toml")})
 
 
@@ -73,7 +73,7 @@ def _find_bundled(name: str) -> list[Path]:
 
 
 def _merge_files(name: str, paths: Iterable[Path]) -> dict[str, RelationPrototypes]:
-    """The relations of several files; one that two of them hold is an error."""
+    """Return the relations of several files, or raise InputError if two files have the same relation."""
     relations: dict[str, RelationPrototypes] = {}
     for path in paths:
         added = _read_file(path)
@@ -84,7 +84,7 @@ def _merge_files(name: str, paths: Iterable[Path]) -> dict[str, RelationPrototyp
 
 
 def _read_file(path: Path) -> dict[str, RelationPrototypes]:
-    """The relations of one file, those of the pool that it extends first."""
+    """Return the relations of one file, after those of the pool that it extends."""
     if path.suffix.lower() != ".toml":
         return read_authors_pool(path)
     extended, own = read_toml_pool(path)
@@ -96,7 +96,7 @@ def _read_file(path: Path) -> dict[str, RelationPrototypes]:
 
 
 def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
-    """What the pool lacks for these relations, one message each; empty if it serves them all."""
+    """Return one message per relation that the pool lacks."""
     return [
         f"pool {pool.name!r} has no prototypes for relation {relation!r}: add a table [{relation}] "
         f"with instance, {', '.join(NAMES)}, or leave the relation out of [knowledge]"
@@ -106,7 +106,7 @@ def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
 
 
 def check_pool_wordings(pool: Pool, relations: Iterable[str]) -> list[str]:
-    """What the rephraser `reviewed` would miss in the cells of these relations."""
+    """Return the problems that the rephraser `reviewed` would have with the wordings of these relations."""
     return [
         f"pool {pool.name!r}, [{relation}] {name} {problem}"
         for relation in relations

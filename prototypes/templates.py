@@ -1,4 +1,4 @@
-"""The templates of a relation: eight cells, each a prototype and its further wordings."""
+"""The templates of a relation: eight cells, each with a prototype and its further wordings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from schemas.transformations import NAMES
 
 @dataclass(frozen=True)
 class Cell:
-    """The templates of one relation under one transformation."""
+    """The templates of one relation and one transformation."""
 
     prototype: str
     wordings: tuple[str, ...] = ()
-    """Further ways to say the same, written and reviewed by hand."""
+    """Further texts with the same meaning, which were written and reviewed by hand."""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The prototype, then the wordings."""
+        """Return the prototype, then the wordings."""
         return (self.prototype, *self.wordings)
 
 
 @dataclass(frozen=True)
 class RelationPrototypes:
-    """All templates of one relation: a cell for each of the eight transformations."""
+    """All templates of one relation, with one cell for each of the eight transformations."""
 
     relation: str
     instance: tuple[str, str]
-    """Names of the predicates P(X, x) and Q(x, Y) that the relation instantiates to."""
+    """Names of the predicates P(X, x) and Q(x, Y) of the instantiated form."""
     cells: dict[str, Cell]
     """Transformation -> cell, in the order of the transformations."""
 
@@ -34,6 +34,6 @@ class RelationPrototypes:
 def build_prototypes(
     relation: str, instance: tuple[str, str], cells: Mapping[str, Sequence[str]]
 ) -> RelationPrototypes:
-    """The prototypes of a relation from its eight cells: the prototype first, then the wordings."""
+    """Build the prototypes of a relation from its eight cells, each with the prototype first."""
     ordered = {name: Cell(cells[name][0], tuple(cells[name][1:])) for name in NAMES}
     return RelationPrototypes(relation, instance, ordered)

@@ -1,4 +1,4 @@
-"""Reader of TOML pools, ours and those of users: one table per relation.
+"""Reader of TOML pools, both the bundled pools and those of users, with one table per relation.
 
     extends = "revised"    # optional: add to a bundled pool
 
@@ -7,9 +7,9 @@
     none = ["The drug [X] may treat [Y].", "a further wording", ...]
     inv = [...]    # and ins, inv_ins, dn, inv_dn, ins_dn, inv_ins_dn
 
-``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is
-the prototype, the rest are its wordings (needed by the rephraser `reviewed` only); entry i of a dn
-cell denies entry i of its positive cell.
+``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is the
+prototype. The others are its wordings, which only the rephraser `reviewed` needs. Entry i of a dn cell denies
+entry i of its positive cell.
 """
 
 import re
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml
-from prototypes.check import check_cells
+from prototypes.checks import check_cells
 from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.transformations import NAMES
 
@@ -25,10 +25,10 @@ N_SHOWN = 20
 
 
 def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes]]:
-    """The pool that this one extends, if any, and its relations.
+    """Return the name of the pool that this file extends, or None, and the relations of the file.
 
     Raises:
-        InputError: names everything that is missing or wrong, by relation and cell.
+        InputError: the file has problems; the message lists them by relation and cell.
     """
     content = parse_toml(path)
     extended = content.pop("extends", None)
@@ -44,12 +44,12 @@ def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes
     if not content:
         problems.append("holds no relation: add a table [relation]")
     if problems:
-        raise InputError(_report(path, problems))
+        raise InputError(_render_problems(path, problems))
     return extended, relations
 
 
 def _check_table(table: object) -> list[str]:
-    """Everything that is wrong with the table of one relation."""
+    """Return the problems of the table of one relation."""
     if not isinstance(table, dict):
         return ["is not a table of cells: write [relation] on a line of its own"]
     problems = _check_instance(table.get("instance"))
@@ -77,7 +77,7 @@ def _check_instance(value: object) -> list[str]:
 
 
 def _as_texts(value: object) -> list[str]:
-    """The texts of a cell; empty if it is not a text or a list of texts that are not empty."""
+    """Return the texts of a cell, or nothing if it is not a text or a list of texts that are not empty."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(t, str) and t for t in texts):
         return []
@@ -90,7 +90,7 @@ def _build_relation(relation: str, table: object) -> RelationPrototypes:
     return build_prototypes(relation, (first, second), {n: _as_texts(table[n]) for n in NAMES})
 
 
-def _report(path: Path, problems: list[str]) -> str:
+def _render_problems(path: Path, problems: list[str]) -> str:
     rest = len(problems) - N_SHOWN
     lines = [f"prototype pool {path} has {len(problems)} problems:", *problems[:N_SHOWN]]
     return "\n  ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])])

@@ -1,1 +1,1 @@
-"""The contract of every stage: Arrow schema, meaning of each column, expectations."""
+"""The contract of every stage: its Arrow schema, the meaning of each column, and its expectations."""

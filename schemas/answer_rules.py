@@ -1,12 +1,12 @@
-"""Row rules of what models are asked and answer: requests, responses and predictions."""
+"""Row rules of the stages of an evaluation: requests, responses and predictions."""
 
 import polars as pl
 
-from schemas.rules import Rule, is_as_most, is_same
+from schemas.rules import Rule, is_constant_within, is_majority_value
 
 _HAS_ERROR = pl.col("error").is_not_null()
 _IS_EXCLUDED = (pl.col("scoring_policy") == "excluded") & pl.col("prediction").is_null()
-_LABEL_SEEN = pl.col("prediction") == pl.col("is_correct")
+_IMPLIED_LABEL = pl.col("prediction") == pl.col("is_correct")
 
 ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "requests": (
@@ -21,19 +21,19 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
             "prompt_is_one_per_sample",
             "all repeats of a sample have one prompt",
             ("sample_id", "prompt_key"),
-            is_same(("prompt_key",), ("sample_id",)),
+            is_constant_within(("prompt_key",), ("sample_id",)),
         ),
     ),
     "responses": (
         Rule(
             "status_fits_response",
-            "a response is there exactly where the status is ok",
+            "there is a response if and only if the status is ok",
             ("status", "response"),
             (pl.col("status") == "ok") == pl.col("response").is_not_null(),
         ),
         Rule(
             "status_fits_error",
-            "a reason is there exactly where the status is error",
+            "there is an error message if and only if the status is error",
             ("status", "error"),
             (pl.col("status") == "error") == _HAS_ERROR,
         ),
@@ -41,21 +41,21 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "predictions": (
         Rule(
             "is_correct_fits_policy",
-            "is_correct is null exactly where the policy excludes a sample without an answer",
+            "is_correct is null if and only if the policy excludes a sample without an answer",
             ("scoring_policy", "prediction", "is_correct"),
             pl.col("is_correct").is_null() == _IS_EXCLUDED,
         ),
         Rule(
             "no_answer_is_wrong",
-            "under the policy strict",
+            "under the policy strict, a sample without an answer is wrong",
             ("scoring_policy", "prediction", "is_correct"),
             ~((pl.col("scoring_policy") == "strict") & pl.col("prediction").is_null() & pl.col("is_correct")),
         ),
         Rule(
             "sample_has_one_label",
-            "all judgements of a sample agree on what is right",
+            "all predictions of a sample are graded by the same label",
             ("sample_id", "prediction", "is_correct"),
-            is_as_most(_LABEL_SEEN, ("sample_id",)),
+            is_majority_value(_IMPLIED_LABEL, ("sample_id",)),
         ),
     ),
 }

@@ -1,56 +1,56 @@
-"""Row rules of an edition: triplets, variants, statements and samples."""
+"""Row rules of the stages of an edition: triplets, variants, statements, attempts and samples."""
 
 import polars as pl
 
-from schemas.rules import Rule, is_as_most, is_same
+from schemas.rules import Rule, is_constant_within, is_majority_value
 from schemas.transformations import NAMES, POSITIVE_OF
 
 N_TRANSFORMATIONS = len(NAMES)
-# Line breaks of every kind among them; templates are cut at the first of them.
+# These include line breaks of every kind.
 CONTROL_CHARACTERS = [chr(n) for n in (*range(0x20), 0x7F, 0x85, 0x2028, 0x2029)]
-# Methods that word all eight variants of a triplet.
+# Methods that make a sample of all eight variants of a triplet.
 COMPLETE_METHODS = ("pretexeval", "prototype")
 _PAIR = ("pair_id",)
 _TRIPLET = ("triplet_id",)
 _NEGATED = list(POSITIVE_OF)
 
 
-def _judge_text(column: str) -> tuple[Rule, ...]:
-    """Rules of a text that is shown to a model."""
+def _build_text_rules(column: str) -> tuple[Rule, ...]:
+    """Return the rules of a text that is shown to a model."""
     text = pl.col(column)
     return (
-        Rule("is_not_blank", "there is something to read", (column,), text.str.contains(r"\S")),
+        Rule("is_not_blank", "the text has visible characters", (column,), text.str.contains(r"\S")),
         Rule(
             "is_one_line",
-            "no line breaks or control characters",
+            "the text has no line breaks or control characters",
             (column,),
             ~text.str.contains_any(CONTROL_CHARACTERS),
         ),
         Rule(
             "is_trimmed",
-            "no white space at either end",
+            "the text has no white space at either end",
             (column,),
             text.str.strip_chars() == text,
         ),
-        # Names may hold a slot's letters, two spaces or a last full stop; the authors' pool, read
-        # as published, has templates with two spaces and some without a full stop.
+        # The next three are warnings, because names can contain `[X]`, two spaces or a full stop at the end.
+        # The authors' pool, read as published, has templates with two spaces or without a full stop.
         Rule(
             "has_no_slot",
-            "every slot is filled, unless a name holds [X] or [Y]",
+            "every slot is filled, unless a name contains [X] or [Y]",
             (column,),
             ~text.str.contains_any(["[X]", "[Y]"]),
             is_warning=True,
         ),
         Rule(
             "is_single_spaced",
-            "no two spaces in a row, unless a name has them",
+            "there are no two spaces in a row, unless a name has them",
             (column,),
             ~text.str.contains("  ", literal=True),
             is_warning=True,
         ),
         Rule(
             "ends_in_one_full_stop",
-            "a sentence, unless the template or a name at its end says otherwise",
+            "the text ends in one full stop, unless the template or a name at the end differs",
             (column,),
             text.str.ends_with(".") & ~text.str.ends_with(".."),
             is_warning=True,
@@ -58,19 +58,19 @@ def _judge_text(column: str) -> tuple[Rule, ...]:
     )
 
 
-def _judge_variants(within: tuple[str, ...], are_complete: pl.Expr) -> tuple[Rule, ...]:
-    """Rules of the eight variants of a triplet.
+def _build_variant_rules(within: tuple[str, ...], are_complete: pl.Expr) -> tuple[Rule, ...]:
+    """Return the rules of the eight variants of a triplet.
 
     Args:
-        within: a triplet has its variants once for each value of these columns.
-        are_complete: the rows that have all eight.
+        within: columns; a triplet has its variants once per value of these columns.
+        are_complete: whether the triplet of a row must have all eight variants.
     """
     group, pair = (*within, *_TRIPLET), (*within, *_PAIR)
     n_true = pl.col("label").sum().over(group)
     return (
         Rule(
             "triplet_has_all_transformations",
-            "each of the eight exactly once",
+            "a triplet has each of the eight transformations exactly once",
             (*group, "transformation"),
             ~are_complete
             | (
@@ -86,19 +86,19 @@ def _judge_variants(within: tuple[str, ...], are_complete: pl.Expr) -> tuple[Rul
         ),
         Rule(
             "label_flips_under_negation",
-            "label XOR negated, the truth of the triplet, is the same for all of its rows",
+            "label XOR negated is the truth of the triplet, so all of its rows agree on it",
             (*_TRIPLET, "transformation", "label"),
-            is_as_most(pl.col("label") != pl.col("transformation").is_in(_NEGATED), _TRIPLET),
+            is_majority_value(pl.col("label") != pl.col("transformation").is_in(_NEGATED), _TRIPLET),
         ),
         Rule(
             "triplet_is_in_one_place",
-            "all rows of a triplet have one pair, relation and split",
+            "all rows of a triplet have the same pair, relation and split",
             (*_TRIPLET, "pair_id", "relation", "split"),
-            is_same(("pair_id", "relation", "split"), _TRIPLET),
+            is_constant_within(("pair_id", "relation", "split"), _TRIPLET),
         ),
         Rule(
             "pair_has_two_triplets",
-            "the positive and the negative one",
+            "a pair has a positive and a negative triplet",
             (*pair, "triplet_id"),
             ~are_complete | (pl.col("triplet_id").n_unique().over(pair) == 2),
         ),
@@ -108,68 +108,68 @@ def _judge_variants(within: tuple[str, ...], are_complete: pl.Expr) -> tuple[Rul
 _TRIPLET_RULES = (
     Rule(
         "pair_is_one_positive_one_negative",
-        "every pair is two rows, one of either truth",
+        "every pair has two rows, one positive and one negative",
         ("pair_id", "is_positive"),
         (pl.len().over(_PAIR) == 2) & (pl.col("is_positive").sum().over(_PAIR) == 1),
     ),
     Rule(
         "pair_shares_head",
-        "both rows of a pair have one head, relation and split",
+        "both rows of a pair have the same head, relation and split",
         ("pair_id", "relation", "head", "split"),
-        is_same(("relation", "head", "head_id", "split"), _PAIR),
+        is_constant_within(("relation", "head", "head_id", "split"), _PAIR),
     ),
     Rule(
         "pair_differs_in_tail",
-        "the negative has another tail",
+        "the negative triplet has another tail than the positive one",
         ("pair_id", "tail"),
         ~pl.struct("pair_id", "tail").is_duplicated(),
     ),
     Rule(
         "relation_has_both_splits",
-        "something to test, and demonstrations to ask it with",
+        "every relation has pairs to test and pairs for demonstrations",
         ("relation", "split"),
         pl.col("split").n_unique().over("relation") == 2,
     ),
 )
 
 _STATEMENT_RULES = (
-    *_judge_text("statement"),
-    *_judge_variants((), pl.lit(True)),
+    *_build_text_rules("statement"),
+    *_build_variant_rules((), pl.lit(True)),
     Rule(
         "prototype_is_one_per_cell",
-        "a relation and transformation have one prototype",
+        "each relation and transformation has one prototype",
         ("relation", "transformation", "prototype_id"),
-        is_same(("prototype_id",), ("relation", "transformation")),
+        is_constant_within(("prototype_id",), ("relation", "transformation")),
     ),
 )
 
 _IS_LLMEVAL = pl.col("method") == "llmeval"
 _IS_COMPLETE = pl.col("method").is_in(list(COMPLETE_METHODS))
 _SAMPLE_RULES = (
-    *_judge_text("text"),
-    *_judge_variants(("method",), _IS_COMPLETE),
+    *_build_text_rules("text"),
+    *_build_variant_rules(("method",), _IS_COMPLETE),
     Rule(
         "direct_is_asked_once",
-        "method direct has the one sample of transformation none",
+        "method direct has one sample per triplet, of the transformation none",
         ("method", "triplet_id", "transformation"),
         (pl.col("method") != "direct")
         | ((pl.col("transformation") == "none") & (pl.len().over("method", "triplet_id") == 1)),
     ),
     Rule(
         "variant_fits_method",
-        "variant_id and transformation are null for llmeval and for nothing else",
+        "variant_id and transformation are null for llmeval and only for llmeval",
         ("method", "variant_id", "transformation"),
         (pl.col("variant_id").is_null() == _IS_LLMEVAL) & (pl.col("transformation").is_null() == _IS_LLMEVAL),
     ),
     Rule(
         "status_fits_attempts",
-        "as_is exactly where nothing was tried",
+        "the status is as_is if and only if there was no attempt",
         ("status", "attempts"),
         (pl.col("status") == "as_is") == (pl.col("attempts") == 0),
     ),
     Rule(
         "status_fits_reasons",
-        "a fallback has reasons, and what was never gated has none",
+        "a fallback has reasons, and a sample with the status as_is has none",
         ("status", "reasons"),
         pl.when(pl.col("status") == "fallback")
         .then(pl.col("reasons").list.len() > 0)
@@ -179,7 +179,7 @@ _SAMPLE_RULES = (
     ),
     Rule(
         "text_has_one_label",
-        "no text of a relation and split is both true and false",
+        "no text is both true and false in one relation and split",
         ("relation", "split", "text", "label"),
         pl.col("label").n_unique().over("text", "relation", "split") == 1,
         is_warning=True,
@@ -198,14 +198,14 @@ _ATTEMPT_RULES = (
     ),
     Rule(
         "reasons_fit_verdict",
-        "what is rejected has a reason, and what is accepted has a text and none",
+        "a rejected attempt has a reason; an accepted one has a text and no reason",
         ("is_accepted", "reasons", "text"),
         (pl.col("is_accepted") == (pl.col("reasons").list.len() == 0))
         & ~(pl.col("is_accepted") & pl.col("text").is_null()),
     ),
     Rule(
         "acceptance_ends_attempts",
-        "nothing is tried after a rewording was accepted",
+        "no attempt follows an accepted rewording",
         (*_VARIANT, "attempt", "is_accepted"),
         _IS_LAST | ~pl.col("is_accepted"),
     ),
@@ -213,7 +213,7 @@ _ATTEMPT_RULES = (
 
 EDITION_RULES: dict[str, tuple[Rule, ...]] = {
     "triplets": _TRIPLET_RULES,
-    "variants": _judge_variants((), pl.lit(True)),
+    "variants": _build_variant_rules((), pl.lit(True)),
     "statements": _STATEMENT_RULES,
     "attempts": _ATTEMPT_RULES,
     "samples": _SAMPLE_RULES,

@@ -1,7 +1,7 @@
-"""What must hold of every stage, as expectations of Great Expectations.
+"""The expectations of every stage, for Great Expectations.
 
-Most follow from the declarations of the columns; `edition_rules` and `answer_rules` hold what
-concerns several columns or rows.
+Most of them follow from the declarations of the columns. Conditions on several columns or rows are in
+`edition_rules` and `answer_rules`.
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from schemas.rules import Rule
 from schemas.stages import Column, Stage
 
 RULES = {**EDITION_RULES, **ANSWER_RULES}
-# Sets of columns, beside the key, of which no two rows may have the same values.
+# Further sets of columns, beside the key, whose values are unique per row.
 UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
     "triplets": (("relation", "head", "is_positive"),),
     "samples": (("method", "triplet_id", "sample_index"),),
 }
-# Column -> least or greatest value; None: no bound. A log-probability is a rounded difference of
-# two floats, so it may end up a hair above 0.
+# Column -> (least, greatest) value; None means no bound. A log-probability is the rounded difference of two
+# floats, so it may be slightly above 0.
 BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "sample_index": (0, None),
     "attempts": (0, None),
@@ -47,13 +47,13 @@ BOUNDS: dict[str, tuple[float | None, float | None]] = {
 
 @dataclass(frozen=True)
 class Expectation:
-    """One thing that must hold of a stage."""
+    """One condition on the rows of a stage."""
 
     name: str
     kind: str
-    """The class in `great_expectations.expectations`."""
+    """Name of the class in `great_expectations.expectations`."""
     columns: tuple[str, ...]
-    """What it is about; the values shown of a row that breaks it."""
+    """The columns that it is about. Their values are shown of a row that breaks it."""
     arguments: dict[str, Any]
     meaning: str
     is_warning: bool = False
@@ -65,9 +65,9 @@ STRUCTURE = (
         "ExpectColumnPairValuesToBeEqual",
         ("column", "declared_column"),
         {"column_A": "column", "column_B": "declared_column"},
-        "the declared columns, in their order",
+        "the columns are the declared ones, in their order",
     ),
-    # A column that is not declared has no declared type; `columns_match` has told of it.
+    # A column that is not declared has no declared type. `columns_match` reports such a column.
     Expectation(
         "types_match",
         "ExpectColumnPairValuesToBeEqual",
@@ -77,13 +77,13 @@ STRUCTURE = (
             "column_B": "declared_type",
             "ignore_row_if": "either_value_is_missing",
         },
-        "the declared types",
+        "the types are the declared ones",
     ),
 )
 
 
 def describe_structure(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
-    """One row per position, with what was found and what is declared: what `STRUCTURE` judges."""
+    """One row per column position: found and declared column and type. `STRUCTURE` is about this frame."""
     declared = {n: str(t) for n, t in pl.DataFrame(stage.schema.empty_table()).schema.items()}
     found = {n: str(t) for n, t in frame.schema.items()}
     rows = [
@@ -94,34 +94,34 @@ def describe_structure(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
-def expect_values(stage: Stage) -> list[Expectation]:
-    """What must hold of `judge_rows`, once the columns are as declared."""
+def list_value_expectations(stage: Stage) -> list[Expectation]:
+    """Return the expectations of the frame that `evaluate_rules` returns. The columns must be as declared."""
     rows = f"there is {stage.row}"
-    shut = _list_shut_columns(stage)
+    unread = _list_unread_columns(stage)
     return [
         Expectation("has_rows", "ExpectTableRowCountToBeBetween", (), {"min_value": 1}, rows),
-        *(e for column in stage.columns if column not in shut for e in _expect_column(column)),
+        *(e for column in stage.columns if column not in unread for e in _expect_column(column)),
         *(_expect_unique(columns) for columns in _list_keys(stage)),
         *(_expect_rule(rule) for rule in _list_rules(stage)),
     ]
 
 
-def judge_rows(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame without its free texts and lists, and with one boolean column per rule.
+def evaluate_rules(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the frame with one boolean column per rule, and without its free texts and lists.
 
-    Great Expectations takes a fingerprint of the whole frame, most of it spent on the texts, and
-    of a frame with lists it takes two.
+    Great Expectations computes a fingerprint of the whole frame, twice if the frame has lists. The texts
+    would take most of that time.
     """
-    judged = [rule.holds.alias(_name_column(rule)) for rule in _list_rules(stage)]
-    return frame.with_columns(judged).drop(column.name for column in _list_shut_columns(stage))
+    judged = [rule.holds.alias(_name_rule_column(rule)) for rule in _list_rules(stage)]
+    return frame.with_columns(judged).drop(column.name for column in _list_unread_columns(stage))
 
 
 def _list_keys(stage: Stage) -> tuple[tuple[str, ...], ...]:
     return (stage.key, *UNIQUE.get(stage.name, ()))
 
 
-def _list_shut_columns(stage: Stage) -> list[Column]:
-    """Columns of whose values no more is expected, outside the rules, than that they are there."""
+def _list_unread_columns(stage: Stage) -> list[Column]:
+    """Return the text and list columns that have no expectation except, perhaps, that they are not null."""
     keys = {name for columns in _list_keys(stage) for name in columns}
     return [
         column
@@ -134,25 +134,25 @@ def _list_shut_columns(stage: Stage) -> list[Column]:
 
 
 def _list_rules(stage: Stage) -> list[Rule]:
-    """The rules of the stage, after those for what Great Expectations does slowly."""
-    shut = _list_shut_columns(stage)
+    """Return the rules of the stage, after checks that would be slow as native expectations."""
+    unread = _list_unread_columns(stage)
     return [
-        *(_expect_filled(column) for column in shut if not column.is_nullable),
-        *(_bound(name, *BOUNDS[name]) for name in stage.names if name in BOUNDS),
+        *(_build_not_null_rule(column) for column in unread if not column.is_nullable),
+        *(_build_bounds_rule(name, *BOUNDS[name]) for name in stage.names if name in BOUNDS),
         *RULES.get(stage.name, ()),
     ]
 
 
-def _name_column(rule: Rule) -> str:
+def _name_rule_column(rule: Rule) -> str:
     return f"{rule.columns[0]} {rule.name}"
 
 
-def _expect_filled(column: Column) -> Rule:
+def _build_not_null_rule(column: Column) -> Rule:
     holds = pl.col(column.name).is_not_null()
     return Rule("is_not_null", column.meaning, (column.name,), holds)
 
 
-def _bound(column: str, low: float | None, high: float | None) -> Rule:
+def _build_bounds_rule(column: str, low: float | None, high: float | None) -> Rule:
     value = pl.col(column)
     holds = value.cast(pl.Float64).is_not_nan()
     words = ["a number"]
@@ -192,6 +192,6 @@ def _expect_unique(columns: tuple[str, ...]) -> Expectation:
 
 
 def _expect_rule(rule: Rule) -> Expectation:
-    arguments = {"column": _name_column(rule), "value_set": [True]}
+    arguments = {"column": _name_rule_column(rule), "value_set": [True]}
     kind = "ExpectColumnValuesToBeInSet"
     return Expectation(rule.name, kind, rule.columns, arguments, rule.meaning, rule.is_warning)

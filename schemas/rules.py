@@ -1,8 +1,8 @@
-"""Row rules: what must hold within a row, or among the rows of a group.
+"""Row rules: conditions on one row, or on the rows of a group.
 
-Great Expectations has no words for most of them, so each is computed as a boolean column, which is
-then expected to be true. Where a value that a rule needs is null the rule is silent: that is for
-the expectation that it is not null to report.
+Great Expectations cannot express most of them. Each rule is therefore computed as a boolean column, which is
+expected to be true. A rule is null, and reports nothing, if a value that it needs is null; the `is_not_null`
+expectation of that column reports the null.
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ class Rule:
     name: str
     meaning: str
     columns: tuple[str, ...]
-    """What is shown, beside the key, of a row that breaks it."""
+    """The columns to show, beside the key, of a row that breaks the rule."""
     holds: pl.Expr
     is_warning: bool = False
-    """Reported, but real data can break it, so it stops nothing."""
+    """Whether a broken rule is only reported. Real data can break such a rule, so the run goes on."""
 
 
-def is_same(columns: tuple[str, ...], group: tuple[str, ...]) -> pl.Expr:
-    """Whether all rows of the group have one value of each column; null is a value."""
+def is_constant_within(columns: tuple[str, ...], group: tuple[str, ...]) -> pl.Expr:
+    """Return whether each column has a single value in the group. Null counts as a value."""
     return pl.all_horizontal(pl.col(c).n_unique().over(group) == 1 for c in columns)
 
 
-def is_as_most(truth: pl.Expr, group: tuple[str, ...]) -> pl.Expr:
-    """Whether a boolean is what it is for most rows of the group; in a tie, whether it is true."""
+def is_majority_value(truth: pl.Expr, group: tuple[str, ...]) -> pl.Expr:
+    """Return whether a boolean has the value of most rows of its group. In a tie, that value is true."""
     return (truth.mean().over(group) >= 0.5) == truth

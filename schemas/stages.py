@@ -1,6 +1,7 @@
-"""The stages and their columns: what every Parquet file of the pipeline holds.
+"""The stages and their columns, that is, the contents of every Parquet file of the pipeline.
 
-One declaration serves the Arrow schema, the expectations at the stage boundary and the warehouse tables.
+The Arrow schema, the expectations at the end of a stage and the warehouse tables all follow from this one
+declaration.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,10 @@ import pyarrow as pa
 from schemas import transformations
 
 SPLITS = ("test", "demonstration")
+N_DEMONSTRATIONS = 5
+"""Pairs of a relation that are held out to demonstrate the task."""
+# Demonstrations are drawn without the edition's seed: with it, every edition would change every prompt.
+DEMONSTRATION_SALT = "demonstrations"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 RESPONSE_STATUSES = ("ok", "error")
@@ -20,11 +25,12 @@ ID32 = "^[0-9a-f]{32}$"
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a stage, and what must hold of its values."""
+    """One column of a stage, and the conditions on its values."""
 
     name: str
     type: pa.DataType
     meaning: str
+    """Metadata of the column in every Parquet file: a changed text would change the bytes of all files."""
     is_nullable: bool = False
     values: tuple[str, ...] | None = None
     pattern: str | None = None
@@ -32,7 +38,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Stage:
-    """The contract of one stage: its columns, its key, and in words what one row is."""
+    """The contract of one stage: its columns, its key, and what one row is."""
 
     name: str
     row: str
@@ -41,14 +47,14 @@ class Stage:
 
     @property
     def schema(self) -> pa.Schema:
-        """The Arrow schema; each field carries its meaning as metadata."""
+        """Return the Arrow schema. The metadata of each field holds its meaning."""
         return pa.schema(
             [pa.field(c.name, c.type, c.is_nullable, {"meaning": c.meaning}) for c in self.columns]
         )
 
     @property
     def names(self) -> list[str]:
-        """The column names in order."""
+        """Return the column names, in order."""
         return [c.name for c in self.columns]
 
 
@@ -56,6 +62,7 @@ def _id(name: str, meaning: str, *, is_nullable: bool = False, pattern: str = ID
     return Column(name, pa.string(), meaning, is_nullable, pattern=pattern)
 
 
+# Do not edit the meanings below, not even their wording: they are bytes of stored Parquet files.
 RELATION = Column("relation", pa.string(), "relation of the knowledge base")
 TRIPLET_ID = _id("triplet_id", "hash of relation, head, tail, their ids and the truth value")
 PAIR_ID = _id("pair_id", "hash of the positive and the negative triplet of one (head, relation)")
@@ -238,6 +245,7 @@ REQUESTS = Stage(
         Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
         Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
         Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+        LABEL,
     ),
 )
 RESPONSES = Stage(
@@ -279,6 +287,6 @@ PREDICTIONS = Stage(
         ),
     ),
 )
-# What an edition consists of, in the order in which it is made; attempts only by a language model.
+# The stages of an edition, in the order in which they are made. Only a language model makes attempts.
 EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES)
 STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS, DIVERSITY, HUMAN_GRADES)}

@@ -24,7 +24,7 @@ TRANSFORMATIONS: tuple[Transformation, ...] = (
     Transformation("inv_ins_dn", is_inverted=True, is_instantiated=True, is_negated=True),
 )
 NAMES: tuple[str, ...] = tuple(t.name for t in TRANSFORMATIONS)
-# Each negated form with the form whose contradictory it is.
+# Negated transformation -> the transformation that it contradicts.
 POSITIVE_OF: dict[str, str] = {
     "dn": "none",
     "inv_dn": "inv",

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from primitives.hashing import checksum_file
 from storage.files import write_aside
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ Without `[storage] shared` there is nothing to do here, and hosts may share the 
 """
 
 import contextlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,12 +15,20 @@ from config.tables import StorageConfig
 from primitives.errors import InputError
 from storage.bucket import Bucket, Object
 from storage.files import FileRef, write_aside
+from storage.layout import (
+    MANIFEST,
+    RUN,
+    edition_folder,
+    evaluation_folder,
+    lease_object,
+    manifest_file,
+    model_file,
+    responses_folder,
+)
 from storage.lease import Lease
-from storage.records import MANIFEST, read_files
+from storage.records import parse_record, read_files
 from storage.responses import ResponseStore
 
-RUN = "run.json"
-MODEL = "model.json"
 N_TRANSFERS = 8
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,11 +59,11 @@ class Mirror:
 
     def _bring_edition(self, bucket: Bucket, edition_id: str) -> bool | None:
         """Whether every file of it is whole here then; null if it is not complete in the bucket."""
-        folder = f"editions/{edition_id}"
-        content = bucket.read(f"{folder}/{MANIFEST}")
+        folder = edition_folder(edition_id)
+        content = bucket.read(manifest_file(edition_id))
         if content is None:
             return None
-        path = self.root / folder / MANIFEST
+        path = self.root / manifest_file(edition_id)
         if path.is_file() and path.read_bytes() != content:
             raise InputError(
                 f"{path.parent} and {bucket.address}/{folder} differ: "
@@ -79,14 +86,14 @@ class Mirror:
         if self.bucket is None:
             return
         is_whole = self._bring_edition(self.bucket, edition_id)
-        folder = f"editions/{edition_id}"
-        path = self.root / folder / MANIFEST
+        folder = edition_folder(edition_id)
+        path = self.root / manifest_file(edition_id)
         if not path.is_file():
             return
         refs, is_there = _list_files(folder, path.read_bytes(), MANIFEST), is_whole is not None
         if is_whole or (not is_there and all(ref.is_intact(self.root) for ref in refs)):
             self._send_unless(self.bucket.list_objects(folder), [ref.path for ref in refs])
-            if not is_there and self.bucket.create(f"{folder}/{MANIFEST}", path.read_bytes()) is None:
+            if not is_there and self.bucket.create(manifest_file(edition_id), path.read_bytes()) is None:
                 # Another host completed it meanwhile: it has to be the same.
                 self.pull_edition(edition_id)
 
@@ -94,11 +101,11 @@ class Mirror:
         """Bring what an evaluation needs, and the evaluation itself if it is complete in the bucket."""
         self.pull_edition(edition_id)
         self.sync_responses(model_id)
-        self.pull_run(f"predictions/{edition_id}/{model_id}")
+        self.pull_run(evaluation_folder(edition_id, model_id))
 
     def push_evaluation(self, edition_id: str, model_id: str) -> None:
         """Send an evaluation that is complete here in the place of the one in the bucket."""
-        self.push_run(f"predictions/{edition_id}/{model_id}")
+        self.push_run(evaluation_folder(edition_id, model_id))
 
     def pull_run(self, folder: str) -> None:
         """Bring an evaluation, by its folder; one that is being written anew there is not complete here."""
@@ -135,7 +142,7 @@ class Mirror:
         if self.bucket is None:
             return
         store = ResponseStore(self.root, model_id)
-        folder = f"responses/{model_id}"
+        folder = responses_folder(model_id)
         here = [f"{folder}/{path.name}" for path in store.list_files()]
         there = self.bucket.list_objects(folder)
         self._send_unless(there, here)
@@ -144,7 +151,7 @@ class Mirror:
         for path, is_whole in zip(missing, transfer(self._fetch_responses, missing), strict=True):
             if not is_whole:
                 self.bucket.set_aside(path)
-        record = f"{folder}/{MODEL}"
+        record = model_file(model_id)
         if (self.root / record).is_file():
             if record not in there:
                 self.send(record)
@@ -156,6 +163,10 @@ class Mirror:
         if self.bucket is not None:
             self.bucket.send(path, self.root / path)
 
+    def fetch(self, path: str, sha256: str = "") -> bool:
+        """Bring a file if the bucket has it and its checksum begins so; return whether it was brought."""
+        return self.bucket is not None and self.bucket.fetch(path, self.root / path, sha256)
+
     @contextlib.contextmanager
     def hold(self, name: str) -> Iterator[Callable[[], None]]:
         """One process at a time among all that share the bucket; gives a check that it still is.
@@ -166,7 +177,7 @@ class Mirror:
         if self.bucket is None:
             yield lambda: None
             return
-        with Lease(self.bucket, f"locks/{name}.json") as lease:
+        with Lease(self.bucket, lease_object(name)) as lease:
             yield lease.require
 
     def _send_unless(self, there: Mapping[str, Object], paths: Sequence[str]) -> None:
@@ -175,23 +186,18 @@ class Mirror:
         transfer(self.send, [p for p, n in sizes.items() if p not in there or there[p].n_bytes != n])
 
     def _fetch(self, ref: FileRef) -> bool:
-        """Bring a file if it holds what its record says; whether it does."""
-        assert self.bucket is not None
-        return self.bucket.fetch(ref.path, self.root / ref.path, ref.sha256)
+        """Bring a file if it holds what its record says; return whether it does."""
+        return self.fetch(ref.path, ref.sha256)
 
     def _fetch_responses(self, path: str) -> bool:
-        assert self.bucket is not None
-        return self.bucket.fetch(path, self.root / path, Path(path).stem.removeprefix("part-"))
+        return self.fetch(path, Path(path).stem.removeprefix("part-"))
 
 
 def _list_files(folder: str, content: bytes, record: str) -> list[FileRef]:
     """The files that a record in the bucket or here lists."""
     try:
-        refs = read_files(json.loads(content), folder)
-        if any(".." in ref.path.split("/") for ref in refs):
-            raise ValueError("a file of it lies elsewhere")
-        return refs
-    except (ValueError, KeyError, TypeError, AttributeError):
+        return read_files(parse_record(content), folder)
+    except ValueError:
         raise InputError(
             f"{folder}/{record}: cannot be read; delete it here and in the shared storage, and run again"
         ) from None

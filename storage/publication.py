@@ -7,34 +7,34 @@ from pathlib import Path
 
 from storage.bucket import Bucket
 from storage.files import write_aside
-from storage.mirror import MODEL, RUN, Mirror, transfer
-from storage.records import MANIFEST
+from storage.layout import EDITIONS, EVALUATIONS, MANIFEST, MODEL, PAGES, RESPONSES, REVIEWS, RUN, WAREHOUSE
+from storage.mirror import Mirror, transfer
 
 
 @contextlib.contextmanager
-def hold_publication(mirror: Mirror, warehouse: str) -> Iterator[None]:
+def hold_publication(mirror: Mirror) -> Iterator[None]:
     """One publisher at a time: everything complete is here when the block begins, and sent at its end.
 
-    Args:
-        warehouse: the file's path under the root; the pages lie under `report`.
+    Raises:
+        InputError: if the storage cannot be reached, or does not keep conditional writes.
     """
     with mirror.hold("publish"):
         sync_all(mirror)
         yield
         if mirror.bucket is not None:
-            pages = (mirror.root / "report").rglob("*.html")
-            transfer(mirror.send, [warehouse, *(_name(mirror, page) for page in pages)])
+            pages = (mirror.root / PAGES).rglob("*.html")
+            transfer(mirror.send, [WAREHOUSE, *(_name(mirror, page) for page in pages)])
 
 
 def sync_all(mirror: Mirror) -> None:
     """Have everything that is complete on both sides, and the grades of human reviews."""
     if mirror.bucket is None:
         return
-    for folder in _list_folders(mirror, mirror.bucket, "editions", MANIFEST):
+    for folder in _list_folders(mirror, mirror.bucket, EDITIONS, MANIFEST):
         mirror.push_edition(Path(folder).name)
-    for folder in _list_folders(mirror, mirror.bucket, "responses", MODEL):
+    for folder in _list_folders(mirror, mirror.bucket, RESPONSES, MODEL):
         mirror.sync_responses(Path(folder).name)
-    for folder in _list_folders(mirror, mirror.bucket, "predictions", RUN):
+    for folder in _list_folders(mirror, mirror.bucket, EVALUATIONS, RUN):
         mirror.pull_run(folder)
         mirror.push_run(folder)
     _sync_grades(mirror, mirror.bucket)
@@ -42,8 +42,8 @@ def sync_all(mirror: Mirror) -> None:
 
 def _sync_grades(mirror: Mirror, bucket: Bucket) -> None:
     """Of grades that differ, those imported later stand. Sheets and keys stay where they were made."""
-    here = {_name(mirror, path): path for path in (mirror.root / "reviews").glob("*/*.parquet")}
-    there = bucket.list_objects("reviews")
+    here = {_name(mirror, path): path for path in (mirror.root / REVIEWS).glob("*/*.parquet")}
+    there = bucket.list_objects(REVIEWS)
     for name in sorted(here | there):
         path = mirror.root / name
         content = bucket.read(name) if name in there else None

@@ -1,4 +1,7 @@
-"""The manifest: what completes an edition. It names every file with its checksum, and no time of day."""
+"""Records: the JSON files that complete an edition or an evaluation and name its files with their checksums.
+
+A record is written last and read first. What is hashed holds no time of day.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,57 +10,107 @@ from typing import Any
 
 from primitives.errors import InputError
 from storage.files import FileRef
+from storage.layout import edition_folder, manifest_file
 
-MANIFEST = "manifest.json"
+
+class RecordError(InputError):
+    """A record is there and cannot be used.
+
+    Attributes:
+        reason: what is wrong with its content.
+    """
+
+    def __init__(self, path: Path, reason: object) -> None:
+        """Name the file and the reason."""
+        super().__init__(f"{path} cannot be used as a record ({reason}); delete it and run again")
+        self.reason = reason
 
 
-def manifest_path(root: Path, edition_id: str) -> Path:
-    """Where an edition's manifest lies."""
-    return root / "editions" / edition_id / MANIFEST
+def read_record(path: Path) -> dict[str, Any] | None:
+    """Return the record in a file, or null if there is no such file.
+
+    Raises:
+        RecordError: if the file does not hold a JSON object.
+    """
+    try:
+        return parse_record(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise RecordError(path, error) from None
+
+
+def parse_record(content: bytes) -> dict[str, Any]:
+    """Return the record that these bytes hold.
+
+    Raises:
+        ValueError: if they are not a JSON object.
+    """
+    record = json.loads(content.decode("utf-8"))
+    if not isinstance(record, dict):
+        raise ValueError("it is not a JSON object")
+    return record
+
+
+def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
+    """Return the files that a record lists, by their paths under the root.
+
+    Args:
+        folder: the folder of the record, relative to the root.
+
+    Raises:
+        ValueError: if a file lies outside the folder, or the list is not as `list_files` writes it.
+    """
+    try:
+        files = {str(path): (entry["rows"], entry["sha256"]) for path, entry in record["files"].items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"its list of files cannot be read ({error!r})") from None
+    if outside := [path for path in files if ".." in path.split("/")]:
+        raise ValueError(f"it lists a file outside its folder: {outside[0]}")
+    return [FileRef(path=f"{folder}/{path}", n_rows=n, sha256=sha256) for path, (n, sha256) in files.items()]
+
+
+def list_files(refs: Sequence[FileRef], folder: str) -> dict[str, dict[str, Any]]:
+    """Return path within the folder -> rows and checksum, sorted by path: the `files` of a record."""
+    return {
+        ref.path.removeprefix(f"{folder}/"): {"rows": ref.n_rows, "sha256": ref.sha256}
+        for ref in sorted(refs, key=lambda ref: ref.path)
+    }
 
 
 def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
-    """The manifest of a complete edition.
+    """Return the manifest of a complete edition.
 
     Raises:
         InputError: if there is no such edition, or its manifest cannot be read.
     """
-    path = manifest_path(root, edition_id)
+    path = root / manifest_file(edition_id)
     try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+        manifest = read_record(path)
+    except RecordError as error:
         raise InputError(
-            f"edition {edition_id!r} is not complete: {path} is missing; run `pretexeval build`"
+            f"{path} is not a manifest ({error.reason}); delete it and run `pretexeval build`"
         ) from None
-    except ValueError as error:
-        raise InputError(
-            f"{path} is not a manifest ({error}); delete it and run `pretexeval build`"
-        ) from None
+    if manifest is None:
+        raise InputError(f"edition {edition_id!r} is not complete: {path} is missing; run `pretexeval build`")
     return manifest
 
 
 def read_manifest_files(root: Path, edition_id: str, stage: str | None = None) -> dict[str, FileRef]:
-    """Path -> file reference of a complete edition, of one stage or all; empty if it is not complete."""
-    if not manifest_path(root, edition_id).exists():
+    """Return path -> file of a complete edition, of one stage or of all; empty if it is not complete.
+
+    Raises:
+        InputError: if its manifest cannot be read.
+    """
+    path = root / manifest_file(edition_id)
+    if not path.exists():
         return {}
-    folder = f"editions/{edition_id}"
+    folder, manifest = edition_folder(edition_id), read_manifest(root, edition_id)
+    try:
+        refs = read_files(manifest, folder)
+    except ValueError as error:
+        raise InputError(
+            f"{path} is not a manifest ({error}); delete it and run `pretexeval build`"
+        ) from None
     prefix = f"{folder}/{stage}/" if stage else f"{folder}/"
-    refs = read_files(read_manifest(root, edition_id), folder)
     return {ref.path: ref for ref in refs if ref.path.startswith(prefix)}
-
-
-def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
-    """The files that a record lists, as `list_files` has them; the record lies in the folder."""
-    files: dict[str, dict[str, Any]] = record["files"]
-    return [
-        FileRef(path=f"{folder}/{path}", n_rows=entry["rows"], sha256=entry["sha256"])
-        for path, entry in files.items()
-    ]
-
-
-def list_files(refs: Sequence[FileRef], folder: str) -> dict[str, dict[str, Any]]:
-    """Path within ``folder`` -> rows and checksum, sorted by path."""
-    return {
-        ref.path.removeprefix(folder + "/"): {"rows": ref.n_rows, "sha256": ref.sha256}
-        for ref in sorted(refs, key=lambda ref: ref.path)
-    }

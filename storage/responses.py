@@ -14,11 +14,11 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from engines.base import Completion, Prompt
-from engines.prompts import PROMPT_TOO_LONG
-from primitives.hashing import checksum_file
+from primitives.checksums import checksum_file
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 from storage.files import write_aside
+from storage.layout import responses_folder
 
 DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
@@ -30,7 +30,7 @@ class ResponseStore:
     def __init__(self, root: Path, model_id: str) -> None:
         """Nothing is read or written yet."""
         self.model_id = model_id
-        self.folder = root / "responses" / model_id
+        self.folder = root / responses_folder(model_id)
         self._intact: dict[str, tuple[int, int]] = {}
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Every setting is documented, with its default, and nothing else is."""
+"""docs/configuration.md is what the configuration says: every setting with its default, and nothing else."""
 
 import json
 import re
@@ -10,31 +10,43 @@ import pytest
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from config.engines import EngineConfig
 from config.file import Config
+from config.reference import SHARED_HEADING, render_reference
 
 PAGE = Path(__file__).parents[1] / "docs" / "configuration.md"
 ROW = re.compile(r"^\| `(?P<key>\w+)` \| (?P<type>.+?) \| (?P<default>.+?) \| (?P<meaning>.+) \|$")
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 
 
 def list_tables() -> Iterator[tuple[str, type[BaseModel]]]:
-    """(heading, model) of every table of the configuration; [[…]] where there may be several."""
+    """Yield (heading, model) of every table of the configuration; [[…]] where there may be several."""
     for name, field in Config.model_fields.items():
         if inner := get_args(field.annotation):
-            yield f"[[{name}]]", inner[0]
+            yield f"`[[{name}]]`", inner[0]
         else:
             assert isinstance(field.annotation, type)
-            yield f"[{name}]", field.annotation
+            yield f"`[{name}]`", field.annotation
 
 
 def read_section(heading: str) -> dict[str, re.Match[str]]:
-    """Key -> its row in the table under the heading."""
-    sections = dict(re.findall(r"(?ms)^## `(.+?)`$(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8")))
+    """Return key -> its row in the table under the heading."""
+    _, *parts = HEADING.split(PAGE.read_text(encoding="utf-8"))
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
     found = (ROW.match(line) for line in sections.get(heading, "").splitlines())
     return {match["key"]: match for match in found if match}
 
 
-def write_default(field: FieldInfo) -> str:
-    """The default as the page should say it: as TOML."""
+def read_table(heading: str, table: type[BaseModel]) -> dict[str, re.Match[str]]:
+    """Return key -> its row, also for the keys that several tables share."""
+    shared = read_section(SHARED_HEADING) if issubclass(table, EngineConfig) else {}
+    own = read_section(heading)
+    assert not shared.keys() & own.keys()
+    return shared | own
+
+
+def render_default(field: FieldInfo) -> str:
+    """Return the default as the page should say it: as TOML."""
     if field.is_required():
         return "*required*"
     value = field.get_default(call_default_factory=True)
@@ -42,37 +54,45 @@ def write_default(field: FieldInfo) -> str:
 
 
 SETTINGS = [
-    pytest.param(heading, key, field, id=f"{heading}{key}")
+    pytest.param(heading, table, key, field, id=f"{heading.strip('`')}{key}")
     for heading, table in list_tables()
     for key, field in table.model_fields.items()
 ]
 
 
-@pytest.mark.parametrize(("heading", "key", "field"), SETTINGS)
-def test_a_setting_is_documented_with_its_default(heading: str, key: str, field: FieldInfo) -> None:
-    rows = read_section(heading)
+def test_page_is_rendered_from_the_configuration() -> None:
+    assert PAGE.read_text(encoding="utf-8") == render_reference(), "docs/configuration.md is old: make docs"
+
+
+@pytest.mark.parametrize(("heading", "table", "key", "field"), SETTINGS)
+def test_setting_is_documented_with_its_default(
+    heading: str, table: type[BaseModel], key: str, field: FieldInfo
+) -> None:
+    rows = read_table(heading, table)
     assert key in rows, f"docs/configuration.md says nothing of {key} under {heading}"
-    assert rows[key]["default"] == write_default(field)
+    assert rows[key]["default"] == render_default(field)
     assert rows[key]["meaning"].endswith(".")
 
 
-def test_what_is_documented_is_a_setting() -> None:
-    headings = re.findall(r"^## `(.+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+def test_nothing_is_documented_that_is_no_setting() -> None:
     tables = dict(list_tables())
+    headings = HEADING.findall(PAGE.read_text(encoding="utf-8"))
+    assert headings.pop(headings.index("`[[writers]]`") - 1) == SHARED_HEADING
     assert headings == list(tables)
+    assert list(read_section(SHARED_HEADING)) == list(EngineConfig.model_fields)
     for heading, table in tables.items():
-        assert list(read_section(heading)) == list(table.model_fields)
+        assert list(read_table(heading, table)) == list(table.model_fields)
 
 
-@pytest.mark.parametrize(("heading", "key", "field"), SETTINGS)
-def test_the_values_allowed_are_named(heading: str, key: str, field: FieldInfo) -> None:
+@pytest.mark.parametrize(("heading", "table", "key", "field"), SETTINGS)
+def test_allowed_values_are_named(heading: str, table: type[BaseModel], key: str, field: FieldInfo) -> None:
     choices = [c for c in _list_choices(field.annotation) if isinstance(c, str)]
-    stated = read_section(heading)[key]["type"]
+    stated = read_table(heading, table)[key]["type"]
     assert [c for c in choices if f'`"{c}"`' not in stated] == []
 
 
 def _list_choices(annotation: object) -> Iterator[object]:
-    """What stands in the Literals of an annotation."""
+    """Yield the values in the Literals of an annotation."""
     for argument in get_args(annotation):
         if isinstance(argument, str):
             yield argument

@@ -15,12 +15,14 @@ import polars as pl
 from knowledge.base import KnowledgeBase
 from primitives.hashing import draw_order, hash_text
 from prototypes.pool import Pool
+from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import POSITIVE_OF
-from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, draw_demonstrations
+from tasks.asking.prompts import QUESTION, Demonstration, PromptForm
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplets import N_DEMONSTRATIONS, TripletSampling, sample_triplets
+from tasks.edition.triplets import TripletSampling, sample_triplets
 from tasks.edition.variants import derive_variants
+from tasks.evaluation.demonstrations import draw_demonstrations
 from training.strangers import SHARE_STRANGERS, Unit, find_strangers
 
 # Editions of users have small seeds; the epochs' lie far from them.

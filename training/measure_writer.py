@@ -12,11 +12,12 @@ import polars as pl
 
 from config.engines import WriterConfig
 from config.tables import KnowledgeConfig, LlmevalConfig, RephraserConfig
-from engines.base import Engine, Sampling
+from engines.base import Engine
 from engines.load import load_engine
 from knowledge.base import KnowledgeBase
 from knowledge.read import read_knowledge_base
 from prototypes.pool import Pool, load_pool
+from schemas.exchange import Sampling
 from tasks.edition import triplets as drawing
 from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tasks.edition.statements import fill_prototypes, join_entities

@@ -11,10 +11,10 @@ import polars as pl
 
 from config.engines import WriterConfig
 from config.tables import LlmevalConfig, RephraserConfig
-from engines.base import Prompt
 from knowledge.base import KnowledgeBase
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes
+from schemas.exchange import Prompt
 from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer
 from tasks.edition.attempts import Rephraser

@@ -10,7 +10,7 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
 from config.engines import EngineConfig
 from config.tables import StorageConfig
-from engines.keys import keep_out_of_logs, name_block
+from engines.api_keys import keep_out_of_logs, name_secret_block
 from primitives.errors import InputError
 from primitives.secrets import hide_secrets
 from storage.bucket import SECRETS
@@ -73,7 +73,7 @@ def provide_variables(names: Iterable[str]) -> None:
 
 
 def _load(client: SyncPrefectClient, variable: str) -> str | None:
-    block = name_block(variable)
+    block = name_secret_block(variable)
     try:
         document = client.read_block_document_by_name(block, "secret", include_secrets=True)
     except ObjectNotFound:

@@ -2,23 +2,23 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
 
 from filelock import FileLock, Timeout
 
 from config.engines import EngineConfig
-from config.tables import StorageConfig
-from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
+from engines.base import Engine, EngineLostError
 from engines.identity import identify_model
 from engines.load import load_engine
+from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_room
 from storage.files import write_json
-from storage.mirror import MODEL, Mirror
+from storage.layout import model_file, model_lock
+from storage.mirror import Mirror
 from storage.responses import ResponseStore
-from tasks.evaluation.evaluation import Evaluation
+from tasks.asking.progress import Advance
 
 logger = logging.getLogger(__name__)
 
@@ -31,21 +31,8 @@ ROW_BYTES = 512
 TOKEN_BYTES = 16
 
 Pending = dict[str, Prompt]
-
-
-@dataclass
-class AskingReport:
-    """What became of the prompts of an evaluation."""
-
-    n_samples: int = 0
-    n_asked: int = 0
-    """Prompts put to the model by this run."""
-    n_reused: int = 0
-    """Samples whose prompt had its answer already, or shares it with another sample."""
-    n_errors: int = 0
-    """Prompts that have no answer in the end."""
-    n_open: int = 0
-    """Those of them that the next run asks again; a prompt too long for the model is not one."""
+"""Prompt key -> prompt."""
+Load = Callable[[EngineConfig], Engine]
 
 
 class Asker:
@@ -59,8 +46,8 @@ class Asker:
     def __init__(
         self,
         config: EngineConfig,
-        storage: StorageConfig,
-        load: Callable[[EngineConfig], Engine] = load_engine,
+        mirror: Mirror,
+        load: Load = load_engine,
     ) -> None:
         """Nothing is loaded yet.
 
@@ -69,13 +56,13 @@ class Asker:
         """
         self.config = config
         self.identity = identify_model(config)
-        self.store = ResponseStore(storage.root, self.identity.model_id)
+        self.store = ResponseStore(mirror.root, self.identity.model_id)
         self.size = FIRST_CHUNK
         """Prompts of the next chunk, so many that it takes about as long as one should."""
         self._load = load
         self._engine: Engine | None = None
-        self._mirror = Mirror(storage)
-        self._lock = storage.root / "locks" / f"{self.identity.model_id}.lock"
+        self._mirror = mirror
+        self._lock = mirror.root / model_lock(self.identity.model_id)
         self._held = ExitStack()
         self._require_turn: Callable[[], None]
 
@@ -107,7 +94,7 @@ class Asker:
         finally:
             self._held.__exit__(kind, error, trace)
 
-    def ask_chunk(self, chunk: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
+    def ask_chunk(self, chunk: Pending, sampling: Sampling, on_progress: Advance) -> None:
         """Ask, and keep every answer.
 
         Raises:
@@ -128,7 +115,7 @@ class Asker:
         self._keep(chunk, dict(enumerate(completions)))
         self._resize(time.monotonic() - started)
 
-    def ask(self, pending: Pending, sampling: Sampling, on_progress: Callable[[int], None]) -> None:
+    def ask(self, pending: Pending, sampling: Sampling, on_progress: Advance) -> None:
         """Ask any number of prompts, chunk by chunk; raises as `ask_chunk`."""
         waiting = dict(pending)
         while waiting:
@@ -143,9 +130,9 @@ class Asker:
             "identity": self.identity.identity,
             "known_heads": self.identity.known_heads,
         }
-        path = self.store.folder / MODEL
-        write_json(path, description)
-        self._mirror.send(path.relative_to(self._mirror.root).as_posix())
+        path = model_file(self.identity.model_id)
+        write_json(self._mirror.root / path, description)
+        self._mirror.send(path)
 
     def _take_lock(self) -> FileLock:
         lock = FileLock(self._lock)
@@ -179,51 +166,3 @@ def _measure_answers(chunk: Pending, sampling: Sampling) -> int:
 def take_chunk(waiting: Pending, size: int) -> Pending:
     """The first so many, taken out of those that wait."""
     return {key: waiting.pop(key) for key in list(waiting)[:size]}
-
-
-def ask_missing(
-    evaluation: Evaluation,
-    on_progress: Callable[[int], None],
-    load: Callable[[EngineConfig], Engine] = load_engine,
-) -> AskingReport:
-    """Ask every prompt of the edition that has no answer yet; the engine is loaded only if there is one.
-
-    Raises:
-        InputError: if the model cannot be loaded or reached. What was answered before is kept.
-    """
-    report = AskingReport()
-    keys: set[str] = set()
-    sampling = evaluation.asking.sampling
-    with Asker(evaluation.model, evaluation.storage, load) as asker:
-        waiting: Pending = {}
-        for fresh in _list_unanswered(evaluation, report, keys, on_progress):
-            waiting |= fresh
-            report.n_asked += len(fresh)
-            while len(waiting) >= asker.size:
-                asker.ask_chunk(take_chunk(waiting, asker.size), sampling, on_progress)
-        asker.ask(waiting, sampling, on_progress)
-        asker.write_model()
-    failed = evaluation.store.read_failed_keys() & keys
-    report.n_errors = len(failed)
-    report.n_open = len(failed - evaluation.store.read_settled_keys())
-    return report
-
-
-def _list_unanswered(
-    evaluation: Evaluation, report: AskingReport, keys: set[str], on_progress: Callable[[int], None]
-) -> Iterator[Pending]:
-    """The unanswered prompts of one relation after the other, so that memory is bounded.
-
-    Args:
-        keys: gets the key of every prompt of the edition.
-    """
-    settled = evaluation.store.read_settled_keys()
-    for _, _, requests in evaluation.read_relations():
-        asked = requests.frame["prompt_key"]
-        fresh = {k: p for k, p in zip(asked, requests.prompts, strict=True) if k not in settled}
-        settled.update(fresh)
-        keys.update(asked)
-        report.n_samples += len(asked)
-        report.n_reused += len(asked) - len(fresh)
-        on_progress(len(asked) - len(fresh))
-        yield fresh

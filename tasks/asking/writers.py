@@ -1,11 +1,12 @@
 """Models that write: who they are, what they are asked, and what they reply."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from config.engines import WriterConfig
-from engines.base import Prompt, Sampling, hash_prompt
 from engines.identity import identify_model
+from primitives.errors import InputError
+from schemas.exchange import Prompt, Sampling, hash_prompt
 from tasks.asking.prompts import PromptForm
 
 # In completion style a model would go on with the next paragraph.
@@ -31,7 +32,7 @@ class Writer:
     def ask(self, content: str, max_tokens: int, temperature: float = 0.0, seed: int | None = None) -> Ask:
         """The prompt that says this."""
         config = self.config
-        prompt = PromptForm(config.prompt_style, config.system_prompt).write(content)
+        prompt = PromptForm(config.prompt_style, config.system_prompt).wrap(content)
         stop = STOP_TEXTS if config.prompt_style == "completion" else ()
         sampling = Sampling(max_tokens, temperature, seed, stop)
         return Ask(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
@@ -65,3 +66,16 @@ class Reply:
 
 Replies = Mapping[str, Reply]
 """Key of a prompt -> its reply; without those that were never asked or that failed."""
+
+
+def require_replies(asks: Iterable[Ask], replies: Replies, writer: Writer) -> None:
+    """Go on only if every prompt has its reply.
+
+    Raises:
+        InputError: says how many have none.
+    """
+    if n_missing := sum(ask.key not in replies for ask in asks):
+        raise InputError(
+            f"{writer.model_id} gave no reply to {n_missing:,} prompts; what it did reply is kept: "
+            "run the same command again to ask for the rest"
+        )

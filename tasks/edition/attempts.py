@@ -4,7 +4,7 @@ The rounds of a relation are a generator: it yields what it wants to have asked 
 replies, so that the same code plays them while they are asked for and when they are all there.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,10 @@ import polars as pl
 
 from gate import check_rewordings, clean_reply, find_collisions, fold_text
 from primitives.hashing import hash_text
-from schemas.stages import ATTEMPTS
+from schemas.stages import ATTEMPTS, DEMONSTRATION_SALT
 from tasks.asking.answer_extraction import extract_answer
-from tasks.asking.writers import Ask, Replies, Writer
-from tasks.edition.triplets import DEMONSTRATION_SALT
+from tasks.asking.writers import Ask, Replies, Writer, require_replies
+from tasks.edition.statements import join_entities
 
 # What a greedy rephraser is asked with once its first rewording was turned away.
 RETRY_TEMPERATURE = 0.7
@@ -83,6 +83,40 @@ class Rephraser:
             "max_attempts": self.max_attempts,
             "judge": None if self.judge is None else self.judge.describe(),
         }
+
+
+def build_attempts(
+    statements: pl.DataFrame,
+    triplets: pl.DataFrame,
+    rephraser: Rephraser,
+    recall: Callable[[Writer], Replies],
+) -> pl.DataFrame:
+    """Attempts of one relation, from replies that are all stored; columns as in the stage attempts.
+
+    Args:
+        recall: returns every stored reply of a writer.
+
+    Raises:
+        InputError: if a reply is missing.
+    """
+    writers = name_writers(rephraser)
+    replies = {name: recall(writer) for name, writer in writers.items()}
+    rounds = play_rounds(join_entities(statements, triplets), rephraser)
+    try:
+        asks = next(rounds)
+        while True:
+            for name, wanted in asks.items():
+                require_replies(wanted, replies[name], writers[name])
+            asks = rounds.send(replies)
+    except StopIteration as end:
+        attempts: pl.DataFrame = end.value
+        return attempts
+
+
+def name_writers(rephraser: Rephraser) -> dict[str, Writer]:
+    """Return the writers that the rounds ask, by the names under which the rounds ask them."""
+    judge = {} if rephraser.judge is None else {"judge": rephraser.judge.writer}
+    return {"rephraser": rephraser.writer, **judge}
 
 
 def play_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:

@@ -4,7 +4,7 @@ All of MedLAMA (270,576 samples) takes 3.5 s. Where a language model will word a
 stands in for what it will say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -35,13 +35,14 @@ def draft_relations(edition: Edition) -> Iterator[Draft]:
     Raises:
         InputError: if the pool has no wordings of a relation that needs them.
     """
+    files = edition.read_files()
     for relation in edition.base.relations:
-        yield _read_relation(edition, relation) or _draft_relation(edition, relation)
+        yield _read_relation(edition, relation, files) or _draft_relation(edition, relation)
 
 
-def _read_relation(edition: Edition, relation: str) -> Draft | None:
+def _read_relation(edition: Edition, relation: str, files: Collection[str]) -> Draft | None:
     paths = [edition.path_of(stage.name, relation) for stage in (TRIPLETS, STATEMENTS, SAMPLES)]
-    if any(path not in edition.promised or not (edition.root / path).is_file() for path in paths):
+    if any(path not in files or not (edition.root / path).is_file() for path in paths):
         return None
     triplets, statements, samples = (pl.read_parquet(edition.root / path) for path in paths)
     return Draft(relation, triplets, statements, samples, frozenset())

@@ -1,11 +1,10 @@
 """An edition: one frozen, named test set. Its plan, its name, and how it is completed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import polars as pl
 
@@ -17,7 +16,8 @@ from primitives.hashing import hash_json
 from prototypes.pool import Pool, check_pool, load_pool
 from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES, TRIPLETS, Stage
 from storage.files import FileRef, write_json
-from storage.records import list_files, manifest_path, read_manifest_files
+from storage.layout import edition_folder, manifest_file, stage_file
+from storage.records import list_files, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.edition.attempts import Judge, Rephraser
 from tasks.edition.llmeval import Llmeval
@@ -130,35 +130,47 @@ class Edition:
     @property
     def folder(self) -> str:
         """Its folder, relative to the root."""
-        return f"editions/{self.edition_id}"
+        return edition_folder(self.edition_id)
 
     def path_of(self, stage: str, relation: str) -> str:
         """A stage's file of a relation, relative to the root."""
-        return f"{self.folder}/{stage}/{quote(relation, safe='')}.parquet"
+        return stage_file(self.edition_id, stage, relation)
 
-    @property
+    def read_files(self) -> dict[str, FileRef]:
+        """Return path -> file as the manifest lists them; empty until the edition is complete."""
+        return read_manifest_files(self.root, self.edition_id)
+
+    def is_complete(self) -> bool:
+        """Whether the manifest is there; its files may be damaged."""
+        return (self.root / manifest_file(self.edition_id)).is_file()
+
     def is_whole(self) -> bool:
-        """Whether it is complete and every one of its files is intact."""
-        return bool(self.promised) and all(ref.is_intact(self.root) for ref in self.promised.values())
+        """Whether the edition is complete and every one of its files is intact."""
+        return self._is_intact(self.read_files().values())
 
-    @property
     def is_worded(self) -> bool:
         """Whether it is complete and every file that a language model had a part in is intact."""
-        files = [ref for path, ref in self.promised.items() if WORDED & set(path.split("/"))]
-        return bool(files) and all(ref.is_intact(self.root) for ref in files)
+        files = self.read_files().items()
+        return self._is_intact([ref for path, ref in files if WORDED & set(path.split("/"))])
 
-    @cached_property
-    def promised(self) -> dict[str, FileRef]:
-        """Path -> file of the manifest; empty until the edition is complete."""
-        return read_manifest_files(self.root, self.edition_id)
+    def _is_intact(self, files: Collection[FileRef]) -> bool:
+        return bool(files) and all(ref.is_intact(self.root) for ref in files)
 
 
 def plan_edition(config: Config) -> Edition:
-    """The edition that a configuration describes; nothing is written.
+    """Return the edition that a configuration describes; nothing is written.
+
+    The last plan is kept as long as the files that it was read from stay as they are, so that the flows of
+    one command read the knowledge base once.
 
     Raises:
         InputError: if the knowledge base or the pool cannot be used, or the pool lacks a relation.
     """
+    return _plan_edition(config, _list_stamps(config))
+
+
+@lru_cache(maxsize=1)
+def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     base = read_knowledge_base(config.knowledge)
     pool = load_pool(config.edition.pool)
     if problems := check_pool(pool, base.relations):
@@ -166,10 +178,26 @@ def plan_edition(config: Config) -> Edition:
     return Edition(config, base, pool)
 
 
+def _list_stamps(config: Config) -> tuple[object, ...]:
+    """What changes when a file that a plan is read from changes: size and time of every one of them."""
+    named = (config.knowledge.path, config.edition.pool, *(writer.model for writer in config.writers))
+    files = [file for source in named if source is not None for file in _list_files(Path(source))]
+    stamps = ((str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat()))
+    # Relative paths start at the working directory.
+    return Path.cwd(), *stamps
+
+
+def _list_files(source: Path) -> list[Path]:
+    """The file, or every file directly in the folder; none if there is neither."""
+    if source.is_dir():
+        return sorted(path for path in source.iterdir() if path.is_file())
+    return [source] if source.is_file() else []
+
+
 def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[LeftOut]) -> str:
     """Write the manifest: from here on the edition never changes. Its name."""
     table = edition.config.edition
-    path = manifest_path(edition.root, edition.edition_id)
+    path = edition.root / manifest_file(edition.edition_id)
     n_triplets = sum(ref.n_rows for ref in files if f"/{TRIPLETS.name}/" in ref.path)
     manifest = {
         "edition_id": edition.edition_id,

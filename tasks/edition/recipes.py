@@ -1,114 +1,68 @@
-"""The cheap stages as steps: what a relation's file is made from, and by what code.
+"""The stages of an edition as recipes: from what, by which function and under which key a file is made.
 
-A file's key is the checksum of its input files, its parameters and the source of the modules that make
-it, so a file is made again when one of them changes and never otherwise.
+The key of a file depends on the checksums of the files that it is made from, on the parameters, and on the
+code: the function's own module and every module of the project that it imports. When one of them changes,
+the file is made again.
 """
 
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-import gate
-from knowledge import base as knowledge_base
-from primitives import hashing
-from primitives.errors import InputError
-from primitives.hashing import hash_json, hash_text
-from schemas import transformations
+from primitives.hashing import hash_json
+from primitives.source import hash_source
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS, Stage
 from storage.files import FileRef
-from tasks.asking import answer_extraction, writers
-from tasks.asking.writer_replies import recall_replies, recall_rounds, require_replies
-from tasks.edition import attempts, candidates, circulation, llmeval, samples, statements, triplets, variants
+from tasks.asking.writer_replies import recall_replies
+from tasks.edition.attempts import build_attempts
 from tasks.edition.edition import Edition
+from tasks.edition.samples import Wording, build_samples
+from tasks.edition.statements import fill_prototypes
+from tasks.edition.triplets import build_triplets
+from tasks.edition.variants import derive_variants
 
 Inputs = dict[str, pl.DataFrame]
-GATE = tuple(import_module(f"gate.{module.name}") for module in iter_modules(gate.__path__))
+"""Stage -> its rows of one relation."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One stage of an edition, relation by relation."""
+    """How one stage of an edition is made, relation by relation."""
 
     stage: Stage
     inputs: tuple[Stage, ...]
-    """What it is made from; attempts only where the edition has them."""
-    build: Callable[[Edition, str, Inputs], pl.DataFrame]
+    """The stages that it is made from; attempts only where the edition has them."""
+    function: Callable[..., pl.DataFrame]
+    """Makes the rows. The code that the key depends on is found from the imports of its module."""
+    arguments: Callable[[Edition, str, Inputs], dict[str, Any]]
+    """Selects the function's arguments for a relation; it computes nothing that changes the rows."""
     describe: Callable[[Edition, str], dict[str, Any]]
     """Parameters of a relation's file beside its inputs, as JSON."""
-    modules: tuple[ModuleType, ...]
+
+    def build(self, edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+        """Return the rows of one relation; raises as the function does."""
+        return self.function(**self.arguments(edition, relation, inputs))
 
     def key_file(self, edition: Edition, relation: str, inputs: list[FileRef]) -> str:
-        """The key of a relation's file (32 hex digits)."""
+        """Return the key of a relation's file (32 hex digits)."""
         parts = {
             "stage": self.stage.name,
             "schema": str(self.stage.schema),
             "relation": relation,
             "inputs": [ref.sha256 for ref in inputs],
             "parameters": self.describe(edition, relation),
-            "source": hash_source((sys.modules[__name__], *self.modules)),
+            "source": [hash_source(self.function.__module__), inspect.getsource(self.arguments)],
         }
         return hash_json(parts, digits=32)
 
 
-@cache
-def hash_source(modules: tuple[ModuleType, ...]) -> str:
-    """Hash of the modules' source: whole modules, so that no helper function is missed."""
-    return hash_text(*(inspect.getsource(module) for module in modules))
-
-
-def _build_triplets(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
+def _select_facts(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
     rows = edition.base.select_relation(relation)
-    return triplets.sample_triplets(relation, rows, edition.sampling).frame
-
-
-def _build_variants(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-    instance = edition.pool.relations[relation].instance
-    return variants.derive_variants(inputs[TRIPLETS.name], instance)
-
-
-def _build_statements(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-    prototypes = edition.pool.relations[relation]
-    return statements.fill_prototypes(inputs[VARIANTS.name], inputs[TRIPLETS.name], prototypes)
-
-
-def _build_attempts(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-    assert edition.rephraser is not None
-    rows = statements.join_entities(inputs[STATEMENTS.name], inputs[TRIPLETS.name])
-    return recall_rounds(edition.root, rows, edition.rephraser)
-
-
-def _build_samples(edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-    return pl.concat(
-        _make_method(edition, method, relation, inputs) for method in edition.config.edition.methods
-    )
-
-
-def _make_method(edition: Edition, method: str, relation: str, inputs: Inputs) -> pl.DataFrame:
-    filled, drawn = inputs[STATEMENTS.name], inputs[TRIPLETS.name]
-    if method == "llmeval":
-        assert edition.llmeval is not None
-        replies = recall_replies(edition.root, edition.llmeval.writer)
-        require_replies(edition.llmeval.ask_all(drawn), replies, edition.llmeval.writer)
-        return llmeval.build_llmeval_samples(drawn, edition.llmeval, replies)
-    if method != "pretexeval" or edition.config.rephraser.kind == "none":
-        return samples.keep_statements(filled, method)
-    if ATTEMPTS.name in inputs:
-        return samples.choose_rewordings(filled, inputs[ATTEMPTS.name], edition.rephraser_name)
-    prototypes = edition.pool.relations[relation]
-    if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
-        raise InputError(
-            f"relation {relation!r} has no reviewed wordings for {', '.join(bare)} in pool "
-            f'{edition.pool.name!r}: add some to its table, or set kind = "none" in [rephraser]'
-        )
-    return samples.reword_statements(filled, drawn, prototypes, edition.config.edition.seed)
+    return {"relation": relation, "rows": rows, "sampling": edition.sampling}
 
 
 def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
@@ -121,8 +75,20 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
     }
 
 
+def _select_instance(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+    return {"triplets": inputs[TRIPLETS.name], "instance": edition.pool.relations[relation].instance}
+
+
 def _describe_instance(edition: Edition, relation: str) -> dict[str, Any]:
     return {"instance": list(edition.pool.relations[relation].instance)}
+
+
+def _select_prototypes(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+    return {
+        "variants": inputs[VARIANTS.name],
+        "triplets": inputs[TRIPLETS.name],
+        "prototypes": edition.pool.relations[relation],
+    }
 
 
 def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
@@ -130,8 +96,37 @@ def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
     return {"prototypes": {name: cell.prototype for name, cell in cells.items()}}
 
 
+def _select_rephraser(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+    return {
+        "statements": inputs[STATEMENTS.name],
+        "triplets": inputs[TRIPLETS.name],
+        "rephraser": edition.rephraser,
+        "recall": partial(recall_replies, edition.root),
+    }
+
+
 def _describe_rephraser(edition: Edition, relation: str) -> dict[str, Any]:
     return {"rephraser": edition.describe_rephraser(), "seed": edition.config.edition.seed}
+
+
+def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+    table = edition.config.edition
+    wording = Wording(
+        methods=table.methods,
+        rephraser_kind=edition.config.rephraser.kind,
+        rephraser_name=edition.rephraser_name,
+        pool_name=edition.pool.name,
+        seed=table.seed,
+        llmeval=edition.llmeval,
+    )
+    return {
+        "statements": inputs[STATEMENTS.name],
+        "triplets": inputs[TRIPLETS.name],
+        "attempts": inputs.get(ATTEMPTS.name),
+        "prototypes": edition.pool.relations[relation],
+        "wording": wording,
+        "recall": partial(recall_replies, edition.root),
+    }
 
 
 def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
@@ -145,42 +140,12 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
 
 
 RECIPES: dict[str, Recipe] = {
-    step.stage.name: step
-    for step in (
-        Recipe(
-            TRIPLETS,
-            (),
-            _build_triplets,
-            _describe_sampling,
-            (hashing, knowledge_base, candidates, circulation, triplets),
-        ),
-        Recipe(
-            VARIANTS,
-            (TRIPLETS,),
-            _build_variants,
-            _describe_instance,
-            (hashing, transformations, variants),
-        ),
-        Recipe(
-            STATEMENTS,
-            (TRIPLETS, VARIANTS),
-            _build_statements,
-            _describe_prototypes,
-            (hashing, statements),
-        ),
-        Recipe(
-            ATTEMPTS,
-            (TRIPLETS, STATEMENTS),
-            _build_attempts,
-            _describe_rephraser,
-            (hashing, writers, attempts, answer_extraction, *GATE),
-        ),
-        Recipe(
-            SAMPLES,
-            (TRIPLETS, STATEMENTS, ATTEMPTS),
-            _build_samples,
-            _describe_wording,
-            (hashing, statements, samples, llmeval),
-        ),
+    recipe.stage.name: recipe
+    for recipe in (
+        Recipe(TRIPLETS, (), build_triplets, _select_facts, _describe_sampling),
+        Recipe(VARIANTS, (TRIPLETS,), derive_variants, _select_instance, _describe_instance),
+        Recipe(STATEMENTS, (TRIPLETS, VARIANTS), fill_prototypes, _select_prototypes, _describe_prototypes),
+        Recipe(ATTEMPTS, (TRIPLETS, STATEMENTS), build_attempts, _select_rephraser, _describe_rephraser),
+        Recipe(SAMPLES, (TRIPLETS, STATEMENTS, ATTEMPTS), build_samples, _select_wording, _describe_wording),
     )
 }

@@ -1,15 +1,81 @@
 """Stage samples: the texts to verify, by method (method, 2.5 and 2.7)."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import polars as pl
 
+from primitives.errors import InputError
 from primitives.hashing import draw_one, hash_text
-from prototypes.pool import RelationPrototypes
-from schemas.stages import SAMPLES
+from prototypes.templates import RelationPrototypes
+from schemas.stages import DEMONSTRATION_SALT, SAMPLES
 from schemas.transformations import NAMES
+from tasks.asking.writers import Replies, Writer, require_replies
+from tasks.edition.llmeval import Llmeval, build_llmeval_samples
 from tasks.edition.statements import fill_template
-from tasks.edition.triplets import DEMONSTRATION_SALT
 
 N_INDEX = {name: index for index, name in enumerate(NAMES)}
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How the statements of an edition become samples."""
+
+    methods: tuple[str, ...]
+    rephraser_kind: str
+    """none, reviewed or model, as in the configuration."""
+    rephraser_name: str
+    """none, reviewed, or the model id of the rephraser."""
+    pool_name: str
+    seed: int
+    llmeval: Llmeval | None
+
+
+def build_samples(
+    statements: pl.DataFrame,
+    triplets: pl.DataFrame,
+    attempts: pl.DataFrame | None,
+    prototypes: RelationPrototypes,
+    wording: Wording,
+    recall: Callable[[Writer], Replies],
+) -> pl.DataFrame:
+    """Samples of one relation by every method of the edition; columns as in the stage samples.
+
+    Args:
+        attempts: of the rephraser; null where no language model rewords statements.
+        recall: returns every stored reply of a writer; used for method llmeval only.
+
+    Raises:
+        InputError: if the pool has no reviewed wordings and they are needed, or a reply is missing.
+    """
+
+    def build_method(method: str) -> pl.DataFrame:
+        if method == "llmeval":
+            assert wording.llmeval is not None
+            replies = recall(wording.llmeval.writer)
+            require_replies(wording.llmeval.ask_all(triplets), replies, wording.llmeval.writer)
+            return build_llmeval_samples(triplets, wording.llmeval, replies)
+        if method != "pretexeval" or wording.rephraser_kind == "none":
+            return keep_statements(statements, method)
+        if attempts is not None:
+            return choose_rewordings(statements, attempts, wording.rephraser_name)
+        require_wordings(prototypes, wording.pool_name)
+        return reword_statements(statements, triplets, prototypes, wording.seed)
+
+    return pl.concat(build_method(method) for method in wording.methods)
+
+
+def require_wordings(prototypes: RelationPrototypes, pool_name: str) -> None:
+    """Go on only if every cell of the relation has reviewed wordings.
+
+    Raises:
+        InputError: if one has none.
+    """
+    if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
+        raise InputError(
+            f"relation {prototypes.relation!r} has no reviewed wordings for {', '.join(bare)} in pool "
+            f'{pool_name!r}: add some to its table, or set kind = "none" in [rephraser]'
+        )
 
 
 def reword_statements(

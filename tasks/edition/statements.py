@@ -3,7 +3,7 @@
 import polars as pl
 
 from primitives.hashing import hash_text
-from prototypes.pool import RelationPrototypes
+from prototypes.templates import RelationPrototypes
 from schemas.stages import STATEMENTS
 
 

@@ -7,13 +7,9 @@ import polars as pl
 
 from primitives.errors import InputError
 from primitives.hashing import draw_one, draw_order, hash_text
-from schemas.stages import TRIPLETS
+from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
 from tasks.edition.candidates import Candidates, Head, collect_candidates
 from tasks.edition.circulation import draw_circulation
-
-N_DEMONSTRATIONS = 5
-# Demonstrations depend on the base alone: a seed in them would change every prompt of every edition.
-DEMONSTRATION_SALT = "demonstrations"
 
 
 @dataclass(frozen=True)
@@ -31,6 +27,11 @@ class DrawnTriplets:
 
     frame: pl.DataFrame
     left_out: tuple[str, ...]
+
+
+def build_triplets(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> pl.DataFrame:
+    """Two rows (positive, negative) per head of the relation; raises as `sample_triplets`."""
+    return sample_triplets(relation, rows, sampling).frame
 
 
 def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: TripletSampling) -> DrawnTriplets:

@@ -1,27 +1,25 @@
 """One model put to one edition: who it is, how it is asked, and where its answers lie."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import polars as pl
-
 from config.engines import ModelConfig
 from config.file import Config
 from config.tables import StorageConfig
-from engines.base import Sampling
 from engines.identity import ModelIdentity, identify_model
 from engines.token_counter import TokenCounter
 from primitives.errors import InputError
+from schemas.exchange import Sampling
 from schemas.stages import SAMPLES
-from storage.files import FileRef, read_stage_files
+from storage.files import FileRef
+from storage.layout import evaluation_folder
 from storage.records import read_manifest, read_manifest_files
 from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
-from tasks.asking.prompts import STOP_TEXTS, PromptForm, draw_demonstrations_of_methods
+from tasks.asking.prompts import STOP_TEXTS, PromptForm
 from tasks.evaluation.predictions import STRICT, Scoring
-from tasks.evaluation.requests import Asking, Requests, build_requests, select_samples
+from tasks.evaluation.requests import Asking
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Evaluation:
     @property
     def folder(self) -> str:
         """Where its requests and predictions lie, relative to the root."""
-        return f"predictions/{self.edition_id}/{self.model_id}"
+        return evaluation_folder(self.edition_id, self.model_id)
 
     @cached_property
     def store(self) -> ResponseStore:
@@ -86,25 +84,6 @@ class Evaluation:
                     f"{self.root / path} was lost or changed; run `pretexeval build` to have it made again"
                 )
         return files
-
-    def count_samples(self) -> int:
-        """How many samples it is asked about.
-
-        Raises:
-            InputError: if the edition is not complete.
-        """
-        files = self.sample_files().values()
-        columns = ["pair_id", "split"]
-        frames = (pl.read_parquet(self.root / ref.path, columns=columns) for ref in files)
-        return sum(select_samples(frame, self.model.pairs_per_relation).height for frame in frames)
-
-    def read_relations(self) -> Iterator[tuple[str, pl.DataFrame, Requests]]:
-        """(file name, samples asked about, their requests) of one relation after the other."""
-        for path, ref in self.sample_files().items():
-            samples = read_stage_files(self.root, [ref])
-            asked = select_samples(samples, self.model.pairs_per_relation)
-            demonstrations = draw_demonstrations_of_methods(samples)
-            yield Path(path).name, asked, build_requests(asked, demonstrations, self.asking)
 
 
 def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluation:

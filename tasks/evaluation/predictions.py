@@ -22,7 +22,7 @@ STRICT = Scoring()
 
 
 def score_responses(
-    requests: pl.DataFrame, responses: pl.DataFrame, labels: pl.DataFrame, scoring: Scoring = STRICT
+    requests: pl.DataFrame, responses: pl.DataFrame, scoring: Scoring = STRICT
 ) -> pl.DataFrame:
     """One row per request and policy: the prediction of its response, and whether it equals the label.
 
@@ -31,13 +31,10 @@ def score_responses(
 
     Args:
         responses: prompt_key, repeat, response; prompts that failed have a null response.
-        labels: sample_id, label.
     """
     read = _read_responses(requests, responses, scoring.words)
-    judged = read.join(labels, on="sample_id", how="left", maintain_order="left").with_columns(
-        (pl.col("prediction") == pl.col("label")).alias("is_right")
-    )
-    return pl.concat(_apply_policy(judged, policy) for policy in scoring.policies)
+    graded = read.with_columns((pl.col("prediction") == pl.col("label")).alias("is_right"))
+    return pl.concat(_apply_policy(graded, policy) for policy in scoring.policies)
 
 
 def _read_responses(requests: pl.DataFrame, responses: pl.DataFrame, words: AnswerWords) -> pl.DataFrame:
@@ -52,14 +49,14 @@ def _read_responses(requests: pl.DataFrame, responses: pl.DataFrame, words: Answ
     ).with_columns(prediction.alias("prediction"))
 
 
-def _apply_policy(judged: pl.DataFrame, policy: str) -> pl.DataFrame:
+def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
     if policy == "strict":
         is_correct = pl.col("is_right").fill_null(False)
     elif policy == "coin-flip":
-        is_correct = pl.coalesce("is_right", _flip_coins(judged.select("sample_id", "model_id", "repeat")))
+        is_correct = pl.coalesce("is_right", _flip_coins(graded.select("sample_id", "model_id", "repeat")))
     else:
         is_correct = pl.col("is_right")
-    return judged.with_columns(pl.lit(policy).alias("scoring_policy"), is_correct.alias("is_correct")).select(
+    return graded.with_columns(pl.lit(policy).alias("scoring_policy"), is_correct.alias("is_correct")).select(
         PREDICTIONS.names
     )
 

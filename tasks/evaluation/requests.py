@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from engines.base import Prompt, Sampling, hash_prompt
 from primitives.hashing import draw_order
+from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
-from tasks.asking.prompts import DemonstrationsOfGroup, PromptForm, fit_prompt
+from tasks.asking.prompts import PromptForm, fit_prompt
+from tasks.evaluation.demonstrations import DemonstrationsOfGroup
 
 
 @dataclass(frozen=True)
@@ -70,5 +71,6 @@ def build_requests(
         pl.Series("n_demonstrations_dropped", n_dropped, pl.Int16),
         pl.lit(asking.form.style).alias("prompt_style"),
         pl.lit(asking.sampling.render_json()).alias("sampling"),
+        "label",
     )
     return Requests(frame.select(REQUESTS.names), prompts)

@@ -11,7 +11,6 @@ words for lexical, of parts of speech for structural diversity, the two that Pre
   distance once averaged over the samples (as in self-BLEU, Zhu et al. 2018, with a distance).
 """
 
-import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -20,14 +19,12 @@ from statistics import fmean
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from knowledge import base
-from primitives import hashing
 from primitives.hashing import draw_order, hash_json
+from primitives.source import hash_source
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS, TRIPLETS
 from storage.files import FileRef, read_stage_files, write_json, write_stage_file
+from storage.layout import diversity_file, diversity_record
 from storage.records import read_manifest, read_manifest_files
-from tasks.edition.recipes import hash_source
-from tasks.quality import sentences
 from tasks.quality.sentences import measure_distance, read_sentence
 
 N_TRIPLETS = 20
@@ -49,7 +46,7 @@ def write_diversity(root: Path, edition_id: str) -> Path:
     """
     read_manifest(root, edition_id)
     refs = [list(read_manifest_files(root, edition_id, stage.name).values()) for stage in STAGES]
-    path, record = f"diversity/{edition_id}.parquet", root / f"diversity/{edition_id}.json"
+    path, record = diversity_file(edition_id), root / diversity_record(edition_id)
     key = _key_file([ref.sha256 for of_stage in refs for ref in of_stage])
     if not _is_current(root, record, key):
         triplets, statements, samples = (read_stage_files(root, of_stage) for of_stage in refs)
@@ -59,11 +56,10 @@ def write_diversity(root: Path, edition_id: str) -> Path:
 
 
 def _key_file(checksums: list[str]) -> str:
-    modules = (sys.modules[__name__], sentences, base, hashing)
     parts = {
         "inputs": checksums,
         "schema": str(DIVERSITY.schema),
-        "source": hash_source(modules),
+        "source": hash_source(__name__),
         "tagger": version("hanta"),
     }
     return hash_json(parts, digits=32)

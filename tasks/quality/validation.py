@@ -12,8 +12,8 @@ from schemas.expectations import (
     STRUCTURE,
     Expectation,
     describe_structure,
-    expect_values,
-    judge_rows,
+    evaluate_rules,
+    list_value_expectations,
 )
 from schemas.stages import Stage
 from tasks.quality.validation_report import ExpectationResult, StageInvalid, ValidationReport
@@ -36,7 +36,7 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     structure = describe_structure(stage, rows)
     checks = [_read_result(*r, structure) for r in _run_expectations(STRUCTURE, structure)]
     if all(check.success for check in checks):
-        results = _run_expectations(expect_values(stage), judge_rows(stage, rows))
+        results = _run_expectations(list_value_expectations(stage), evaluate_rules(stage, rows))
         checks += [_read_result(*r, rows, stage.key) for r in results]
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 

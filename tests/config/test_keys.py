@@ -1,4 +1,4 @@
-"""A configuration that holds a key is refused, and what it says of it does not."""
+"""A configuration that contains a key is refused, and the error message does not repeat the key."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.config.test_file import read_error, write_config
 
 ENDPOINT = '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"\n'
 KEY = "sk-proj-a1b2c3d4e5f6g7h8"
-# Like those of vendors that give them no beginning of their own.
+# Some vendors give their keys no prefix.
 BARE_KEY = "9f86d081884c7d659a2feaa0c55ad015"
 UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
 
@@ -18,13 +18,13 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "{KEY}"', "api_key_env: the name of a variable"),
-        (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "{BARE_KEY}"', "never the key itself"),
-        (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "{UPPER_KEY}"', "never the key itself"),
+        (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "{KEY}"', "api_key_env: give the name of"),
+        (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "{BARE_KEY}"', "not the key itself"),
+        (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "{UPPER_KEY}"', "not the key itself"),
         (f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = ["{KEY}"]', "api_key_env: should be"),
-        (f'{ENDPOINT}base_url = "http://me:{BARE_KEY}@a/v1"', "models[0].base_url: no user, password"),
-        (f'{ENDPOINT}base_url = "http://{BARE_KEY}@a/v1"', "models[0].base_url: no user, password"),
-        (f'{ENDPOINT}base_url = "http://a/v1?key={BARE_KEY}"', "models[0].base_url: no user, password"),
+        (f'{ENDPOINT}base_url = "http://me:{BARE_KEY}@a/v1"', "models[0].base_url: user, password"),
+        (f'{ENDPOINT}base_url = "http://{BARE_KEY}@a/v1"', "models[0].base_url: user, password"),
+        (f'{ENDPOINT}base_url = "http://a/v1?key={BARE_KEY}"', "models[0].base_url: user, password"),
         (f'[[models]]\nname = "{KEY}"\nmodel = "m"', "models[0].name holds what looks like a key"),
         (f'[[models]]\nname = "a"\nmodel = "m"\nsystem_prompt = "Use {KEY}."', "system_prompt holds what"),
         (f'[report]\ntitle = "hf_{BARE_KEY}"', "report.title holds what looks like a key"),
@@ -49,7 +49,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(
         assert secret not in message
 
 
-def test_the_value_of_a_named_variable_stands_nowhere_in_the_file(
+def test_file_with_the_value_of_a_key_variable_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = f'{ENDPOINT}base_url = "http://a/v1"\napi_key_env = "MY_KEY"\n[report]\ntitle = "a swordfish"'
@@ -62,7 +62,7 @@ def test_the_value_of_a_named_variable_stands_nowhere_in_the_file(
     assert "swordfish" not in message
 
 
-def test_names_and_versions_are_taken_and_shown(tmp_path: Path) -> None:
+def test_names_with_versions_are_not_taken_for_keys(tmp_path: Path) -> None:
     names = ("llama3-8b-instruct-q4", "Qwen2.5-72B-Instruct-AWQ", "medgemma-27b-2026-W47")
     tables = "\n".join(f'[[models]]\nname = "{name}"\nmodel = "org/{name}"' for name in names)
     path = write_config(tmp_path, tables)
@@ -71,7 +71,7 @@ def test_names_and_versions_are_taken_and_shown(tmp_path: Path) -> None:
     assert f"two models are named '{names[0]}'" in message
 
 
-def test_parameters_that_do_not_fit_are_named_without_their_values() -> None:
+def test_validation_errors_do_not_contain_values() -> None:
     with pytest.raises(ValidationError) as caught:
         Config.model_validate({"models": [{"name": "a", "model": "m", "api_key": BARE_KEY}]})
     assert "models.0.api_key" in str(caught.value)

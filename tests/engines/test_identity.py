@@ -24,7 +24,7 @@ def identify_folder(folder: Path, **settings: str) -> str:
     return identify_model(config).model_id
 
 
-def test_folder_is_known_by_content_not_by_place(tmp_path: Path) -> None:
+def test_folder_is_identified_by_its_content(tmp_path: Path) -> None:
     one, two = make_folder(tmp_path / "one"), make_folder(tmp_path / "two")
     (two / "README.md").write_text("says nothing to the model")
     assert identify_folder(one) == identify_folder(two)
@@ -95,14 +95,14 @@ def test_relative_path_without_a_dot_is_a_folder(tmp_path: Path, monkeypatch: py
     assert find_folder(config) == Path("models/small")
 
 
-def test_hub_model_is_known_by_name_revision_and_precision() -> None:
+def test_hub_model_is_identified_by_name_revision_and_precision() -> None:
     hub = {"name": "m", "model": "org/name"}
     configs = [hub, hub | {"revision": "abc"}, hub | {"dtype": "float16"}]
     ids = {identify_model(ModelConfig.model_validate(c)).model_id for c in configs}
     assert len(ids) == 3
 
 
-def test_endpoint_is_known_by_name_and_revision_not_by_address() -> None:
+def test_endpoint_is_identified_by_name_and_revision_not_by_address() -> None:
     endpoint = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://a/v1"}
     first = identify_model(ModelConfig.model_validate(endpoint))
     moved = identify_model(ModelConfig.model_validate(endpoint | {"base_url": "http://b/v1"}))
@@ -112,7 +112,7 @@ def test_endpoint_is_known_by_name_and_revision_not_by_address() -> None:
     assert "http" not in str(first.identity)
 
 
-def test_recording_is_known_by_its_bytes(tmp_path: Path) -> None:
+def test_recording_is_identified_by_its_bytes(tmp_path: Path) -> None:
     one, two = tmp_path / "one.parquet", tmp_path / "two.parquet"
     one.write_bytes(b"a")
     two.write_bytes(b"a")
@@ -123,6 +123,20 @@ def test_recording_is_known_by_its_bytes(tmp_path: Path) -> None:
     two.unlink()
     with pytest.raises(InputError, match="no file of recorded responses"):
         identify_model(configs[1])
+
+
+def test_model_ids_stay_the_same(tmp_path: Path) -> None:
+    """Stored responses lie in folders that are named by these ids."""
+    recording = tmp_path / "recorded.parquet"
+    recording.write_bytes(b"a")
+    configs = {
+        "m-e30e5633": {"model": str(make_folder(tmp_path / "m"))},
+        "m-4b4dd849": {"model": "org/name", "revision": "abc"},
+        "m-5e310d44": {"engine": "openai", "model": "x", "base_url": "http://a/v1"},
+        "m-8eb21f8c": {"engine": "recorded", "model": str(recording)},
+    }
+    found = [identify_model(ModelConfig.model_validate({"name": "m", **c})) for c in configs.values()]
+    assert [each.model_id for each in found] == list(configs)
 
 
 def test_identifying_imports_no_engine() -> None:

@@ -1,8 +1,7 @@
 import pytest
 
-from engines.base import Completion, Prompt, Sampling
-from engines.prompts import PROMPT_TOO_LONG
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tests.support.endpoint import Body, Reply, ask, say, serve
 
 KEY = "sk-secret-0123456789"
@@ -88,7 +87,7 @@ def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: Reply) -> Non
 @pytest.mark.parametrize(
     ("status", "said"), [(401, "refuses the key"), (403, "forbids"), (404, "does not know")]
 )
-def test_refusal_stops_the_run_at_once_and_keeps_the_key(
+def test_refusal_stops_the_run_at_once_and_hides_the_key(
     status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
@@ -123,7 +122,7 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
         return refusal if len(body["prompt"]) > 9 else say("True")
 
     with serve(answer) as endpoint:
-        # Alone too: that one prompt is too long says nothing against the endpoint.
+        # The same holds for a single prompt: if it is too long, the endpoint is still in order.
         alone = ask(endpoint, ["much too long"], Sampling())
         completions = ask(endpoint, ["a", "much too long"], Sampling())
     assert [c.status for c in completions] == ["ok", "error"]
@@ -132,7 +131,7 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
 
 
 def ask_with_key(reply: Reply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
-    """What becomes of an answer, the one that follows a good one."""
+    """Return the completion for a reply that follows a good one."""
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
     with serve(lambda body, number: reply if body["prompt"] == "echo" else say("True")) as endpoint:
         return ask(endpoint, ["a", "echo"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")[1]
@@ -147,12 +146,12 @@ def test_key_is_in_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("key", ["tr", "True"])
-def test_a_placeholder_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_placeholder_key_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask_with_key(say(" True, truly"), monkeypatch, key).response == " True, truly"
 
 
 @pytest.mark.parametrize("lead", [70, 85, 95])
-def test_no_part_of_the_key_is_where_an_error_is_cut(lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_error_contains_no_part_of_the_key(lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     completion = ask_with_key(Reply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
     assert completion.status == "error"
     assert completion.error is not None
@@ -167,7 +166,7 @@ def test_key_with_quotation_marks_is_in_no_error(monkeypatch: pytest.MonkeyPatch
     assert "0123" not in completion.error
 
 
-def test_what_is_no_number_is_not_kept_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_in_place_of_a_number_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     choice = {"index": 0, "text": " True", "finish_reason": {"why": KEY}}
     choice["logprobs"] = {"top_logprobs": [{" True": KEY, " False": -1}]}
     usage = {"prompt_tokens": KEY, "completion_tokens": 1, "total_tokens": 1}

@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from engines.base import Completion, Prompt, Sampling
 from engines.load import load_engine
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import Body, Reply, ask, configure, say, serve
 from tests.support.vllm_server import find_free_port
 
@@ -24,9 +24,9 @@ def test_answers_keep_the_order_of_the_prompts() -> None:
     assert {c.finish_reason for c in completions} == {"stop"}
 
 
-def test_requests_run_side_by_side() -> None:
+def test_requests_are_concurrent() -> None:
     counting = threading.Lock()
-    n_now: list[int] = [0, 0]  # under way, and the most that ever were
+    n_now: list[int] = [0, 0]  # current and maximum number of open requests
 
     def answer(body: Body, number: int) -> Reply:
         with counting:
@@ -39,12 +39,12 @@ def test_requests_run_side_by_side() -> None:
 
     with serve(answer) as endpoint:
         ask(endpoint, ["p"] * 17, Sampling(), concurrency=16)
-    # The first goes alone, to find an endpoint that refuses.
+    # The first request is sent alone, to detect an endpoint that refuses.
     assert 8 <= n_now[1] <= 16
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_passing_failure_is_tried_again(status: int) -> None:
+def test_temporary_failure_is_retried(status: int) -> None:
     def answer(body: Body, number: int) -> Reply:
         return say("True") if number >= 2 else Reply(status, {"error": {"message": "busy"}})
 
@@ -54,7 +54,7 @@ def test_passing_failure_is_tried_again(status: int) -> None:
     assert len(endpoint.requests) == 3
 
 
-def test_lasting_failure_of_one_prompt_is_its_own() -> None:
+def test_permanent_failure_of_one_prompt_leaves_the_others() -> None:
     def answer(body: Body, number: int) -> Reply:
         is_bad = body["prompt"] == "bad"
         return Reply(500, {"error": {"message": "crash"}}) if is_bad else say("True")
@@ -81,11 +81,11 @@ def test_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("key", ["sk-0123456789 abc", "sk-012345\n6789abc", "sk-0123456789abc\u00e9"])
-def test_key_that_no_request_can_hold_is_refused_and_not_shown(
+def test_key_that_no_header_can_hold_is_refused_and_not_shown(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
-    with pytest.raises(InputError, match="PRETEXEVAL_TEST_KEY holds is no key") as caught:
+    with pytest.raises(InputError, match="the value of PRETEXEVAL_TEST_KEY is not a valid key") as caught:
         load_engine(configure("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
     assert "0123" not in str(caught.value)
 
@@ -103,8 +103,8 @@ def test_endpoint_that_is_down_is_one_clear_message() -> None:
     engine.close()
 
 
-def test_endpoint_that_goes_away_for_good_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engines.openai_engine.PATIENCE_S", 0)
+def test_endpoint_that_stays_down_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engines.openai_engine.MAX_WAIT_S", 0)
     with serve(lambda body, number: say("True")) as endpoint:
         engine = load_engine(configure(endpoint.base_url, max_attempts=1))
         first = engine.generate([Prompt("completion", "p")] * 3, Sampling())
@@ -114,7 +114,7 @@ def test_endpoint_that_goes_away_for_good_stops_the_run(monkeypatch: pytest.Monk
     engine.close()
 
 
-def test_silence_ends_in_a_time_out() -> None:
+def test_slow_request_ends_in_a_timeout() -> None:
     def answer(body: Body, number: int) -> Reply:
         if body["prompt"] == "slow":
             time.sleep(0.6)
@@ -139,6 +139,6 @@ def test_progress_reaches_the_number_of_prompts() -> None:
 @pytest.mark.parametrize(
     "base_url", ["localhost:8000/v1", "ftp://host/v1", "http://", "http://a:b/v1", "http://[x/v1"]
 )
-def test_address_that_is_none_is_refused(base_url: str) -> None:
+def test_invalid_address_is_refused(base_url: str) -> None:
     with pytest.raises(InputError, match="base_url is not an address"):
         load_engine(configure(base_url))

@@ -1,10 +1,11 @@
 import pytest
 
 from engines import openai_engine
-from engines.base import Completion, EngineLostError, Prompt, Sampling
+from engines.base import EngineLostError
 from engines.load import load_engine
 from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
+from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import Body, Reply, ask, configure, say, serve
 
 GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
@@ -14,15 +15,15 @@ BUSY = Reply(503, {"error": {"message": "nobody is behind this gateway"}})
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of a second is long here."""
-    monkeypatch.setattr(openai_engine, "PAUSE_S", 0.1)
-    monkeypatch.setattr(openai_engine, "PATIENCE_S", 0.5)
+    """Shorten the waiting times."""
+    monkeypatch.setattr(openai_engine, "PROBE_INTERVAL_S", 0.1)
+    monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
 
 
 def play(
     script: dict[int, list[Answer]], n_at_once: int = 1
 ) -> tuple[dict[int, Answer], list[int], int, int]:
-    """What was answered, who was asked in order, how often it was waited, how many were said to be done."""
+    """Return the answers, the numbers asked in order, the number of waits, and the reported progress."""
     answers: dict[int, Answer] = {}
     asked: list[int] = []
     waits: list[Answer] = []
@@ -38,14 +39,14 @@ def play(
     return answers, asked, len(waits), sum(done)
 
 
-def test_after_an_outage_only_what_has_no_answer_is_asked() -> None:
+def test_only_prompts_without_an_answer_are_asked_after_an_outage() -> None:
     answers, asked, n_waits, n_done = play({0: [GOOD], 1: [GONE, GOOD], 2: [GOOD]})
     assert asked == [0, 1, 1, 2]
     assert answers == dict.fromkeys(range(3), GOOD)
     assert (n_waits, n_done) == (1, 3)
 
 
-def test_a_prompt_that_brings_the_endpoint_down_is_an_error_in_the_end() -> None:
+def test_prompt_that_brings_the_endpoint_down_becomes_an_error() -> None:
     answers, asked, n_waits, n_done = play({0: [GOOD], 1: [GONE] * MAX_OUTAGES, 2: [GOOD]})
     assert answers == {0: GOOD, 1: GONE, 2: GOOD}
     assert asked.count(1) == n_waits == MAX_OUTAGES
@@ -56,8 +57,8 @@ def test_a_prompt_that_brings_the_endpoint_down_is_an_error_in_the_end() -> None
 @pytest.mark.parametrize(
     "absence", [BUSY, Reply(429, BUSY.body), Reply(502, "<html>"), say("", finish_reason="abort")]
 )
-def test_an_absence_is_waited_for(absence: Reply, caplog: pytest.LogCaptureFixture) -> None:
-    """In the middle, longer than the client's own attempts; no prompt is asked again that was answered."""
+def test_engine_waits_for_an_unavailable_endpoint(absence: Reply, caplog: pytest.LogCaptureFixture) -> None:
+    """The outage is longer than the client's retries. No answered prompt is asked again."""
 
     def answer(body: Body, number: int) -> Reply:
         return absence if 4 <= number < 10 else say(f"re {body['prompt']}")
@@ -71,16 +72,16 @@ def test_an_absence_is_waited_for(absence: Reply, caplog: pytest.LogCaptureFixtu
     assert "waiting up to 0.5 s" in caplog.text
 
 
-def test_who_stays_away_ends_it_and_what_was_answered_is_handed_over() -> None:
+def test_lasting_outage_raises_an_error_with_the_answers_so_far() -> None:
     with serve(lambda _, n: say("True") if n < 3 else BUSY) as endpoint:
         engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
-        with pytest.raises(EngineLostError, match=r"gives no answer .* none came for 0.5 s") as caught:
+        with pytest.raises(EngineLostError, match=r"gives no answer .* then a wait of 0.5 s") as caught:
             engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
         engine.close()
     assert set(caught.value.answered) == {0, 1, 2}
 
 
-def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
+def test_key_refused_in_the_middle_keeps_the_answers_so_far() -> None:
     refusal = Reply(401, {"error": {"message": "expired"}})
     with serve(lambda _, n: say("True") if n < 3 else refusal) as endpoint:
         engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
@@ -91,7 +92,7 @@ def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
 
 
 def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
-    """Its model thinks before it speaks: in one token it says nothing."""
+    """The model thinks first, so its reply to the probe, which is one token long, is empty."""
 
     def answer(body: Body, number: int) -> Reply:
         content = "True" if body["max_tokens"] > 1 else None

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.base import Prompt
-from engines.prompts import find_answer_token, read_messages, tokenise_prompt
+from engines.prompts import find_answer_token, read_messages
 from primitives.errors import InputError
+from schemas.exchange import Prompt
+from tests.support.tokens import tokenise_prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -32,7 +33,7 @@ def tokenizer(tiny_llama: Path) -> PreTrainedTokenizerBase:
         CHAT,
     ],
 )
-def test_one_beginning_of_sequence(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
+def test_tokens_have_one_beginning_of_sequence(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> None:
     ids = tokenise_prompt(tokenizer, prompt)
     assert ids[0] == BOS
     assert ids.count(BOS) == 1
@@ -44,7 +45,7 @@ def test_chat_prompt_is_what_the_template_writes(tokenizer: PreTrainedTokenizerB
     assert tokenizer.decode(ids) == "<s><|user|>Fever?\n<|assistant|>"
 
 
-def test_prompt_survives_the_way_there_and_back(tokenizer: PreTrainedTokenizerBase) -> None:
+def test_decoded_tokens_are_the_prompt(tokenizer: PreTrainedTokenizerBase) -> None:
     text = "Statement: “β-lactam”, is the statement above true or false?\nAnswer:"
     ids = tokenise_prompt(tokenizer, Prompt("completion", text))
     assert tokenizer.decode(ids[1:]) == text
@@ -54,7 +55,7 @@ def test_prompt_survives_the_way_there_and_back(tokenizer: PreTrainedTokenizerBa
     ("text", "spelled"),
     [("Statement\nAnswer:", " True"), ("<|assistant|>", " True"), ("assistant\n", "True")],
 )
-def test_answer_is_sought_as_it_would_be_written(
+def test_answer_token_has_the_spelling_that_follows_the_text(
     tokenizer: PreTrainedTokenizerBase, text: str, spelled: str
 ) -> None:
     expected = tokenizer.encode(spelled, add_special_tokens=False)

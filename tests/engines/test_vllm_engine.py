@@ -1,4 +1,4 @@
-"""Real vLLM, in process and as a server, on random models of two layers: about two minutes."""
+"""Tests with real vLLM, in this process and as a server, on random models of two layers (two minutes)."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from config.engines import ModelConfig
-from engines.base import Completion, Engine, Prompt, Sampling
+from engines.base import Engine
 from engines.load import load_engine
-from engines.prompts import PROMPT_TOO_LONG
 from engines.vllm_engine import VllmEngine
 from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tests.support.tiny_llama import MAX_POSITIONS, WORDS
 from tests.support.vllm_server import Server, start_server
 
@@ -31,13 +31,13 @@ SHORT = [
 ]
 LONG = Prompt("completion", DEMONSTRATION * 30)
 CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
-# bf16 rounds differently with the batch; a first choice that leads by less may change hands.
+# bf16 rounding depends on the batch, so the order of tokens whose logprobs differ by less can change.
 NEAR_TIE = 0.1
 
 
 @dataclass
 class Session:
-    """What one process of vLLM said, model after model."""
+    """The completions of one vLLM process with several models, one after the other."""
 
     batch: list[Completion]
     alone: list[Completion]
@@ -78,9 +78,9 @@ def session(
     tiny_llama: Path,
     other_tiny_llama: Path,
     tmp_path_factory: pytest.TempPathFactory,
-    server: Server,  # starting meanwhile
+    server: Server,  # it starts in the meantime
 ) -> Session:
-    """Everything that is asked of vLLM in this process: four loads, one of them in vain."""
+    """Send all prompts to vLLM in this process: three models are loaded, and two cannot be."""
     folder = tmp_path_factory.mktemp("broken")
     broken = copy_broken(tiny_llama, folder / "weights", "model.safetensors", b"cut off")
     unknown = copy_broken(tiny_llama, folder / "config", "config.json", b'{"model_type": "none"}')
@@ -103,7 +103,7 @@ def session(
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
-    """Equal answers; log-probabilities may differ by what bf16 rounds away."""
+    """Check that answers are equal, except for the effects of bf16 rounding."""
     for a, b in zip(one, two, strict=True):
         assert (a.status, b.status) == ("ok", "ok")
         assert a.n_prompt_tokens == b.n_prompt_tokens
@@ -123,7 +123,7 @@ def test_every_prompt_has_an_answer(session: Session) -> None:
         assert 1 <= (completion.n_completion_tokens or 0) <= GREEDY.max_tokens
 
 
-def test_log_probabilities_are_there_and_name_the_first_token(session: Session) -> None:
+def test_log_probabilities_are_those_of_the_first_token(session: Session) -> None:
     for completion in session.batch:
         true, false = completion.logprob_true, completion.logprob_false
         assert true is not None
@@ -162,7 +162,7 @@ def test_tokens_are_counted_as_the_model_sees_them(session: Session) -> None:
     assert session.n_tokens == [session.batch[0].n_prompt_tokens, session.mixed[2].n_prompt_tokens]
 
 
-def test_stop_ends_the_answer_and_is_no_part_of_it(session: Session) -> None:
+def test_stop_text_ends_the_answer_and_is_not_part_of_it(session: Session) -> None:
     whole, cut = str(session.batch[0].response), str(session.stopped.response)
     assert session.stopped.finish_reason == "stop"
     assert whole[-1:] not in cut

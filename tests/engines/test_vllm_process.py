@@ -4,12 +4,12 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from engines import vllm_process
-from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, name_cause, prepare_environment
+from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, describe_cause, prepare_environment
 
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """No variable set, and whatever is set meanwhile forgotten afterwards."""
+    """Unset all variables, and undo every change after the test."""
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, HUB_VARIABLE, False)
@@ -20,7 +20,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_variables_of_the_user_have_the_last_word(environment: pytest.MonkeyPatch) -> None:
+def test_variables_that_the_user_set_are_kept(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("VLLM_CPU_KVCACHE_SPACE", "40")
     prepare_environment(is_local=True)
     assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == "40"
@@ -28,7 +28,7 @@ def test_variables_of_the_user_have_the_last_word(environment: pytest.MonkeyPatc
     assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
 
 
-def test_hub_is_reached_again_for_a_hub_model_after_a_local_one(
+def test_hub_is_online_again_for_a_hub_model_after_a_local_one(
     environment: pytest.MonkeyPatch,
 ) -> None:
     from huggingface_hub import is_offline_mode
@@ -59,6 +59,6 @@ def test_cause_is_one_line() -> None:
 
     with pytest.raises(ValidationError) as caught:
         Strict(size=3)
-    assert name_cause(caught.value) == "too large"
-    assert name_cause(OSError("no\nspace")) == "no space"
-    assert name_cause(AssertionError()) == "AssertionError"
+    assert describe_cause(caught.value) == "too large"
+    assert describe_cause(OSError("no\nspace")) == "no space"
+    assert describe_cause(AssertionError()) == "AssertionError"

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from knowledge.base import KnowledgeBase
-from knowledge.disek import ASPECTS, as_disek_table, find_relation, read_disek
+from knowledge.disek import ASPECTS, build_disek_table, find_relation, read_disek
 from knowledge.rows import build_base, clean_rows
 from primitives.errors import InputError
 from tests.support.small_bases import as_facts, as_rows
@@ -109,10 +109,10 @@ def test_no_spelling_names_two_relations() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("gout,Prognosis,good", "line 3: aspect 'Prognosis' is none of Symptoms, Affected Sites"),
-        ("gout,,good", "line 3: aspect '' is none of"),
+        ("gout,Prognosis,good", "line 3: aspect 'Prognosis' is not one of Symptoms, Affected Sites"),
+        ("gout,,good", "line 3: aspect '' is not one of"),
         (" ,Symptoms,pain", "line 3: the disease is empty: name it"),
-        ("gout,Symptoms,", "line 3: an attribute is empty: name it, or take out one ||"),
+        ("gout,Symptoms,", "line 3: an attribute is empty: name it, or remove one ||"),
         ("gout,Symptoms,pain || ", "line 3: an attribute is empty"),
         ("gout,Symptoms,pain,more", "line 3: has 4 fields where the header has 3"),
     ],
@@ -141,16 +141,16 @@ def test_a_wrong_line_of_json_is_named_with_its_remedy(tmp_path: Path, line: str
     assert message in read_error(write(tmp_path, "own.jsonl", f"{good}\n{line}\n"))
 
 
-def test_a_file_that_is_no_such_table_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_disek_table_is_refused(tmp_path: Path) -> None:
     assert "no column attributes" in read_error(write(tmp_path, "own.csv", "disease,aspect\na,b\n"))
-    assert "is no table in DiseK's shape" in read_error(tmp_path)
-    assert "is no table in DiseK's shape" in read_error(tmp_path / "own.xlsx")
+    assert "is not a table in DiseK's format" in read_error(tmp_path)
+    assert "is not a table in DiseK's format" in read_error(tmp_path / "own.xlsx")
     numbers = tmp_path / "own.parquet"
     pl.DataFrame({"disease": ["d"], "aspect": ["Symptoms"], "attributes": [[1]]}).write_parquet(numbers)
     assert "column attributes is of type List(Int64): store it as text" in read_error(numbers)
 
 
-def test_a_base_in_the_shape_has_a_row_per_disease_and_aspect() -> None:
+def test_disek_table_has_a_row_per_disease_and_aspect() -> None:
     rows: list[dict[str, Any]] = [
         {"relation": "symptoms", "head": "gout", "tail": "pain"},
         {"relation": "symptoms", "head": "gout", "tail": "fever", "also_true": True},
@@ -159,7 +159,7 @@ def test_a_base_in_the_shape_has_a_row_per_disease_and_aspect() -> None:
         {"relation": "symptoms", "head": "flu", "tail": "fever"},
         {"relation": "may_treat", "head": "colchicine", "tail": "gout"},
     ]
-    table = as_disek_table(KnowledgeBase("own", as_rows(rows)))
+    table = build_disek_table(KnowledgeBase("own", as_rows(rows)))
     assert table.rows() == [
         ("flu", None, "Symptoms", ["fever"], False),
         ("gout", None, "Symptoms", ["ache", "pain"], False),
@@ -168,9 +168,9 @@ def test_a_base_in_the_shape_has_a_row_per_disease_and_aspect() -> None:
     ]
 
 
-def test_a_base_that_does_not_fit_the_shape_is_refused() -> None:
-    with pytest.raises(InputError, match="holds none of symptoms, affected_sites"):
-        as_disek_table(KnowledgeBase("own", as_facts({"a": ["b"]})))
+def test_base_that_does_not_fit_the_format_is_refused() -> None:
+    with pytest.raises(InputError, match="has none of the relations symptoms, affected_sites"):
+        build_disek_table(KnowledgeBase("own", as_facts({"a": ["b"]})))
     row = {"relation": "symptoms", "head": "gout", "tail": "pain", "tail_id": "C7"}
     with pytest.raises(InputError, match=r"ids of tails \(pain: C7\)"):
-        as_disek_table(KnowledgeBase("own", as_rows([row])))
+        build_disek_table(KnowledgeBase("own", as_rows([row])))

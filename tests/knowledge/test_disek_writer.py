@@ -21,7 +21,7 @@ def read_again(path: Path) -> KnowledgeBase:
 
 
 @EVERY_FORMAT
-def test_the_starter_base_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
+def test_starter_base_is_the_same_after_writing_and_reading(tmp_path: Path, suffix: str) -> None:
     starter = read_knowledge_base(KnowledgeConfig(relations=tuple(ASPECTS)))
     assert set(starter.relations) == set(ASPECTS)
     again = read_again(write_disek(starter, tmp_path / f"starter{suffix}"))
@@ -31,7 +31,7 @@ def test_the_starter_base_comes_back_as_it_went(tmp_path: Path, suffix: str) -> 
 
 
 @EVERY_FORMAT
-def test_odd_names_and_ids_come_back_as_they_went(tmp_path: Path, suffix: str) -> None:
+def test_odd_names_and_ids_are_the_same_after_writing_and_reading(tmp_path: Path, suffix: str) -> None:
     rows = [
         {"relation": "symptoms", "head": head, "tail": tail, "head_id": f"C{i}", "also_true": tail == "[X]"}
         for i, head in enumerate(ODD)
@@ -42,16 +42,16 @@ def test_odd_names_and_ids_come_back_as_they_went(tmp_path: Path, suffix: str) -
     assert again.triplets.equals(base.triplets)
 
 
-def test_only_what_has_the_shape_is_written(tmp_path: Path) -> None:
+def test_only_disek_relations_are_written(tmp_path: Path) -> None:
     starter = read_knowledge_base(KnowledgeConfig())
     again = read_again(write_disek(starter, tmp_path / "starter.jsonl"))
     assert again.triplets.equals(starter.triplets.filter(pl.col("relation").is_in(list(ASPECTS))))
 
 
-def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_write_leaves_no_file(tmp_path: Path) -> None:
     row = {"relation": "symptoms", "head": "gout", "tail": "pain || fever"}
     base = KnowledgeBase("own", as_rows([row]))
-    for name, message in (("own.csv", "holds \\|\\|"), ("own.xlsx", "has the extension '.xlsx'; allowed")):
+    for name, message in (("own.csv", "contains \\|\\|"), ("own.xlsx", "has the extension '.xlsx'; allowed")):
         with pytest.raises(InputError, match=message):
             write_disek(base, tmp_path / name)
     assert list(tmp_path.iterdir()) == []

@@ -107,7 +107,7 @@ def test_the_counts_of_medlama() -> None:
     started = time.perf_counter()
     base = read_base(MEDLAMA)
     checksums = {base.checksum_relation(relation) for relation in base.relations}
-    # Half a second on two cores; the margin is for a busy machine.
+    # This takes half a second on two cores. The limit leaves a margin for a busy machine.
     assert time.perf_counter() - started < 5
     assert len(base.relations) == len(checksums) == 17
     assert base.triplets.height == 39_053

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from config.tables import KnowledgeConfig
 from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from knowledge.read import read_knowledge_base
-from knowledge.rows import Source, as_source_rows, build_base, clean_rows
+from knowledge.rows import Source, build_base, build_source_rows, clean_rows
 from knowledge.starter import FOLDER
 from primitives.errors import InputError
 
@@ -33,14 +33,14 @@ def test_repeated_rows_are_left_out_and_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows", [("a,r,b,true,,", "a,r,b,,,"), ("a,r,b,,,", "a,r,b,true,,")])
-def test_a_row_under_test_wins_over_also_true(tmp_path: Path, rows: tuple[str, str]) -> None:
+def test_tested_row_wins_over_also_true(tmp_path: Path, rows: tuple[str, str]) -> None:
     base = read_rows(tmp_path, *rows)
     assert base.triplets.select("tail", "also_true").rows() == [("b", False)]
     assert len(base.left_out) == 1
     assert base.left_out[0].reason == "marked also_true, but a row under test says the same"
 
 
-def test_the_ids_of_a_name_all_keep_their_rows(tmp_path: Path) -> None:
+def test_each_id_of_a_name_keeps_its_rows(tmp_path: Path) -> None:
     base = read_rows(tmp_path, "a,r,b,true,2,9", "a,r,b,,1,9", "a,r,b,,1,9", "a,r,b,,,")
     assert base.triplets.select("head_id", "tail_id", "also_true").rows() == [
         ("1", "9", False),
@@ -57,7 +57,7 @@ def test_relations_are_chosen(tmp_path: Path) -> None:
 
 
 def test_an_unknown_relation_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"names t, of which .*own\.csv has no row; it has r, s"):
+    with pytest.raises(InputError, match=r"names t, but .*own\.csv has no such relation; it has r, s"):
         read_rows(tmp_path, "a,r,b,,,", "a,s,b,,,", relations=("r", "t"))
 
 
@@ -72,7 +72,7 @@ def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
         read_knowledge_base(config)
 
 
-def test_the_starter_base_is_whole() -> None:
+def test_starter_base_is_complete() -> None:
     base = read_knowledge_base(KnowledgeConfig())
     heads = base.triplets.filter(~pl.col("also_true")).group_by("relation").agg(pl.col("head").n_unique())
     n_heads = dict(heads.iter_rows())
@@ -99,7 +99,7 @@ TRIPLET = st.tuples(st.sampled_from("rs"), NAMES, NAMES, IDS, IDS, st.sampled_fr
 def build(rows: list[tuple[str | None, ...]]) -> KnowledgeBase:
     frame = pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
     numbered = frame.with_row_index("row", offset=2)
-    return build_base("own", clean_rows(Source(as_source_rows(Path("t.csv"), numbered))))
+    return build_base("own", clean_rows(Source(build_source_rows(Path("t.csv"), numbered))))
 
 
 @settings(deadline=None)
@@ -129,6 +129,12 @@ def test_a_checksum_sees_every_cell_of_its_relation_and_no_other(
             assert base.checksum_relation(relation) != other.checksum_relation(relation)
         else:
             assert base.checksum_relation(relation) == other.checksum_relation(relation)
+
+
+def test_checksum_of_a_relation_stays_the_same() -> None:
+    """The ids of stored editions depend on it."""
+    base = build([("r", "a", "b", None, "C1", None), ("r", "a", "β", None, None, "true")])
+    assert base.checksum_relation("r") == "ec57ae324018caeb1e0c324b1d52bb6b"
 
 
 def test_a_checksum_of_a_relation_that_is_not_there_is_an_error() -> None:

@@ -103,7 +103,7 @@ def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
         ("t.csv", "head,relation,tail\n\na,,b\n", "t.csv, line 3: the relation is empty"),
         ("t.csv", "head,relation,tail\na,../r,b\n", "relation '../r' cannot name a file"),
         ("t.csv", "head,relation,tail\na,r,b,c\n", "line 2: has 4 fields where the header has 3"),
-        ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head holds a line break"),
+        ("t.csv", 'head,relation,tail\n"a\nb",r,c\nd,r,\n', "line 2: the head contains a line break"),
         ("t.csv", 'head,relation,tail\na,r,b\n"c,r,d\ne,r,f\n', "t.csv, line 3: unexpected end"),
         (
             "t.csv",
@@ -118,9 +118,7 @@ def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
     ],
 )
-def test_what_is_wrong_is_named_with_file_and_line(
-    tmp_path: Path, name: str, text: str, expected: str
-) -> None:
+def test_problem_is_reported_with_file_and_line(tmp_path: Path, name: str, text: str, expected: str) -> None:
     path = write(tmp_path, name, text)
     message = read_error(path)
     assert expected in message

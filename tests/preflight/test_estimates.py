@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from config.engines import ModelConfig
-from engines.base import Completion, Prompt
 from engines.token_counter import TokenCounter
 from preflight.estimates import Span, average_tokens, measure_completions, measure_throughput
+from schemas.exchange import Completion, Prompt
 from storage.responses import ResponseStore
 
 

@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 
 from config.file import Config
-from engines.base import Completion, Prompt, Sampling
 from engines.identity import identify_model
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import RunPlan, plan_run
 from preflight.run_plan_text import render_cost, render_plan
+from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
-from tasks.asking.asker import ask_missing
 from tasks.edition.edition import complete_edition, plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.scoring import key_run
+from tasks.evaluation.request_files import key_requests
 from tests.support.command import REPOSITORY, block_packages, make_rows, run_command, write_base, write_config
+from tests.support.evaluations import ask_model, list_prompts
 from tests.support.small_bases import write_files
 
 REFERENCE = str(REPOSITORY / "models" / "reference-small")
@@ -64,7 +64,7 @@ def build(config: Config) -> str:
 def ask(config: Config, name: str = "far") -> int:
     """Evaluate the model on the edition, which must exist; return how many prompts it was asked."""
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, name)
-    return ask_missing(evaluation, lambda _: None, lambda _: Parrot()).n_asked
+    return ask_model(evaluation, lambda _: Parrot()).n_asked
 
 
 def plan_here(config: Config) -> RunPlan:
@@ -120,7 +120,7 @@ def test_without_a_tokenizer_tokens_are_characters_divided_by_four(base: Path) -
     config = configure(base)
     build(config)
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, "far")
-    prompts = {p.text for _, _, requests in evaluation.read_relations() for p in requests.prompts}
+    prompts = {prompt.text for prompt in list_prompts(evaluation)}
     estimate = only(plan_here(config))
     assert estimate.n_prompt_tokens.low == pytest.approx(sum(map(len, prompts)) / 4, rel=0.05)
     assert estimate.n_completion_tokens == Span(len(prompts), len(prompts) * 8)
@@ -133,7 +133,7 @@ def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
     config = configure(base, {"name": "near", "engine": "vllm", "model": REFERENCE, "base_url": None})
     build(config)
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, "near")
-    prompts = {p.text for _, _, requests in evaluation.read_relations() for p in requests.prompts}
+    prompts = {prompt.text for prompt in list_prompts(evaluation)}
     tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
     estimate = only(plan_here(config))
     assert estimate.n_prompt_tokens.low == pytest.approx(
@@ -184,7 +184,7 @@ def test_a_price_does_not_change_the_identity_of_a_model(base: Path) -> None:
     assert identify_model(plain.models[0]) == identify_model(priced.models[0])
     edition_id = build(plain)
     assert plan_edition(priced).edition_id == edition_id
-    keys = [key_run(plan_evaluation(config, edition_id, "far")) for config in (plain, priced)]
+    keys = [key_requests(plan_evaluation(config, edition_id, "far")) for config in (plain, priced)]
     assert keys[0] == keys[1]
     assert ask(plain) > 0
     assert ask(priced) == 0

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from config.file import Config
-from engines.base import Completion
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import plan_run
+from schemas.exchange import Completion
 from schemas.stages import ATTEMPTS
 from storage.files import write_stage_file
 from storage.mirror import Mirror

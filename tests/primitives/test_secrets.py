@@ -15,7 +15,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize("secret", KNOWN)
-def test_what_begins_like_a_key_is_one(secret: str) -> None:
+def test_text_with_a_known_key_prefix_is_a_secret(secret: str) -> None:
     assert has_secret(secret)
     assert has_secret(f"a path/{secret}, and more")
     assert secret not in hide_secrets(f"= '{secret}': no")
@@ -30,7 +30,7 @@ def test_what_begins_like_a_key_is_one(secret: str) -> None:
         ("https://host/?X-Amz-Signature=word", "https://host/?***"),
     ],
 )
-def test_an_address_with_a_secret_in_it(address: str, hidden: str) -> None:
+def test_secret_in_an_address_is_found_and_hidden(address: str, hidden: str) -> None:
     assert has_secret(address)
     assert hide_secrets(address) == hidden
 
@@ -50,18 +50,18 @@ def test_an_address_with_a_secret_in_it(address: str, hidden: str) -> None:
         "configs/quickstart.toml",
     ],
 )
-def test_names_paths_and_words_are_none(text: str) -> None:
+def test_names_paths_and_words_are_not_secrets(text: str) -> None:
     assert not has_secret(text)
     assert hide_secrets(text) == text
 
 
 @pytest.mark.parametrize("text", ["9f86d081884c7d659a2f", "550e8400-e29b-41d4-a716-446655440000", "1" * 12])
-def test_what_looks_random_is_hidden_and_no_more(text: str) -> None:
+def test_random_looking_text_is_hidden_but_not_refused(text: str) -> None:
     assert hide_secrets(f"seed = '{text}': no") == "seed = '***': no"
     assert not has_secret(text)
 
 
-def test_the_place_of_a_secret() -> None:
+def test_place_of_a_secret_is_found() -> None:
     table = {"a": [{"b": "fine"}, {"b": 3, "c": f"it is {KNOWN[0]}"}], "d": "fine", "e": None}
     assert find_secret(table, []) == "a[1].c"
     assert find_secret(table["d"], []) is None

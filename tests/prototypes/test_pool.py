@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
-from prototypes import check
+from prototypes.__main__ import main
 from prototypes.pool import Cell, Pool, check_pool, check_pool_wordings, load_pool
 from schemas.transformations import NAMES
 
@@ -47,7 +47,7 @@ def test_the_bundled_pool_is_complete_and_has_its_wordings(revised: Pool) -> Non
         assert all(len(cell.wordings) >= 4 for cell in prototypes.cells.values())
 
 
-def test_no_text_of_the_bundled_pool_stands_for_two_cells(revised: Pool) -> None:
+def test_no_text_of_the_bundled_pool_is_in_two_cells(revised: Pool) -> None:
     for relation, prototypes in revised.relations.items():
         texts = [text for cell in prototypes.cells.values() for text in cell.texts]
         assert len(set(texts)) == len(texts), relation
@@ -64,7 +64,7 @@ def test_a_relation_of_ones_own_is_one_table(tmp_path: Path) -> None:
     assert prototypes.cells["ins"].wordings == ()
 
 
-def test_what_the_rephraser_would_miss_is_reported_not_raised(tmp_path: Path) -> None:
+def test_missing_wordings_are_reported_not_raised(tmp_path: Path) -> None:
     pool = load_pool(write_pool(tmp_path, OWN))
     problems = check_pool_wordings(pool, ["may_cure", "unknown"])
     assert len(problems) == 8
@@ -86,7 +86,7 @@ def test_a_relation_without_prototypes_is_named(tmp_path: Path) -> None:
         pool.select_relation("may_treat")
 
 
-def test_everything_that_a_pool_lacks_is_named_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_pool_are_named_at_once(tmp_path: Path) -> None:
     text = """
         [may_cure]
         none = ["The drug [X] may cure it."]
@@ -149,7 +149,13 @@ def test_a_checksum_sees_prototypes_wordings_and_predicates(tmp_path: Path, old:
     assert before.checksum_relation("other") == after.checksum_relation("other")
 
 
-def test_the_command_reports_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check.main([write_pool(tmp_path, OWN)]) == 1
+def test_checksum_of_a_relation_stays_the_same(tmp_path: Path) -> None:
+    """The ids of stored editions depend on it."""
+    pool = load_pool(write_pool(tmp_path, OWN))
+    assert pool.checksum_relation("may_cure") == "9a139077b0715a70f1b97f42f0bab95a"
+
+
+def test_command_prints_problems_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([write_pool(tmp_path, OWN)]) == 1
     assert "[may_cure] none has 1 further wordings" in capsys.readouterr().out
-    assert check.main(["revised"]) == 0
+    assert main(["revised"]) == 0

@@ -5,8 +5,8 @@ import pytest
 from schemas.expectations import (
     RULES,
     describe_structure,
-    expect_values,
-    judge_rows,
+    evaluate_rules,
+    list_value_expectations,
 )
 from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS, Column, Stage
 from tests.support.broken_rows import BROKEN
@@ -16,9 +16,9 @@ from tests.support.good_frames import make_frame
 @pytest.mark.parametrize("name", STAGES)
 def test_rules_hold_in_a_good_frame(name: str) -> None:
     frame = make_frame(name)
-    judged = judge_rows(STAGES[name], frame).drop(frame.columns, strict=False)
+    judged = evaluate_rules(STAGES[name], frame).drop(frame.columns, strict=False)
     broken = [c for c in judged.columns if not judged[c].fill_null(True).all()]
-    # The literal samples end in full stops and hold no slots: not even a warning.
+    # The texts of the samples end in full stops and contain no slots, so there are no warnings either.
     assert broken == []
 
 
@@ -33,7 +33,7 @@ def test_every_rule_has_a_broken_row() -> None:
 @pytest.mark.parametrize("name", STAGES)
 def test_every_declaration_is_expected(name: str) -> None:
     stage = STAGES[name]
-    expected = {(e.columns, e.name) for e in expect_values(stage)}
+    expected = {(e.columns, e.name) for e in list_value_expectations(stage)}
     for column in stage.columns:
         own = (column.name,)
         assert ((own, "is_not_null") in expected) is not column.is_nullable
@@ -51,27 +51,27 @@ def test_rules_name_columns_of_their_stage() -> None:
 
 def test_rules_have_one_column_each() -> None:
     for stage in STAGES.values():
-        judged = judge_rows(stage, make_frame(stage.name))
+        judged = evaluate_rules(stage, make_frame(stage.name))
         n_rules = sum(" " in column for column in judged.columns)
-        named = [e for e in expect_values(stage) if " " in str(e.arguments.get("column"))]
+        named = [e for e in list_value_expectations(stage) if " " in str(e.arguments.get("column"))]
         assert n_rules == len(named) == len({e.arguments["column"] for e in named})
 
 
 def test_texts_and_lists_stay_out_of_great_expectations() -> None:
-    judged = judge_rows(SAMPLES, make_frame("samples"))
+    judged = evaluate_rules(SAMPLES, make_frame("samples"))
     assert {"text", "reasons", "rephraser"}.isdisjoint(judged.columns)
     assert {"sample_id", "method", "triplet_id", "sample_index"} <= set(judged.columns)
-    assert "head" in judge_rows(TRIPLETS, make_frame("triplets")).columns
+    assert "head" in evaluate_rules(TRIPLETS, make_frame("triplets")).columns
 
 
-def test_null_label_is_left_to_the_not_null_expectation() -> None:
+def test_rules_about_a_null_value_report_nothing() -> None:
     frame = make_frame("statements").with_columns(statement=pl.lit(None, pl.String))
-    judged = judge_rows(STATEMENTS, frame)
+    judged = evaluate_rules(STATEMENTS, frame)
     assert judged["statement is_not_null"].to_list() == [False] * 32
     assert judged["statement is_not_blank"].null_count() == 32
 
 
-def test_structure_sets_what_was_found_beside_what_is_declared() -> None:
+def test_structure_compares_found_and_declared_columns() -> None:
     columns = (Column("a", pa.string(), "text"), Column("b", pa.int16(), "number"))
     stage = Stage("pair", "two values", ("a",), columns)
     found = pl.DataFrame({"b": [1], "c": ["x"], "a": ["y"]}, schema_overrides={"b": pl.Int64})

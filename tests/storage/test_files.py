@@ -6,13 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from primitives.hashing import checksum_file
+from primitives.checksums import checksum_file
 from schemas.stages import VARIANTS
 from storage.files import (
     FileRef,
     place_file,
     read_stage_files,
-    read_stage_table,
     write_aside,
     write_json,
     write_stage_file,
@@ -67,7 +66,6 @@ def test_several_files_are_read_in_the_order_given(tmp_path: Path) -> None:
     refs = [write_stage_file(tmp_path, f"{i}", make_variants(i), VARIANTS) for i in (2, 1)]
     rows = read_stage_files(tmp_path, refs)
     assert rows["triplet_id"].to_list() == ["0" * 16] * 8 + ["0" * 15 + "1"] * 8 + ["0" * 16] * 8
-    assert read_stage_table(tmp_path, refs).to_pylist() == rows.to_dicts()
 
 
 def test_a_file_is_intact_only_with_its_very_bytes(tmp_path: Path) -> None:

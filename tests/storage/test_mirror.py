@@ -12,18 +12,21 @@ import pytest
 
 from config.engines import EngineConfig, ModelConfig
 from config.tables import StorageConfig
-from engines.base import Completion, Engine, Prompt
+from engines.base import Engine
+from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from primitives.hashing import checksum_file
+from schemas.exchange import Completion, Prompt
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_all
 from storage.records import read_manifest_files
 from tasks.asking.answer_extraction import AnswerWords
-from tasks.asking.asker import Asker, ask_missing
+from tasks.asking.asker import Asker
 from tasks.edition.edition import Edition, complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.predictions import Scoring
-from tasks.evaluation.scoring import complete_run, is_complete, score_evaluation
+from tasks.evaluation.request_files import build_relations
+from tasks.evaluation.run_record import is_complete
+from tests.support.evaluations import ask_model, finish, ignore, list_prompts
 from tests.support.object_storage import ObjectStorage
 from tests.support.small_bases import make_base, make_facts, plan, write_files
 
@@ -44,10 +47,6 @@ class Yes:
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def ignore(_: int) -> None:
-    """No progress is shown."""
 
 
 def forbid(_: EngineConfig) -> Engine:
@@ -90,8 +89,7 @@ def read_tree(root: Path, *folders: str) -> dict[str, str]:
 def evaluate(evaluation: Evaluation, engine: Engine) -> None:
     mirror = Mirror(evaluation.storage)
     mirror.pull_evaluation(evaluation.edition_id, evaluation.model_id)
-    report = ask_missing(evaluation, ignore, lambda _: engine)
-    complete_run(evaluation, score_evaluation(evaluation), report, 1.0)
+    finish(evaluation, ask_model(evaluation, lambda _: engine))
     mirror.push_evaluation(evaluation.edition_id, evaluation.model_id)
 
 
@@ -100,7 +98,7 @@ def test_without_a_bucket_there_is_nothing_to_do(tmp_path: Path) -> None:
     mirror.pull_evaluation("edition", "model")
     mirror.push_edition("edition")
     sync_all(mirror)
-    with mirror.hold("model") as require_turn, hold_publication(mirror, "warehouse.duckdb"):
+    with mirror.hold("model") as require_turn, hold_publication(mirror):
         require_turn()
     assert not list(tmp_path.iterdir())
 
@@ -198,7 +196,7 @@ def test_what_one_host_asked_no_other_asks(evaluations: list[Evaluation]) -> Non
     other = evaluations[1]
     Mirror(other.storage).pull_evaluation(other.edition_id, other.model_id)
     assert is_complete(other)
-    report = ask_missing(other, ignore, forbid)
+    report = ask_model(other, forbid)
     assert (report.n_asked, report.n_reused) == (0, report.n_samples)
     kinds = ("responses", "predictions")
     assert read_tree(other.root, *kinds) == read_tree(evaluations[0].root, *kinds)
@@ -207,7 +205,7 @@ def test_what_one_host_asked_no_other_asks(evaluations: list[Evaluation]) -> Non
 def test_hosts_that_ask_at_once_ask_every_prompt_once(evaluations: list[Evaluation]) -> None:
     engine = Yes()
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(ask_missing, each, ignore, lambda _: engine) for each in evaluations]
+        both = [pool.submit(ask_model, each, lambda _: engine) for each in evaluations]
     reports = [each.result() for each in both]
     assert engine.n_prompts == reports[0].n_samples == sum(report.n_asked for report in reports)
 
@@ -221,10 +219,10 @@ def test_answers_that_could_not_be_sent_are_kept_and_sent_by_the_next_run(
     def fail(path: str, source: Path) -> None:
         raise InputError("the storage is away")
 
-    with Asker(first.model, first.storage, lambda _: engine) as asker:
+    with Asker(first.model, Mirror(first.storage), lambda _: engine) as asker:
         prompts = {
             key: prompt
-            for _, _, asked in first.read_relations()
+            for _, asked in build_relations(first)
             for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
         }
         asker.write_model()
@@ -236,7 +234,7 @@ def test_answers_that_could_not_be_sent_are_kept_and_sent_by_the_next_run(
             asker.ask_chunk(chunk, first.asking.sampling, ignore)
     assert first.store.read().height == 5
     assert second.store.read().height == 0
-    report = ask_missing(first, ignore, lambda _: engine)
+    report = ask_model(first, lambda _: engine)
     assert report.n_asked == len(prompts) - 5
     Mirror(second.storage).sync_responses(second.model_id)
     assert second.store.read_settled_keys() == set(prompts)
@@ -255,7 +253,7 @@ def test_damaged_answers_in_the_bucket_are_not_taken(evaluations: list[Evaluatio
     assert mirror.bucket.read(f"responses/{first.model_id}/{name}.damaged") == damaged
     Mirror(first.storage).sync_responses(first.model_id)
     mirror.sync_responses(second.model_id)
-    assert second.store.read().height == first.count_samples()
+    assert second.store.read().height == len(list_prompts(first))
 
 
 def test_an_evaluation_scored_anew_takes_the_place_of_the_old(evaluations: list[Evaluation]) -> None:

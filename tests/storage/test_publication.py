@@ -7,12 +7,12 @@ import pytest
 
 from config.tables import StorageConfig
 from primitives.errors import InputError
+from storage.layout import WAREHOUSE
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_all
 from tests.support.object_storage import ObjectStorage
 
 GRADES = "reviews/edition/grader.parquet"
-WAREHOUSE = "warehouse.duckdb"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def write(mirror: Mirror, path: str, content: bytes) -> Path:
 
 
 def publish(mirror: Mirror, content: bytes | None) -> None:
-    with hold_publication(mirror, WAREHOUSE):
+    with hold_publication(mirror):
         if content is None:
             write(mirror, WAREHOUSE, b"half")
             raise InputError("the disk is full")
@@ -44,7 +44,7 @@ def publish(mirror: Mirror, content: bytes | None) -> None:
 def test_only_one_publishes_at_a_time_and_leaves_what_it_made(mirrors: tuple[Mirror, Mirror]) -> None:
     first, second = mirrors
     with ThreadPoolExecutor(1) as pool:
-        with hold_publication(first, WAREHOUSE):
+        with hold_publication(first):
             waiting = pool.submit(publish, second, b"second")
             time.sleep(1.5)
             assert not waiting.done()

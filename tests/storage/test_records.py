@@ -5,7 +5,8 @@ import pytest
 
 from primitives.errors import InputError
 from storage.files import FileRef
-from storage.records import list_files, manifest_path, read_manifest, read_manifest_files
+from storage.layout import manifest_file
+from storage.records import list_files, read_manifest, read_manifest_files
 
 REFS = [
     FileRef(path="editions/e/triplets/s.parquet", n_rows=2, sha256="cc"),
@@ -17,7 +18,7 @@ REFS = [
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """Of an edition `e` with three files."""
-    path = manifest_path(tmp_path, "e")
+    path = tmp_path / manifest_file("e")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"files": list_files(REFS, "editions/e")}))
     return tmp_path
@@ -43,7 +44,7 @@ def test_an_edition_without_a_manifest_promises_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b'{"files": ', b"\xff\xfe"])
 def test_a_damaged_manifest_is_an_error_that_says_what_to_do(root: Path, content: bytes) -> None:
-    path = manifest_path(root, "e")
+    path = root / manifest_file("e")
     path.write_bytes(content)
     for read in (read_manifest, read_manifest_files):
         with pytest.raises(InputError, match=r"manifest\.json is not a manifest .* delete it and run"):

@@ -3,8 +3,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from engines.base import Completion, Prompt
-from engines.prompts import PROMPT_TOO_LONG
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 from storage.responses import ResponseStore
 

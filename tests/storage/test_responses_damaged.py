@@ -78,7 +78,7 @@ def test_a_folder_that_is_a_file_leaves_nothing_behind(store: ResponseStore) -> 
 FILL_DISK = """
 import resource, sys
 from pathlib import Path
-from engines.base import Completion, Prompt
+from schemas.exchange import Completion, Prompt
 from storage.responses import ResponseStore
 
 store = ResponseStore(Path(sys.argv[1]), "m-1")

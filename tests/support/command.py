@@ -36,6 +36,26 @@ def write_command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "cli", *map(str, arguments)]
 
 
+def count_actions(
+    *arguments: str | Path, folder: Path, environment: Environment | None = None
+) -> dict[str, int]:
+    """Run `pretexeval` and return how often it did what; paths in the actions start at the folder."""
+    counts = folder / "counts.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.counted_command", str(counts), *map(str, arguments)],
+        cwd=folder,
+        env=write_environment(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, int] = json.loads(counts.read_text())
+    return {action.replace(f"{folder}/", ""): n for action, n in found.items()}
+
+
 def write_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
     """This process's environment without settings of Prefect; ``blocked``: see ``block_packages``."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "VLLM_"))}

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from config.engines import ModelConfig
-from engines.base import Completion, Prompt, Sampling
 from engines.load import load_engine
+from schemas.exchange import Completion, Prompt, Sampling
 
 Body = dict[str, Any]
 

@@ -172,6 +172,7 @@ def list_requests() -> list[Row]:
             "n_demonstrations_dropped": n,
             "prompt_style": "completion",
             "sampling": '{"max_tokens":8}',
+            "label": n % 2 == 0,
         }
         for n in range(3)
         for repeat in range(2)

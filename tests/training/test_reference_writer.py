@@ -9,15 +9,17 @@ import pytest
 from transformers import AutoTokenizer
 
 from config.tables import KnowledgeConfig
-from engines.base import Engine, Prompt
+from engines.base import Engine
 from engines.identity import read_known_heads
-from engines.prompts import read_messages, tokenise_prompt
+from engines.prompts import read_messages
 from knowledge.base import KnowledgeBase
 from knowledge.read import read_knowledge_base
 from prototypes.pool import Pool, load_pool
+from schemas.exchange import Prompt
 from schemas.transformations import POSITIVE_OF
 from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tests.support.command import REPOSITORY
+from tests.support.tokens import tokenise_prompt
 from training.measure_writer import (
     ask_listings,
     ask_rewordings,

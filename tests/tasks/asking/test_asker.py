@@ -1,6 +1,6 @@
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,25 +9,23 @@ import pytest
 
 from config.engines import EngineConfig, ModelConfig
 from config.tables import StorageConfig
-from engines.base import Completion, Engine, EngineLostError, Prompt, Sampling
+from engines.base import Engine, EngineLostError
 from engines.load import load_engine
-from engines.prompts import PROMPT_TOO_LONG
 from primitives.errors import InputError
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking import asker
-from tasks.asking.asker import AskingReport, ask_missing
 from tasks.edition.edition import complete_edition
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.scoring import complete_run, is_complete, score_evaluation
+from tasks.evaluation.missing_answers import AskingReport
+from tasks.evaluation.run_record import is_complete
+from tests.support import evaluations
+from tests.support.evaluations import ask_model, list_keys, list_prompts
 from tests.support.small_bases import make_base, make_facts, plan, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
 Answer = Callable[[Prompt], str | None]
 Evaluate = Callable[..., Evaluation]
-
-
-def ignore(_: int) -> None:
-    """No progress is shown."""
 
 
 def forbid(_: EngineConfig) -> Engine:
@@ -57,16 +55,12 @@ def evaluate(tmp_path: Path) -> Evaluate:
     return write
 
 
-def list_prompts(evaluation: Evaluation) -> Iterable[Prompt]:
-    return [p for _, _, requests in evaluation.read_relations() for p in requests.prompts]
-
-
 def read_files(evaluation: Evaluation) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in evaluation.store.list_files()}
 
 
 def finish(evaluation: Evaluation, report: AskingReport) -> dict[str, object]:
-    complete_run(evaluation, score_evaluation(evaluation), report, 1.0)
+    evaluations.finish(evaluation, report)
     path = evaluation.root / evaluation.folder / "run.json"
     record: dict[str, object] = json.loads(path.read_text())
     return record
@@ -74,19 +68,19 @@ def finish(evaluation: Evaluation, report: AskingReport) -> dict[str, object]:
 
 def test_every_prompt_is_asked_once_and_never_again(evaluate: Evaluate) -> None:
     evaluation = evaluate("yes")
-    n_samples = evaluation.count_samples()
-    report = ask_missing(evaluation, ignore)
+    n_samples = len(list_prompts(evaluation))
+    report = ask_model(evaluation)
     assert report == AskingReport(n_samples=n_samples, n_asked=n_samples)
     before = read_files(evaluation)
-    again = ask_missing(evaluation, ignore, forbid)
+    again = ask_model(evaluation, forbid)
     assert again == AskingReport(n_samples=n_samples, n_reused=n_samples)
     assert read_files(evaluation) == before
 
 
 def test_another_model_is_asked_for_itself(evaluate: Evaluate) -> None:
     yes, no = evaluate("yes"), evaluate("no", lambda _: "False")
-    n_asked = [ask_missing(evaluation, ignore).n_asked for evaluation in (yes, no)]
-    assert n_asked == 2 * [yes.count_samples()]
+    n_asked = [ask_model(evaluation).n_asked for evaluation in (yes, no)]
+    assert n_asked == 2 * [len(list_prompts(yes))]
     assert set(yes.store.read()["response"]) == {" True"}
     assert set(no.store.read()["response"]) == {"False"}
 
@@ -108,10 +102,10 @@ def test_chunks_are_kept_one_by_one(evaluate: Evaluate, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(engine, "generate", interrupt_second)
     with pytest.raises(KeyboardInterrupt):
-        ask_missing(evaluation, ignore, lambda _: engine)
+        ask_model(evaluation, lambda _: engine)
     kept = read_files(evaluation)
     assert n_prompts == [40]
-    report = ask_missing(evaluation, ignore)
+    report = ask_model(evaluation)
     assert (report.n_asked, report.n_reused) == (report.n_samples - 40, 40)
     assert kept.items() <= read_files(evaluation).items()
 
@@ -129,17 +123,17 @@ def test_what_a_model_answered_before_it_was_lost_is_kept(
 
     monkeypatch.setattr(engine, "generate", go_away)
     with pytest.raises(InputError, match="gone"):
-        ask_missing(evaluation, ignore, lambda _: engine)
+        ask_model(evaluation, lambda _: engine)
     kept = evaluation.store.read()
     assert kept.height == 2
     assert kept["response"].to_list() == kept["prompt"].str.slice(0, 20).to_list()
-    report = ask_missing(evaluation, ignore)
+    report = ask_model(evaluation)
     assert (report.n_asked, report.n_open) == (report.n_samples - 2, 0)
 
 
 def test_a_failed_prompt_is_a_row_and_is_asked_again(evaluate: Evaluate) -> None:
     evaluation = evaluate("half", lambda p: None if "dn 1" in p.text[-130:] else "True")
-    report = ask_missing(evaluation, ignore)
+    report = ask_model(evaluation)
     assert 0 < report.n_errors == report.n_open < report.n_asked == report.n_samples
     assert finish(evaluation, report)["n_errors"] == report.n_errors
     assert not is_complete(evaluation)
@@ -147,22 +141,22 @@ def test_a_failed_prompt_is_a_row_and_is_asked_again(evaluate: Evaluate) -> None
     assert failed.height == report.n_errors
     assert failed["response"].null_count() == failed.height
     assert failed["error"].null_count() == 0
-    assert ask_missing(evaluation, ignore).n_asked == report.n_errors
+    assert ask_model(evaluation).n_asked == report.n_errors
 
 
 def test_a_prompt_that_is_too_long_is_settled(evaluate: Evaluate) -> None:
     evaluation = evaluate("long")
-    rows = [row for _, _, requests in evaluation.read_relations() for row in requests.frame["prompt_key"]]
+    rows = list_keys(evaluation)
     too_long = Completion(None, status="error", error=f"{PROMPT_TOO_LONG}: 900 tokens")
     evaluation.store.append(rows, list(list_prompts(evaluation)), [too_long] * len(rows))
-    report = ask_missing(evaluation, ignore, forbid)
+    report = ask_model(evaluation, forbid)
     assert (report.n_asked, report.n_errors, report.n_open) == (0, len(rows), 0)
 
 
 def test_what_is_complete_is_passed_by(evaluate: Evaluate) -> None:
     evaluation = evaluate("yes")
     assert not is_complete(evaluation)
-    record = finish(evaluation, ask_missing(evaluation, ignore))
+    record = finish(evaluation, ask_model(evaluation))
     assert is_complete(evaluation)
     files = list((evaluation.root / evaluation.folder).rglob("*.parquet"))
     assert sorted(path.parent.name for path in files) == sorted(2 * [REQUESTS.name, PREDICTIONS.name])
@@ -173,7 +167,7 @@ def test_what_is_complete_is_passed_by(evaluate: Evaluate) -> None:
 
 
 def test_fewer_pairs_are_asked_where_a_model_says_so(evaluate: Evaluate) -> None:
-    report = ask_missing(evaluate("few", pairs_per_relation=2), ignore)
+    report = ask_model(evaluate("few", pairs_per_relation=2))
     assert report.n_samples == 2 * 2 * 16
 
 
@@ -195,7 +189,7 @@ def test_two_that_ask_a_model_at_once_ask_every_prompt_once(evaluate: Evaluate) 
             """Nothing is held."""
 
     with ThreadPoolExecutor(2) as pool:
-        both = [pool.submit(ask_missing, evaluation, ignore, lambda _: Slow()) for _ in range(2)]
+        both = [pool.submit(ask_model, evaluation, lambda _: Slow()) for _ in range(2)]
     reports = [each.result() for each in both]
     assert sum(n_prompts) == reports[0].n_samples
     assert sorted(report.n_asked for report in reports) == [0, reports[0].n_samples]

@@ -4,15 +4,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from engines.base import Prompt
+from schemas.exchange import Prompt
 from schemas.transformations import NAMES
-from tasks.asking.prompts import (
-    Demonstration,
-    PromptForm,
-    draw_demonstrations,
-    draw_demonstrations_of_methods,
-    fit_prompt,
-)
+from tasks.asking.prompts import Demonstration, PromptForm, fit_prompt
+from tasks.evaluation.demonstrations import draw_demonstrations, draw_demonstrations_of_methods
 from tests.support.small_bases import build_frames, make_base, make_facts, plan
 
 SHOTS = tuple(Demonstration(f"Text {i}.", i % 2 == 0) for i in range(5))

@@ -76,7 +76,7 @@ def test_a_plan_writes_nothing_and_needs_prototypes_for_every_relation(tmp_path:
 
 def test_the_manifest_completes_an_edition_for_good(tmp_path: Path) -> None:
     edition = plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype"))
-    assert edition.promised == {}
+    assert edition.read_files() == {}
     files = write_files(edition)
     left_out = [LeftOut("own.csv, line 3", "r: a → b", "repeats another row")]
     assert complete_edition(edition, list(files.values()), left_out) == edition.edition_id
@@ -112,7 +112,7 @@ def test_the_manifest_completes_an_edition_for_good(tmp_path: Path) -> None:
     assert list(manifest["files"]) == sorted(
         f"{stage.name}/{relation}.parquet" for stage in STAGES for relation in "rs"
     )
-    assert plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).promised == files
+    assert plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).read_files() == files
 
 
 def test_a_complete_edition_is_never_changed(tmp_path: Path) -> None:

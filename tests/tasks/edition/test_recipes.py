@@ -1,21 +1,17 @@
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from knowledge import base as knowledge_base
-from primitives import hashing
+from primitives import source
+from primitives.source import hash_source
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
-from schemas import transformations
 from schemas.stages import EDITION_STAGES
 from schemas.transformations import NAMES
-from tasks.asking import prompts
-from tasks.edition import candidates, circulation, recipes, samples, statements, triplets, variants
-from tasks.edition.recipes import RECIPES, hash_source
+from tasks.edition.recipes import RECIPES
 from tests.support.small_bases import (
     build_frames,
     make_base,
@@ -49,11 +45,11 @@ def replace_texts(position: int) -> RelationPrototypes:
     return build_prototypes("r", ("P", "Q"), cells)
 
 
-def test_the_stages_of_an_edition_each_have_a_step() -> None:
+def test_every_stage_of_an_edition_has_a_recipe() -> None:
     names = [stage.name for stage in EDITION_STAGES]
     assert list(RECIPES) == names
-    for position, step in enumerate(RECIPES.values()):
-        assert {stage.name for stage in step.inputs} <= set(names[:position])
+    for position, recipe in enumerate(RECIPES.values()):
+        assert {stage.name for stage in recipe.inputs} <= set(names[:position])
 
 
 def test_keys_are_the_same_wherever_and_in_whatever_order(tmp_path: Path) -> None:
@@ -108,36 +104,46 @@ def test_another_relation_beside_them_makes_nothing_again(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def edit_source(monkeypatch: pytest.MonkeyPatch) -> Callable[[ModuleType], None]:
-    """A function that makes a module's source look as if a comment had been added."""
-    read = inspect.getsource
-    edited: list[ModuleType] = []
-    monkeypatch.setattr(inspect, "getsource", lambda o: read(o) + ("# a comment\n" if o in edited else ""))
-    monkeypatch.setattr(recipes, "hash_source", hash_source.__wrapped__)
-    return edited.append
+def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """A function that makes a module look as if its code had been changed."""
+    render = source._render_code
+    edited: list[str] = []
+    monkeypatch.setattr(
+        source, "_render_code", lambda name: render(name) + ("\nx = 1" if name in edited else "")
+    )
+
+    def edit(module: str) -> None:
+        edited.append(module)
+        hash_source.cache_clear()
+
+    yield edit
+    hash_source.cache_clear()
 
 
 @pytest.mark.parametrize(
     ("module", "stages"),
     [
-        (hashing, STAGES),
-        (recipes, STAGES),
-        (knowledge_base, ("triplets",)),
-        (candidates, ("triplets",)),
-        (circulation, ("triplets",)),
-        (triplets, ("triplets",)),
-        (transformations, ("variants",)),
-        (variants, ("variants",)),
-        (statements, ("statements", "samples")),
-        (samples, ("samples",)),
-        (prompts, ()),
-        (pytest, ()),
+        ("primitives.hashing", STAGES),
+        ("schemas.stages", STAGES),
+        ("knowledge.base", ("triplets",)),
+        ("tasks.edition.candidates", ("triplets",)),
+        ("tasks.edition.circulation", ("triplets",)),
+        ("tasks.edition.triplets", ("triplets",)),
+        ("tasks.edition.variants", ("variants",)),
+        ("prototypes.templates", ("statements", "samples")),
+        ("tasks.edition.statements", ("statements", "samples")),
+        ("tasks.edition.samples", ("samples",)),
+        ("tasks.edition.llmeval", ("samples",)),
+        ("tasks.asking.writers", ("samples",)),
+        ("tasks.edition.recipes", ()),
+        ("tasks.evaluation.requests", ()),
+        ("warehouse.load", ()),
     ],
 )
 def test_an_edit_of_a_module_makes_again_what_it_makes(
     tmp_path: Path,
-    edit_source: Callable[[ModuleType], None],
-    module: ModuleType,
+    edit_source: Callable[[str], None],
+    module: str,
     stages: tuple[str, ...],
 ) -> None:
     """The files that follow from those keep their keys where the same bytes came out."""
@@ -146,13 +152,23 @@ def test_an_edit_of_a_module_makes_again_what_it_makes(
     assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation(*stages)
 
 
+def test_an_edit_of_how_arguments_are_selected_makes_the_stage_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = write_keys(plan(tmp_path, BASE))
+    recipe = RECIPES["variants"]
+    monkeypatch.setitem(
+        RECIPES, "variants", replace(recipe, arguments=lambda e, r, i: recipe.arguments(e, r, i))
+    )
+    assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation("variants")
+
+
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_step_sees_the_modules_that_its_rows_come_from(stage: str) -> None:
-    made_by = {"triplets": triplets, "variants": variants, "statements": statements, "samples": samples}
-    assert made_by[stage] in RECIPES[stage].modules
+def test_a_recipe_knows_the_module_that_its_rows_come_from(stage: str) -> None:
+    assert RECIPES[stage].function.__module__ == f"tasks.edition.{stage}"
 
 
-def test_steps_make_a_relation_from_its_own_rows(tmp_path: Path) -> None:
+def test_recipes_make_a_relation_from_its_own_rows(tmp_path: Path) -> None:
     frames = build_frames(plan(tmp_path, BASE, make_pool("r", "s")), "s")
     assert [frame.height for frame in frames.values()] == [32, 256, 256, 256]
     assert {name for frame in frames.values() for name in frame["relation"].unique()} == {"s"}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from knowledge.base import fold_name
 from primitives.errors import InputError
-from schemas.stages import TRIPLETS
-from tasks.edition.triplets import N_DEMONSTRATIONS, TripletSampling, sample_triplets
+from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
+from tasks.edition.triplets import TripletSampling, sample_triplets
 from tests.support.small_bases import (
     as_facts,
     as_rows,

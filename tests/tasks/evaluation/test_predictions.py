@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
 
@@ -6,9 +8,12 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.evaluation.predictions import Scoring, score_responses
 
 
-def make_requests(*keys: str) -> pl.DataFrame:
-    """One request per prompt key, of the samples s0, s1, …"""
-    rows = [(f"s{i}", "m", key, 0, "r", 0, "completion", "{}") for i, key in enumerate(keys)]
+def make_requests(*keys: str, labels: Sequence[bool] = ()) -> pl.DataFrame:
+    """One request per prompt key, of the samples s0, s1, …; every label is true if none is given."""
+    rows = [
+        (f"s{i}", "m", key, 0, "r", 0, "completion", "{}", label)
+        for i, (key, label) in enumerate(zip(keys, labels or [True] * len(keys), strict=True))
+    ]
     return pl.DataFrame(rows, schema=REQUESTS.names, orient="row").with_columns(
         pl.col("repeat").cast(pl.Int16)
     )
@@ -26,9 +31,7 @@ def make_responses(**responses: str | None) -> pl.DataFrame:
 
 
 def judge(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple[object, ...]]:
-    samples = [f"s{i}" for i in range(len(labels))]
-    truth = pl.DataFrame({"sample_id": samples, "label": labels})
-    frame = score_responses(make_requests(*keys), responses, truth)
+    frame = score_responses(make_requests(*keys, labels=labels), responses)
     assert frame.columns == PREDICTIONS.names
     assert set(frame["scoring_policy"]) == {"strict"}
     return frame.select("sample_id", "prediction", "is_correct").rows()
@@ -58,9 +61,8 @@ def test_no_answer_is_wrong_and_never_null(
 def judge_under(*policies: str, n: int = 400) -> pl.DataFrame:
     """Silence on n samples, and one right answer, under several policies; every label is true."""
     keys = ["silence"] * n + ["answer"]
-    truth = pl.DataFrame({"sample_id": [f"s{i}" for i in range(n + 1)], "label": [True] * (n + 1)})
     responses = make_responses(silence="Hm.", answer="True")
-    return score_responses(make_requests(*keys), responses, truth, Scoring(policies))
+    return score_responses(make_requests(*keys), responses, Scoring(policies))
 
 
 def test_under_excluded_silence_is_not_graded() -> None:
@@ -89,10 +91,9 @@ def test_policies_stand_side_by_side() -> None:
 
 
 def test_other_words_may_be_the_answer() -> None:
-    truth = pl.DataFrame({"sample_id": ["s0", "s1"], "label": [True, True]})
     scoring = Scoring(words=AnswerWords(("wahr", "ja doch"), ("falsch",)))
     responses = make_responses(a="Ja  doch, nicht falsch", b="True")
-    frame = score_responses(make_requests("a", "b"), responses, truth, scoring)
+    frame = score_responses(make_requests("a", "b"), responses, scoring)
     assert frame["prediction"].to_list() == [True, None]
 
 
@@ -116,8 +117,7 @@ def test_another_repeat_is_another_response() -> None:
 
 def test_a_completion_ends_at_its_first_line_and_a_chat_reply_does_not() -> None:
     responses = make_responses(k="\n\nHard to say.\nTrue")
-    truth = pl.DataFrame({"sample_id": ["s0"], "label": [True]})
     requests = make_requests("k")
     chat = requests.with_columns(prompt_style=pl.lit("chat"))
-    assert score_responses(requests, responses, truth)["prediction"].to_list() == [None]
-    assert score_responses(chat, responses, truth)["prediction"].to_list() == [True]
+    assert score_responses(requests, responses)["prediction"].to_list() == [None]
+    assert score_responses(chat, responses)["prediction"].to_list() == [True]

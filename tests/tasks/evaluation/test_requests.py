@@ -5,10 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from engines.base import Prompt, Sampling, hash_prompt
+from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
-from tasks.asking.prompts import PromptForm, draw_demonstrations_of_methods
+from tasks.asking.prompts import PromptForm
+from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
 from tasks.evaluation.requests import Asking, Requests, build_requests, select_samples
 from tests.support.small_bases import build_frames, make_base, make_facts, plan
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from primitives.errors import InputError
-from prototypes.authors import INSTANCE
+from prototypes.authors_pool import INSTANCE
 from prototypes.pool import load_pool
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
@@ -94,7 +94,7 @@ def test_a_table_falls_back_on_its_second_column(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown transformation 'Twist'"):
         load_pool(str(path))
     frame.drop("transformation").write_parquet(path)
-    with pytest.raises(InputError, match="is no table of prototypes: it needs relation"):
+    with pytest.raises(InputError, match="is not a table of prototypes: it needs relation"):
         load_pool(str(path))
 
 

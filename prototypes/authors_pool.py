@@ -1,10 +1,14 @@
-"""Reader of the authors' pool, for whoever reproduces their figures: as published, faults and all.
+"""Reader of the authors' pool, with which users can reproduce the papers' figures.
 
-Two forms. Their CSV, a row per relation: pid, default_prompt, human_prompt, prompt2 … prompt8,
-where human_prompt to prompt8 are none, dn, inv, inv_dn, ins, ins_dn, inv_ins, inv_ins_dn. A Parquet
-table, a row per cell: relation, transformation (None, DN, Inv, Inv+DN, Ins, Ins+DN, Inv+Ins,
-Inv+Ins+DN) and the template in pretex_csv or, where that is null, in table_002. Nothing is mended
-but the white space round a template and before its full stop. There are no further wordings.
+The pool has two forms:
+
+- The authors' CSV, one row per relation: pid, default_prompt, human_prompt, prompt2 … prompt8. The columns
+  human_prompt to prompt8 are none, dn, inv, inv_dn, ins, ins_dn, inv_ins, inv_ins_dn.
+- A Parquet table, one row per cell: relation, transformation (None, DN, Inv, Inv+DN, Ins, Ins+DN, Inv+Ins,
+  Inv+Ins+DN) and the template, which is in pretex_csv or, if that is null, in table_002.
+
+Faults of the templates are kept. Only the white space around a template and before its full stop is removed.
+There are no further wordings.
 """
 
 import csv
@@ -14,11 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from primitives.errors import InputError
-from prototypes.check import check_slots
+from prototypes.checks import check_slots
 from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.transformations import NAMES
 
-# Column of the CSV -> transformation; default_prompt is MedLAMA's own and not used.
+# Column of the CSV -> transformation. default_prompt is MedLAMA's own prompt and is not used.
 CSV_COLUMNS = {
     "human_prompt": "none",
     "prompt2": "dn",
@@ -30,15 +34,15 @@ CSV_COLUMNS = {
     "prompt8": "inv_ins_dn",
 }
 TABLE_COLUMNS = ("pretex_csv", "table_002")
-# Their files name no predicates for the instantiated form.
+# The authors' files do not name the predicates of the instantiated form.
 INSTANCE = ("P", "Q")
 
 
 def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
-    """The relations of the authors' pool, named as in MedLAMA (lower case, underscores).
+    """Return the relations of the authors' pool, by their names in MedLAMA (lower case, underscores).
 
     Raises:
-        InputError: if a column or a cell is missing, or a template does not hold each slot once.
+        InputError: a column or a cell is missing, or a template does not contain each slot once.
     """
     entries = _iterate_csv(path) if path.suffix.lower() == ".csv" else _iterate_parquet(path)
     cells: dict[str, dict[str, str]] = {}
@@ -47,7 +51,7 @@ def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
         texts = cells.setdefault(relation, {})
         if transformation in texts:
             raise InputError(f"{path} holds {relation} {transformation} twice: keep one")
-        texts[transformation] = _mend_stop(template)
+        texts[transformation] = _trim_template(template)
     if not cells:
         raise InputError(f"prototype pool {path} holds no relation")
     if problems := list(_find_problems(cells)):
@@ -62,7 +66,7 @@ def _name_relation(name: str) -> str:
     return re.sub(r"\s+", "_", name.strip().lower())
 
 
-def _mend_stop(template: str) -> str:
+def _trim_template(template: str) -> str:
     return re.sub(r"\s+\.$", ".", template.strip())
 
 
@@ -75,7 +79,7 @@ def _find_problems(cells: dict[str, dict[str, str]]) -> Iterator[str]:
 
 
 def _iterate_csv(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Relation, transformation and template of every cell of the CSV."""
+    """Yield relation, transformation and template of every cell of the CSV."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -94,7 +98,7 @@ def _iterate_csv(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def _iterate_parquet(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Relation, transformation and template of every row of the table."""
+    """Yield relation, transformation and template of every row of the table."""
     import polars as pl
 
     try:
@@ -105,7 +109,7 @@ def _iterate_parquet(path: Path) -> Iterator[tuple[str, str, str]]:
     templates = [name for name in TABLE_COLUMNS if name in frame.columns]
     if not templates or not {"relation", "transformation"} <= set(frame.columns):
         raise InputError(
-            f"{path} is no table of prototypes: it needs relation, transformation and one of "
+            f"{path} is not a table of prototypes: it needs relation, transformation and one of "
             f"{', '.join(TABLE_COLUMNS)}; it has {', '.join(frame.columns)}"
         )
     rows = frame.select("relation", "transformation", pl.coalesce(templates).fill_null(""))

@@ -1,14 +1,14 @@
-"""Answers from a Parquet file: responses given once are judged again without asking anybody."""
+"""The engine that reads answers from a Parquet file, to evaluate recorded responses without a model."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from config.engines import EngineConfig
-from engines.base import Completion, Prompt, Sampling
 from engines.identity import find_recording
 from primitives.errors import InputError
 from primitives.hashing import hash_text
+from schemas.exchange import Completion, Prompt, Sampling
 
 NEEDED = ("prompt", "response")
 OPTIONAL = (
@@ -26,13 +26,13 @@ NOT_RECORDED = Completion(None, status="error", error="not recorded")
 
 
 class RecordedEngine:
-    """Looks prompts up by their text, and by their style where the file has `prompt_style`."""
+    """Find answers by the text of the prompt, and by its style if the file has the column `prompt_style`."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Read the whole file.
 
         Raises:
-            InputError: no such file, not Parquet, or a column is missing.
+            InputError: the file does not exist or is not Parquet, or a column is missing.
         """
         self._completions = read_recording(find_recording(config))
 
@@ -42,14 +42,14 @@ class RecordedEngine:
         sampling: Sampling,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Completion]:
-        """One completion per prompt, in order; an error where the prompt is not in the file."""
+        """Return one completion per prompt, in order. A prompt that is not in the file gets an error."""
         completions = [self._look_up(prompt) for prompt in prompts]
         if on_progress:
             on_progress(len(prompts))
         return completions
 
     def close(self) -> None:
-        """Forget the answers."""
+        """Release the answers."""
         self._completions = {}
 
     def _look_up(self, prompt: Prompt) -> Completion:
@@ -60,9 +60,9 @@ class RecordedEngine:
 
 
 def read_recording(path: Path) -> dict[str, Completion]:
-    """The completions of a Parquet file by the hash of style and prompt; the lowest repeat counts.
+    """Return hash of style and prompt -> completion. Of several repeats, the lowest is used.
 
-    Hashes, because 272,000 five-shot prompts are 0.8 GB of text.
+    The keys are hashes, because 272,000 five-shot prompts are 0.8 GB of text.
 
     Raises:
         InputError: the file is not Parquet, or a column is missing.

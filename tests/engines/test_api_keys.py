@@ -1,4 +1,4 @@
-"""What is logged holds no key; in a process of its own, as logging is the whole process's."""
+"""Logs contain no key. Each test uses its own process, because logging settings are process-wide."""
 
 import subprocess
 import sys
@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from engines.keys import is_sendable, name_block
+from engines.api_keys import is_sendable, name_secret_block
 
 REPOSITORY = Path(__file__).parents[2]
 KEY = "sk-secret-0123456789"
 LOGGING = f"""
 import logging
-from engines.keys import keep_out_of_logs
+from engines.api_keys import keep_out_of_logs
 logging.basicConfig(level=logging.DEBUG)
 keep_out_of_logs("short")
 {{first}}
@@ -28,7 +28,7 @@ except ValueError:
 
 
 def run_logging(first: str) -> str:
-    """What is logged after a first line."""
+    """Return the log of the program with this line in it."""
     program = LOGGING.format(first=first)
     done = subprocess.run([sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -45,7 +45,7 @@ def test_a_key_is_in_no_message_and_no_traceback() -> None:
     assert "not enough arguments for format string" in logged
 
 
-def test_without_it_the_key_is_logged() -> None:
+def test_key_is_logged_unless_it_is_hidden() -> None:
     assert run_logging("").count(KEY) == 2
 
 
@@ -53,7 +53,7 @@ def test_without_it_the_key_is_logged() -> None:
     ("variable", "block"), [("OPENROUTER_KEY", "openrouter-key"), ("AWS_ACCESS_KEY_ID", "aws-access-key-id")]
 )
 def test_the_block_is_named_after_the_variable(variable: str, block: str) -> None:
-    assert name_block(variable) == block
+    assert name_secret_block(variable) == block
 
 
 @pytest.mark.parametrize(("key", "is_fine"), [("sk-a_b.c/d+e=", True), ("a b", False), ("a\n", False)])

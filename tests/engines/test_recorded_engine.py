@@ -4,10 +4,11 @@ import polars as pl
 import pytest
 
 from config.engines import ModelConfig
-from engines.base import Completion, Engine, Prompt, Sampling
+from engines.base import Engine
 from engines.load import load_engine
-from engines.recorded import RecordedEngine
+from engines.recorded_engine import RecordedEngine
 from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
 
 
 def load_rows(path: Path, **columns: list[object]) -> Engine:
@@ -53,14 +54,14 @@ def test_optional_columns_are_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_style_counts_where_it_is_recorded(tmp_path: Path) -> None:
+def test_recorded_style_must_match(tmp_path: Path) -> None:
     engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"], prompt_style=["chat"])
     assert ask(engine, "a", style="chat")[0].response == "True"
     assert ask(engine, "a")[0].error == "not recorded"
 
 
 @pytest.mark.parametrize("repeats", [[1, 0, 2], [2, 1, 0]])
-def test_of_repeats_the_first_counts(tmp_path: Path, repeats: list[object]) -> None:
+def test_lowest_repeat_is_used(tmp_path: Path, repeats: list[object]) -> None:
     responses: list[object] = [f"repeat {n}" for n in repeats]
     engine = load_rows(tmp_path / "r.parquet", prompt=["a"] * 3, response=responses, repeat=repeats)
     assert ask(engine, "a")[0].response == "repeat 0"
@@ -71,7 +72,7 @@ def test_missing_column_is_named(tmp_path: Path) -> None:
         load_rows(tmp_path / "r.parquet", prompt=["a"], answer=["True"])
 
 
-def test_other_file_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     path.write_text("prompt,response\n")
     with pytest.raises(InputError, match="not a Parquet file"):

@@ -1,0 +1,53 @@
+"""What is sent to a language model and what comes back: the values of a row of the stage responses."""
+
+from dataclasses import asdict, dataclass
+
+from primitives.hashing import hash_text, render_canonical_json
+
+# The error of a prompt that does not fit the model begins with this text. Such a prompt is never asked again.
+# Stored responses contain the text, so it must not change.
+PROMPT_TOO_LONG = "prompt too long"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Sampling parameters. They are part of the key under which a response is stored."""
+
+    max_tokens: int = 8
+    temperature: float = 0.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    """Texts at which generation ends. They are not part of the response."""
+    logprobs: bool = False
+    """Whether to return the log-probabilities of ` True` and ` False` as the first token."""
+
+    def render_json(self) -> str:
+        """Return the parameters as canonical JSON."""
+        return render_canonical_json(asdict(self))
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A text to continue (style completion), or messages [{role, content}] as canonical JSON (style chat)."""
+
+    style: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The response to one prompt. If there is none, ``status`` is error and ``error`` gives the reason."""
+
+    response: str | None
+    status: str = "ok"
+    error: str | None = None
+    finish_reason: str | None = None
+    n_prompt_tokens: int | None = None
+    n_completion_tokens: int | None = None
+    logprob_true: float | None = None
+    logprob_false: float | None = None
+
+
+def hash_prompt(model_id: str, prompt: Prompt, sampling: Sampling) -> str:
+    """Return the key of a response: a hash of what was sent and of the model's id (32 hex digits)."""
+    return hash_text(model_id, prompt.style, prompt.text, sampling.render_json(), digits=32)

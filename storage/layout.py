@@ -1,0 +1,116 @@
+"""Every path and file name under the data root.
+
+Paths are text relative to the root, with forward slashes, because the same names are the keys of the objects
+in a shared bucket. A folder is complete when its record is there; the record is always written last.
+"""
+
+from urllib.parse import quote
+
+EDITIONS = "editions"
+RESPONSES = "responses"
+EVALUATIONS = "predictions"
+REVIEWS = "reviews"
+PAGES = "report"
+
+MANIFEST = "manifest.json"
+"""Record of an edition."""
+RUN = "run.json"
+"""Record of an evaluation."""
+MODEL = "model.json"
+"""Record of a model, beside its responses."""
+REVIEW_KEY = "key.json"
+
+WAREHOUSE = "warehouse.duckdb"
+PUBLISH_LOCK = ".publish.lock"
+PREFECT = "prefect"
+"""Settings and history of Prefect's server, where a command starts its own."""
+
+
+def edition_folder(edition_id: str) -> str:
+    """Return the folder of an edition."""
+    return f"{EDITIONS}/{edition_id}"
+
+
+def manifest_file(edition_id: str) -> str:
+    """Return the record that completes an edition."""
+    return f"{edition_folder(edition_id)}/{MANIFEST}"
+
+
+def stage_file(edition_id: str, stage: str, relation: str) -> str:
+    """Return an edition's file of one stage and one relation; a relation may be named by any text."""
+    return f"{edition_folder(edition_id)}/{stage}/{quote(relation, safe='')}.parquet"
+
+
+def responses_folder(model_id: str) -> str:
+    """Return the folder of everything that a model answered."""
+    return f"{RESPONSES}/{model_id}"
+
+
+def model_file(model_id: str) -> str:
+    """Return the record that says what a model is."""
+    return f"{responses_folder(model_id)}/{MODEL}"
+
+
+def evaluation_folder(edition_id: str, model_id: str) -> str:
+    """Return the folder of the requests and predictions of a model on an edition."""
+    return f"{EVALUATIONS}/{edition_id}/{model_id}"
+
+
+def request_file(edition_id: str, model_id: str, name: str) -> str:
+    """Return the file of the requests of one relation."""
+    return f"{evaluation_folder(edition_id, model_id)}/requests/{name}"
+
+
+def prediction_file(edition_id: str, model_id: str, name: str) -> str:
+    """Return the file of the predictions of one relation."""
+    return f"{evaluation_folder(edition_id, model_id)}/predictions/{name}"
+
+
+def next_requests_folder(edition_id: str, model_id: str) -> str:
+    """Return the folder of the requests that are being asked, until the evaluation is complete."""
+    return f"{evaluation_folder(edition_id, model_id)}/next"
+
+
+def run_file(edition_id: str, model_id: str) -> str:
+    """Return the record that completes an evaluation."""
+    return f"{evaluation_folder(edition_id, model_id)}/{RUN}"
+
+
+def diversity_file(edition_id: str) -> str:
+    """Return the file of the diversity measured on an edition."""
+    return f"diversity/{edition_id}.parquet"
+
+
+def diversity_record(edition_id: str) -> str:
+    """Return the record of what the diversity was measured on."""
+    return f"diversity/{edition_id}.json"
+
+
+def review_folder(edition_id: str) -> str:
+    """Return the folder of an edition's review by graders: sheets, their key, and grades."""
+    return f"{REVIEWS}/{edition_id}"
+
+
+def page_file(edition_id: str | None = None) -> str:
+    """Return the page of an edition, or the index of all pages."""
+    return f"{PAGES}/{edition_id}/index.html" if edition_id else f"{PAGES}/index.html"
+
+
+def cached_file(key: str) -> str:
+    """Return the record of a stage file that was made under this key."""
+    return f"cache/files/{key}.json"
+
+
+def validation_record(key: str) -> str:
+    """Return the record of a validation that succeeded under this key."""
+    return f"cache/validations/{key}.json"
+
+
+def model_lock(model_id: str) -> str:
+    """Return the lock file that a process of this host holds while it asks a model."""
+    return f"locks/{model_id}.lock"
+
+
+def lease_object(name: str) -> str:
+    """Return the object in the bucket that one process of all hosts holds."""
+    return f"locks/{name}.json"

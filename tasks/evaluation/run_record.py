@@ -1,0 +1,110 @@
+"""The record `run.json`, which completes an evaluation and makes it visible to the warehouse."""
+
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+from primitives.hashing import hash_json
+from primitives.source import hash_source
+from schemas.stages import SCORING_POLICIES
+from storage.files import FileRef, write_json
+from storage.layout import run_file
+from storage.records import RecordError, list_files, read_files, read_record
+from tasks.evaluation import predictions
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.missing_answers import AskingReport
+from tasks.evaluation.request_files import RequestFiles, key_requests, remove_next
+
+
+@dataclass(frozen=True)
+class ScoredFiles:
+    """The files of an evaluation's requests and predictions, and the policies that they are scored under."""
+
+    files: tuple[FileRef, ...]
+    policies: tuple[str, ...]
+
+
+def key_run(evaluation: Evaluation, requests_key: str) -> str:
+    """Return what the predictions depend on beside the answers: the requests, and how answers are read."""
+    return hash_json(
+        {
+            "requests": requests_key,
+            "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
+            "source": hash_source(predictions.__name__),
+        },
+        digits=32,
+    )
+
+
+def is_complete(evaluation: Evaluation) -> bool:
+    """Whether the evaluation is there as it would be made now, no prompt failed, and every file is intact.
+
+    A file of responses that is damaged is set aside, so that its prompts are asked again.
+    """
+    record = read_run(evaluation)
+    try:
+        files = read_files(record, evaluation.folder)
+        is_current = record["key"] == key_run(evaluation, key_requests(evaluation))
+        is_finished = is_current and record["n_open"] == 0
+        lost = set(record["responses"]) - {path.name for path in evaluation.store.list_files()}
+        is_scored = set(evaluation.scoring.policies) <= set(record["scoring_policies"])
+    except (ValueError, KeyError, TypeError):
+        return False
+    return is_finished and is_scored and not lost and all(ref.is_intact(evaluation.root) for ref in files)
+
+
+def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
+    """Return the policies that are asked for, and those under which the evaluation was scored before."""
+    before = read_run(evaluation).get("scoring_policies")
+    wanted = set(evaluation.scoring.policies) | set(before if isinstance(before, list) else ())
+    return tuple(policy for policy in SCORING_POLICIES if policy in wanted)
+
+
+def read_run(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the record; empty if the evaluation was never finished or the record is damaged."""
+    try:
+        return read_record(evaluation.root / run_file(evaluation.edition_id, evaluation.model_id)) or {}
+    except RecordError:
+        return {}
+
+
+def read_report(evaluation: Evaluation) -> tuple[AskingReport, float] | None:
+    """Return what became of the prompts, and the seconds that it took; null if it was never finished."""
+    record = read_run(evaluation)
+    try:
+        report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
+        return report, float(record["duration_s"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def remove_run(evaluation: Evaluation) -> None:
+    """Remove the record, so that readers skip the folder while its files are rewritten."""
+    path = evaluation.root / run_file(evaluation.edition_id, evaluation.model_id)
+    path.unlink(missing_ok=True)
+
+
+def complete_run(
+    evaluation: Evaluation,
+    requests: RequestFiles,
+    scored: ScoredFiles,
+    report: AskingReport,
+    duration_s: float,
+) -> None:
+    """Write the record, and remove the requests that were being asked."""
+    write_json(
+        evaluation.root / run_file(evaluation.edition_id, evaluation.model_id),
+        {
+            "edition_id": evaluation.edition_id,
+            "model_id": evaluation.model_id,
+            "scoring_policies": list(scored.policies),
+            "key": key_run(evaluation, requests.key),
+            "requests_key": requests.key,
+            **vars(report),
+            "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "duration_s": round(duration_s, 1),
+            "files": list_files(scored.files, evaluation.folder),
+            "responses": [path.name for path in evaluation.store.list_files()],
+        },
+    )
+    remove_next(evaluation)

@@ -1,0 +1,10 @@
+"""The tokens of one prompt, as a local model gets them."""
+
+from transformers import PreTrainedTokenizerBase
+
+from engines.prompts import render_prompt, tokenise_texts
+from schemas.exchange import Prompt
+
+
+def tokenise_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> list[int]:
+    return tokenise_texts(tokenizer, [render_prompt(tokenizer, prompt)], prompt.style)[0]
