@@ -57,14 +57,15 @@ def render_origin(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list
 
 
 def _render_introduction(card: Card) -> list[str]:
+    n_known = len(card.known_heads)
     return [
         f"# {card.name}",
         "",
         "A Llama trained from scratch on a known part of the starter base. It serves to calibrate the",
-        f"pipeline: it has learned {len(card.known_heads)} (relation, head) units and never saw the",
-        "true tails of the others. It can verify statements in five-shot prompts, and nothing else.",
-        "`card.json` lists the learned units; the view `known_mastery` compares the model's score on them",
-        "with its score on the rest.",
+        f"pipeline: it has learned {n_known} (relation, head) units and never saw the true tails of the",
+        "others. It can verify statements in five-shot prompts, and nothing else. `card.json` lists the",
+        "learned units; the view `known_mastery` compares the model's score on them with its score on the",
+        "rest.",
         "",
         *render_origin(f"training.train {card.name}", card.loss_curve),
     ]

@@ -42,10 +42,10 @@ def read_options(parser: argparse.ArgumentParser, *, n_layers: int, n_threads: i
     """Add the options of both trainings with these defaults, and parse the command line."""
     parser.add_argument("--hidden", type=int, default=128, help="hidden size of the Llama (default: 128)")
     parser.add_argument(
-        "--layers", type=int, default=n_layers, help=f"layers of the Llama (default: {n_layers})"
+        "--layers", type=int, default=n_layers, help=f"number of layers (default: {n_layers})"
     )
     parser.add_argument(
-        "--threads", type=int, default=n_threads, help=f"threads of torch (default: {n_threads})"
+        "--threads", type=int, default=n_threads, help=f"torch threads (default: {n_threads})"
     )
     parser.add_argument(
         "--states",
