@@ -5,11 +5,18 @@ from engines.base import Completion, EngineLostError, Prompt, Sampling
 from engines.load import load_engine
 from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
-from tests.support.endpoint import Body, Reply, ask, configure, say, serve
+from tests.support.endpoint import (
+    Body,
+    HttpReply,
+    ask_endpoint,
+    build_model_config,
+    build_reply,
+    serve_endpoint,
+)
 
 GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
 GOOD = Answer(Completion("True"))
-BUSY = Reply(503, {"error": {"message": "nobody is behind this gateway"}})
+BUSY = HttpReply(503, {"error": {"message": "nobody is behind this gateway"}})
 
 
 @pytest.fixture(autouse=True)
@@ -54,17 +61,18 @@ def test_a_prompt_that_brings_the_endpoint_down_is_an_error_in_the_end() -> None
 
 
 @pytest.mark.parametrize(
-    "absence", [BUSY, Reply(429, BUSY.body), Reply(502, "<html>"), say("", finish_reason="abort")]
+    "absence",
+    [BUSY, HttpReply(429, BUSY.body), HttpReply(502, "<html>"), build_reply("", finish_reason="abort")],
 )
-def test_an_absence_is_waited_for(absence: Reply, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_absence_is_waited_for(absence: HttpReply, caplog: pytest.LogCaptureFixture) -> None:
     """In the middle, longer than the client's own attempts; no prompt is asked again that was answered."""
 
-    def answer(body: Body, number: int) -> Reply:
-        return absence if 4 <= number < 10 else say(f"re {body['prompt']}")
+    def answer(body: Body, number: int) -> HttpReply:
+        return absence if 4 <= number < 10 else build_reply(f"re {body['prompt']}")
 
     prompts = [f"p{i}" for i in range(10)]
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, prompts, Sampling(), max_attempts=2, concurrency=1)
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, prompts, Sampling(), max_attempts=2, concurrency=1)
     assert [each.response for each in completions] == [f"re {prompt}" for prompt in prompts]
     answered = [body["prompt"] for n, (_, _, body) in enumerate(endpoint.requests) if not 4 <= n < 10]
     assert sorted(answered) == sorted([*prompts, "Hello"])
@@ -72,8 +80,8 @@ def test_an_absence_is_waited_for(absence: Reply, caplog: pytest.LogCaptureFixtu
 
 
 def test_who_stays_away_ends_it_and_what_was_answered_is_handed_over() -> None:
-    with serve(lambda _, n: say("True") if n < 3 else BUSY) as endpoint:
-        engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
+    with serve_endpoint(lambda _, n: build_reply("True") if n < 3 else BUSY) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
         with pytest.raises(EngineLostError, match=r"gives no answer .* none came for 0.5 s") as caught:
             engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
         engine.close()
@@ -81,9 +89,9 @@ def test_who_stays_away_ends_it_and_what_was_answered_is_handed_over() -> None:
 
 
 def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
-    refusal = Reply(401, {"error": {"message": "expired"}})
-    with serve(lambda _, n: say("True") if n < 3 else refusal) as endpoint:
-        engine = load_engine(configure(endpoint.base_url, max_attempts=1, concurrency=1))
+    refusal = HttpReply(401, {"error": {"message": "expired"}})
+    with serve_endpoint(lambda _, n: build_reply("True") if n < 3 else refusal) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
         with pytest.raises(EngineLostError, match="refuses the key") as caught:
             engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
         engine.close()
@@ -93,14 +101,14 @@ def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
 def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
     """Its model thinks before it speaks: in one token it says nothing."""
 
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> HttpReply:
         content = "True" if body["max_tokens"] > 1 else None
         message = {"role": "assistant", "content": content}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
-        return BUSY if number == 1 else Reply(body={"choices": [choice]})
+        return BUSY if number == 1 else HttpReply(body={"choices": [choice]})
 
-    with serve(answer) as endpoint:
+    with serve_endpoint(answer) as endpoint:
         prompts = [Prompt("chat", f'[{{"content":"{i}","role":"user"}}]') for i in range(3)]
-        completions = ask(endpoint, prompts, Sampling(), max_attempts=1, concurrency=1)
+        completions = ask_endpoint(endpoint, prompts, Sampling(), max_attempts=1, concurrency=1)
     assert [each.response for each in completions] == ["True"] * 3
     assert {path for path, _, _ in endpoint.requests} == {"/v1/chat/completions"}

@@ -20,12 +20,12 @@ from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.installation import (
     MAKE_BLOCK,
     REPORT_MOVES,
+    checksum_tables,
     kill_run,
-    read_tables,
     run_python,
     write_falling_score,
 )
-from tests.support.webhook import open_hook
+from tests.support.webhook import serve_webhook
 from warehouse.publish import WAREHOUSE
 from warehouse.query import run_query
 
@@ -203,7 +203,7 @@ def test_the_same_week_again_asks_nothing_even_if_it_loses_its_process(
 def test_a_lost_warehouse_is_made_again_from_parquet(
     regenerated: Row, running: Installation, root: Path, server: Server
 ) -> None:
-    before, page = read_tables(root), (root / "report" / "index.html").read_bytes()
+    before, page = checksum_tables(root), (root / "report" / "index.html").read_bytes()
     (root / WAREHOUSE).unlink()
     shutil.rmtree(root / "report")
     # The configuration's own edition (seed1) was never made: only those of weeks are there.
@@ -211,7 +211,7 @@ def test_a_lost_warehouse_is_made_again_from_parquet(
         "publish", root.parent / "config.toml", folder=REPOSITORY, environment=running.environment
     ).require()
     assert str(root / WAREHOUSE) in done.out
-    assert read_tables(root) == before
+    assert checksum_tables(root) == before
     assert (root / "report" / "index.html").read_bytes() == page
     edition_id = run_query(root, "select edition_id from editions")[1][0][0]
     assert httpx.get(f"{running.report_url}{edition_id}/index.html").status_code == 200
@@ -220,7 +220,7 @@ def test_a_lost_warehouse_is_made_again_from_parquet(
 def test_failures_and_scores_that_moved_are_notified(
     running: Installation, server: Server, root: Path, tmp_path: Path
 ) -> None:
-    with open_hook() as hook:
+    with serve_webhook() as hook:
         block = run_python(running, MAKE_BLOCK, hook.address).strip()
         written = (REPOSITORY / "deploy" / "automations.yaml").read_text().replace("BLOCK\n", f"{block}\n")
         (tmp_path / "automations.yaml").write_text(written)

@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from storage.bucket import Bucket
-from tests.support.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
+from tests.support.command import REPOSITORY, build_environment, read_bytes, run_command, write_config
 from tests.support.object_storage import KEYS, ObjectStorage
-from tests.support.secret_search import find_in_files, read_server
+from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +66,7 @@ def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
+    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
     environment = {k: v for k, v in moto.environment.items() if k not in KEYS}
     config = write_config(
         tmp_path / "config.toml",
@@ -83,5 +83,5 @@ def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
         moto.set_environment(patch)
         assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
     assert find_in_files(tmp_path, SECRETS) == []
-    texts = read_server(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
+    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []

@@ -56,7 +56,7 @@ def kill_run(run_id: str) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def read_tables(root: Path) -> dict[str, str]:
+def checksum_tables(root: Path) -> dict[str, str]:
     """Return table -> checksum of its rows, and the same for the view `leaderboard`."""
     names = [str(name) for (name,) in run_query(root, "select table_name from duckdb_tables()")[1]]
     rows = {name: run_query(root, f"from {name} order by all")[1] for name in (*names, "leaderboard")}

@@ -13,7 +13,7 @@ from config.file import load_config
 from deploy.local.installation import Installation
 from tests.support.command import REPOSITORY, read_bytes, write_config
 from tests.support.endpoint import Endpoint
-from tests.support.fault_models import KNOWLEDGE, count_asked, name_model, wait_until
+from tests.support.fault_models import KNOWLEDGE, build_model_table, count_requests, wait_until
 from tests.support.installation import restart_service
 
 # In float32 a reference model answers the same in every batch; in bfloat16 a near-tie may change.
@@ -61,9 +61,9 @@ class FaultScenario:
         runs: list[Row] = self.ask("POST", "flow_runs/filter", body)
         return [run for run in runs if run["parameters"]["model_name"] == model]
 
-    def wait(self, what: str, is_so: Callable[[], object], timeout_s: float) -> None:
+    def wait(self, what: str, condition: Callable[[], object], timeout_s: float) -> None:
         """Wait until the condition is true; meanwhile restart services that end, as `deploy.local` does."""
-        self.seconds[what] = wait_until(is_so, what, timeout_s, self.installation.restart_ended)
+        self.seconds[what] = wait_until(condition, what, timeout_s, self.installation.restart_ended)
 
     def wait_for_runs(self, what: str, run_ids: list[str], timeout_s: float) -> list[Row]:
         """Wait until all runs have ended, and return them."""
@@ -103,7 +103,7 @@ def restart_server_and_database(scenario: FaultScenario) -> None:
     }
 
     def find_asked() -> list[str]:
-        return [each for each in faults if count_asked(scenario.endpoint, each).total() >= IN_THE_MIDDLE]
+        return [each for each in faults if count_requests(scenario.endpoint, each).total() >= IN_THE_MIDDLE]
 
     while faults:
         scenario.wait(f"one of {len(faults)} is asked", find_asked, 240)
@@ -124,7 +124,7 @@ def take_database_away(installation: Installation) -> None:
 
 def evaluate_twice_at_once(scenario: FaultScenario) -> None:
     """Evaluate a new model by two workers at the same time, and then publish everything."""
-    models = [name_model(TWICE, scenario.endpoint, concurrency=24)]
+    models = [build_model_table(TWICE, scenario.endpoint, concurrency=24)]
     file = write_config(
         scenario.root.parent / "twice.toml", scenario.root, knowledge=KNOWLEDGE, models=models
     )

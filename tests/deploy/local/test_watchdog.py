@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.watchdog import EPHEMERAL, SERVER_MARK, find_marked
-from tests.support.command import write_environment
+from tests.support.command import build_environment
 
 # A process with a watchdog. It starts a process that looks like a server of Prefect, and another one.
 OWNER = f"""
@@ -64,7 +64,7 @@ def start_owner(on_term: str = OBEDIENT) -> tuple["subprocess.Popen[str]", str, 
     """Return the process, its mark, its server, and its other child."""
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER.format(on_term=on_term)],
-        env=write_environment(),
+        env=build_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

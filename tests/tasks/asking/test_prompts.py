@@ -13,7 +13,7 @@ from tasks.asking.prompts import (
     draw_demonstrations_of_methods,
     fit_prompt,
 )
-from tests.support.small_bases import build_frames, make_base, make_facts, plan
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 SHOTS = tuple(Demonstration(f"Text {i}.", i % 2 == 0) for i in range(5))
 COMPLETION = """\
@@ -29,7 +29,7 @@ Answer:"""
 
 def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = ("pretexeval",)) -> pl.DataFrame:
     base = make_base(r=make_facts(30, 8), s=make_facts(20, 6))
-    edition = plan(root, base, seed=seed, methods=methods)
+    edition = make_edition(root, base, seed=seed, methods=methods)
     return pl.concat(build_frames(edition, name)["samples"] for name in base.relations)
 
 
