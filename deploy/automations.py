@@ -37,7 +37,7 @@ CRASH_LOST = Automation(
 # limits the number of retries.
 BEGIN_AGAIN = Automation(
     name="pretexeval: begin a crashed regenerate again",
-    description="Retries the flow. It reuses what is complete, and sends evaluations that are missing again.",
+    description="Retries the flow, which reuses complete results and starts missing evaluations again.",
     trigger=EventTrigger(
         expect={"prefect.flow-run.Crashed"},
         match=ANY_RUN,

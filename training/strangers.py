@@ -15,7 +15,7 @@ from primitives.hashing import hash_text
 
 # Every training step draws new embeddings for them (Student.redraw_strangers).
 STRANGERS = tuple(f"Stranger {n}" for n in range(1, 49))
-# The share of triplets that get a copy with strangers.
+# The share of known heads that get a further triplet, with strangers in it.
 SHARE_STRANGERS = 0.5
 
 Unit = tuple[str, str]

@@ -3,7 +3,7 @@ import pytest
 from engines.base import Completion, Prompt, Sampling
 from engines.prompts import PROMPT_TOO_LONG
 from primitives.errors import InputError
-from tests.support.endpoint import Body, HttpReply, ask_endpoint, build_reply, serve_endpoint
+from tests.support.endpoint import Body, EndpointReply, ask_endpoint, build_reply, serve_endpoint
 
 KEY = "sk-secret-0123456789"
 CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
@@ -34,7 +34,7 @@ def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
         "logprobs": {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]},
     }
     usage = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
-    with serve_endpoint(lambda b, n: HttpReply(body={"choices": [choice], "usage": usage})) as endpoint:
+    with serve_endpoint(lambda b, n: EndpointReply(body={"choices": [choice], "usage": usage})) as endpoint:
         completions = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True))
     path, _, body = endpoint.requests[0]
     assert path == "/v1/chat/completions"
@@ -50,23 +50,23 @@ def test_log_probabilities_of_a_completion() -> None:
 
 
 GARBAGE = [
-    HttpReply(body={"choices": []}),
-    HttpReply(body={"choices": None}),
-    HttpReply(body={"choices": [{"index": 0}]}),
-    HttpReply(body={"choices": ["text"]}),
-    HttpReply(body=[1, 2]),
-    HttpReply(body={}),
+    EndpointReply(body={"choices": []}),
+    EndpointReply(body={"choices": None}),
+    EndpointReply(body={"choices": [{"index": 0}]}),
+    EndpointReply(body={"choices": ["text"]}),
+    EndpointReply(body=[1, 2]),
+    EndpointReply(body={}),
     build_reply(None),
     build_reply(17),
-    HttpReply(body="{not json"),
-    HttpReply(body="<html>It works!</html>", content_type="text/html"),
-    HttpReply(body=""),
+    EndpointReply(body="{not json"),
+    EndpointReply(body="<html>It works!</html>", content_type="text/html"),
+    EndpointReply(body=""),
 ]
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_garbage_for_one_prompt_is_an_error_row(garbage: HttpReply) -> None:
-    def answer(body: Body, number: int) -> HttpReply:
+def test_garbage_for_one_prompt_is_an_error_row(garbage: EndpointReply) -> None:
+    def answer(body: Body, number: int) -> EndpointReply:
         return garbage if body["prompt"] == "bad" else build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
@@ -77,7 +77,7 @@ def test_garbage_for_one_prompt_is_an_error_row(garbage: HttpReply) -> None:
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: HttpReply) -> None:
+def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: EndpointReply) -> None:
     with (
         serve_endpoint(lambda body, number: garbage) as endpoint,
         pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
@@ -92,7 +92,7 @@ def test_refusal_stops_the_run_at_once_and_keeps_the_key(
     status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
-    refusal = HttpReply(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    refusal = EndpointReply(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
     with serve_endpoint(lambda body, number: refusal) as endpoint, pytest.raises(InputError) as caught:
         ask_endpoint(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
     assert said in str(caught.value)
@@ -103,9 +103,9 @@ def test_refusal_stops_the_run_at_once_and_keeps_the_key(
 def test_key_is_in_no_error_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
 
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         is_bad = body["prompt"] == "bad"
-        return HttpReply(422, {"error": {"message": f"not for {KEY}"}}) if is_bad else build_reply("True")
+        return EndpointReply(422, {"error": {"message": f"not for {KEY}"}}) if is_bad else build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["a", "bad"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
@@ -117,9 +117,9 @@ def test_key_is_in_no_error_row(monkeypatch: pytest.MonkeyPatch) -> None:
     "message", ["This model's maximum context length is 256 tokens. However, …", "too many"]
 )
 def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
-    refusal = HttpReply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
+    refusal = EndpointReply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
 
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         return refusal if len(body["prompt"]) > 9 else build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
@@ -131,7 +131,7 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
     assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
 
 
-def ask_with_key(reply: HttpReply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
+def ask_with_key(reply: EndpointReply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
     """What becomes of an answer, the one that follows a good one."""
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
     with serve_endpoint(
@@ -155,7 +155,7 @@ def test_a_placeholder_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("lead", [70, 85, 95])
 def test_no_part_of_the_key_is_where_an_error_is_cut(lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    completion = ask_with_key(HttpReply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
+    completion = ask_with_key(EndpointReply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
     assert completion.status == "error"
     assert completion.error is not None
     assert KEY[:5] not in completion.error
@@ -163,7 +163,7 @@ def test_no_part_of_the_key_is_where_an_error_is_cut(lead: int, monkeypatch: pyt
 
 def test_key_with_quotation_marks_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     key = """pass'wo"rd\\0123"""
-    reply = HttpReply(422, {"error": {"message": f"not for {key}"}})
+    reply = EndpointReply(422, {"error": {"message": f"not for {key}"}})
     completion = ask_with_key(reply, monkeypatch, key)
     assert completion.error is not None
     assert "0123" not in completion.error
@@ -173,5 +173,5 @@ def test_what_is_no_number_is_not_kept_as_one(monkeypatch: pytest.MonkeyPatch) -
     choice = {"index": 0, "text": " True", "finish_reason": {"why": KEY}}
     choice["logprobs"] = {"top_logprobs": [{" True": KEY, " False": -1}]}
     usage = {"prompt_tokens": KEY, "completion_tokens": 1, "total_tokens": 1}
-    reply = HttpReply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
+    reply = EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
     assert ask_with_key(reply, monkeypatch) == Completion(" True", n_completion_tokens=1, logprob_false=-1.0)

@@ -8,7 +8,7 @@ from engines.load import load_engine
 from primitives.errors import InputError
 from tests.support.endpoint import (
     Body,
-    HttpReply,
+    EndpointReply,
     ask_endpoint,
     build_model_config,
     build_reply,
@@ -20,7 +20,7 @@ KEY = "sk-secret-0123456789"
 
 
 def test_answers_keep_the_order_of_the_prompts() -> None:
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         time.sleep(0.02 * (number % 4))
         return build_reply(f"re {body['prompt']}")
 
@@ -35,7 +35,7 @@ def test_requests_run_side_by_side() -> None:
     counting = threading.Lock()
     n_now: list[int] = [0, 0]  # under way, and the most that ever were
 
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         with counting:
             n_now[0] += 1
             n_now[1] = max(n_now)
@@ -52,8 +52,8 @@ def test_requests_run_side_by_side() -> None:
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_passing_failure_is_tried_again(status: int) -> None:
-    def answer(body: Body, number: int) -> HttpReply:
-        return build_reply("True") if number >= 2 else HttpReply(status, {"error": {"message": "busy"}})
+    def answer(body: Body, number: int) -> EndpointReply:
+        return build_reply("True") if number >= 2 else EndpointReply(status, {"error": {"message": "busy"}})
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=3)
@@ -62,9 +62,9 @@ def test_passing_failure_is_tried_again(status: int) -> None:
 
 
 def test_lasting_failure_of_one_prompt_is_its_own() -> None:
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         is_bad = body["prompt"] == "bad"
-        return HttpReply(500, {"error": {"message": "crash"}}) if is_bad else build_reply("True")
+        return EndpointReply(500, {"error": {"message": "crash"}}) if is_bad else build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=2)
@@ -122,7 +122,7 @@ def test_endpoint_that_goes_away_for_good_stops_the_run(monkeypatch: pytest.Monk
 
 
 def test_silence_ends_in_a_time_out() -> None:
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         if body["prompt"] == "slow":
             time.sleep(0.6)
         return build_reply("True")

@@ -7,7 +7,7 @@ from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
 from tests.support.endpoint import (
     Body,
-    HttpReply,
+    EndpointReply,
     ask_endpoint,
     build_model_config,
     build_reply,
@@ -16,7 +16,7 @@ from tests.support.endpoint import (
 
 GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
 GOOD = Answer(Completion("True"))
-BUSY = HttpReply(503, {"error": {"message": "nobody is behind this gateway"}})
+BUSY = EndpointReply(503, {"error": {"message": "nobody is behind this gateway"}})
 
 
 @pytest.fixture(autouse=True)
@@ -62,12 +62,17 @@ def test_a_prompt_that_brings_the_endpoint_down_is_an_error_in_the_end() -> None
 
 @pytest.mark.parametrize(
     "absence",
-    [BUSY, HttpReply(429, BUSY.body), HttpReply(502, "<html>"), build_reply("", finish_reason="abort")],
+    [
+        BUSY,
+        EndpointReply(429, BUSY.body),
+        EndpointReply(502, "<html>"),
+        build_reply("", finish_reason="abort"),
+    ],
 )
-def test_an_absence_is_waited_for(absence: HttpReply, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_absence_is_waited_for(absence: EndpointReply, caplog: pytest.LogCaptureFixture) -> None:
     """In the middle, longer than the client's own attempts; no prompt is asked again that was answered."""
 
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         return absence if 4 <= number < 10 else build_reply(f"re {body['prompt']}")
 
     prompts = [f"p{i}" for i in range(10)]
@@ -89,7 +94,7 @@ def test_who_stays_away_ends_it_and_what_was_answered_is_handed_over() -> None:
 
 
 def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
-    refusal = HttpReply(401, {"error": {"message": "expired"}})
+    refusal = EndpointReply(401, {"error": {"message": "expired"}})
     with serve_endpoint(lambda _, n: build_reply("True") if n < 3 else refusal) as endpoint:
         engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
         with pytest.raises(EngineLostError, match="refuses the key") as caught:
@@ -101,11 +106,11 @@ def test_a_key_that_is_refused_in_the_middle_costs_no_answer() -> None:
 def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:
     """Its model thinks before it speaks: in one token it says nothing."""
 
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         content = "True" if body["max_tokens"] > 1 else None
         message = {"role": "assistant", "content": content}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
-        return BUSY if number == 1 else HttpReply(body={"choices": [choice]})
+        return BUSY if number == 1 else EndpointReply(body={"choices": [choice]})
 
     with serve_endpoint(answer) as endpoint:
         prompts = [Prompt("chat", f'[{{"content":"{i}","role":"user"}}]') for i in range(3)]

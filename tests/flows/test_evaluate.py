@@ -28,7 +28,7 @@ from tests.support.command import (
     write_base,
     write_config,
 )
-from tests.support.endpoint import Body, Endpoint, HttpReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +80,7 @@ class Bench:
         return asked
 
 
-def answer(body: Body, _: int) -> HttpReply:
+def answer(body: Body, _: int) -> EndpointReply:
     """True or False, by the prompt alone."""
     digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
     return build_reply(" True" if digest[0] % 2 else " False")
@@ -97,7 +97,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
     """Asked about two pairs of each relation, and two endpoints that cannot answer before it."""
     folder = tmp_path_factory.mktemp("bench")
     write_base(folder / "own.tsv", make_rows(*RELATIONS))
-    nonsense = HttpReply(body="<html>welcome to nginx</html>", content_type="text/html")
+    nonsense = EndpointReply(body="<html>welcome to nginx</html>", content_type="text/html")
     with serve_endpoint(answer) as good, serve_endpoint(lambda body, number: nonsense) as garbage:
         bench = Bench(folder, prefect_server, good, garbage)
         bench.outcomes.append(bench.evaluate(2, down=find_closed_port(), garbage=garbage.base_url))
@@ -180,7 +180,7 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
     knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
     write_base(tmp_path / "own.tsv", make_rows(*RELATIONS))
 
-    def answer_slowly(body: Body, number: int) -> HttpReply:
+    def answer_slowly(body: Body, number: int) -> EndpointReply:
         time.sleep(0.3)
         return answer(body, number)
 

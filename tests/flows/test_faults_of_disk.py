@@ -17,7 +17,7 @@ from tests.support.command import (
     run_command,
     write_config,
 )
-from tests.support.endpoint import Body, Endpoint, HttpReply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
 from tests.support.fault_models import (
     KNOWLEDGE,
     answer_by_checksum,
@@ -98,7 +98,7 @@ def calm(
 def test_a_disk_that_fills_up_in_mid_evaluation(
     disk: Disk, tmp_path: Path, prefect_server: dict[str, str], calm: Path
 ) -> None:
-    def fill_then_answer(body: Body, number: int) -> HttpReply:
+    def fill_then_answer(body: Body, number: int) -> EndpointReply:
         if number == FULL_AT:
             disk.fill()
         return answer_by_checksum(body, number)

@@ -23,7 +23,7 @@ from tests.support.command import (
     write_base,
     write_config,
 )
-from tests.support.endpoint import Body, Endpoint, HttpReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.slow
@@ -61,15 +61,15 @@ def serve_echoes() -> Iterator[Endpoint]:
     endpoints: list[Endpoint] = []
     echo = f"application/json; key={KEY}"
 
-    def answer(body: Body, number: int) -> HttpReply:
+    def answer(body: Body, number: int) -> EndpointReply:
         if endpoints[0].requests[number][1] != f"Bearer {KEY}":
-            return HttpReply(401, {"error": {"message": "no key"}})
+            return EndpointReply(401, {"error": {"message": "no key"}})
         if body["model"] == "refused":
-            return HttpReply(403, {"error": {"message": f"{KEY} may not use it"}}, echo)
+            return EndpointReply(403, {"error": {"message": f"{KEY} may not use it"}}, echo)
         kind = hashlib.sha256(str(body["prompt"]).encode()).digest()[0] % 4
         if kind == 0:
-            return HttpReply(422, {"error": {"message": f"not with {KEY}, '{KEY}'"}}, echo)
-        return HttpReply(
+            return EndpointReply(422, {"error": {"message": f"not with {KEY}, '{KEY}'"}}, echo)
+        return EndpointReply(
             body=build_reply([f" True {KEY}", " True", " False"][kind - 1]).body, content_type=echo
         )
 

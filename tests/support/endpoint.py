@@ -16,7 +16,7 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class HttpReply:
+class EndpointReply:
     """A response of the endpoint; its headers ask the client to wait 1 ms before a retry."""
 
     status: int = 200
@@ -32,14 +32,14 @@ class Endpoint:
     requests: list[tuple[str, str, Body]] = field(default_factory=list)
 
 
-def build_reply(text: object, **more: object) -> HttpReply:
+def build_reply(text: object, **more: object) -> EndpointReply:
     """Return a well-formed response to a completion request."""
     choice = {"index": 0, "text": text, "finish_reason": "stop", **more}
-    return HttpReply(body={"id": "x", "object": "text_completion", "choices": [choice]})
+    return EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice]})
 
 
 @contextmanager
-def serve_endpoint(answer: Callable[[Body, int], HttpReply]) -> Iterator[Endpoint]:
+def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[Endpoint]:
     """Run an endpoint on a free port; ``answer`` gets the body of a request and how many came before it."""
     lock = threading.Lock()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.command import Table
-from tests.support.endpoint import Body, Endpoint, HttpReply, build_reply
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply
 from warehouse.query import run_query
 
 # 141 heads, 2,256 samples: three chunks of answers.
@@ -17,13 +17,13 @@ TABLES = ("editions", "triplets", "samples", "models", "responses", "predictions
 NOT_COMPARED = {"runs": "exclude (n_asked, n_reused, finished_at, duration_s)"}
 
 
-def answer_by_checksum(body: Body, _: int) -> HttpReply:
+def answer_by_checksum(body: Body, _: int) -> EndpointReply:
     """Answer True or False by the checksum of the prompt: deterministic, and independent of the facts."""
     digest = hashlib.sha256(body["prompt"].encode()).digest()
     return build_reply(" True" if digest[0] % 2 else " False")
 
 
-def answer_slowly(body: Body, number: int) -> HttpReply:
+def answer_slowly(body: Body, number: int) -> EndpointReply:
     """Answer by checksum after 0.1 s: at 8 requests at a time, 2,256 samples take half a minute."""
     time.sleep(0.1)
     return answer_by_checksum(body, number)
