@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from storage.bucket import Bucket
-from tests.support.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
+from tests.support.command import REPOSITORY, build_environment, read_bytes, run_command, write_config
 from tests.support.object_storage import KEYS, ObjectStorage
-from tests.support.secret_search import find_in_files, read_server
+from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def test_what_one_host_makes_the_others_have(
 def save_keys_in_blocks(moto: ObjectStorage, prefect_server: dict[str, str]) -> dict[str, str]:
     """Save the keys as Secret blocks; return an environment that names both servers and holds no key."""
     save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
+    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
     return prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
 
 
@@ -92,7 +92,7 @@ def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
         moto.set_environment(patch)
         assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
     assert find_in_files(tmp_path, SECRETS) == []
-    texts = read_server(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
+    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
 
 

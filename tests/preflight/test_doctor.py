@@ -13,7 +13,7 @@ from preflight.storage_checks import check_room
 from tasks.edition.edition import plan_edition
 from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
 from tests.support.small_bases import build_frames
-from tests.support.web_server import serve
+from tests.support.web_server import serve_routes
 
 ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
 SECRET = "sk-very-secret"
@@ -70,7 +70,7 @@ def test_the_command_is_quick_imports_nothing_slow_and_writes_nothing(tmp_path: 
 
 
 def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:
-    with serve({"/v1/models": (401, {})}) as web:
+    with serve_routes({"/v1/models": (401, {})}) as web:
         settings = ENDPOINT | {"base_url": f"{web.address}/v1", "api_key_env": "FAR_KEY"}
         config = write_small(tmp_path, **settings)
         refused = run_command("doctor", config, folder=tmp_path, environment={"FAR_KEY": SECRET}).require(1)

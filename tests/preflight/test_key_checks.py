@@ -2,7 +2,7 @@ import pytest
 
 from config.engines import ModelConfig
 from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
-from tests.support.web_server import serve
+from tests.support.web_server import serve_routes
 
 SECRET = "sk-very-secret"
 PATH = "/api/block_types/slug/secret/block_documents/name/my-key?include_secrets=true"
@@ -27,7 +27,7 @@ def test_a_key_of_the_environment_is_found_and_not_shown(monkeypatch: pytest.Mon
 
 def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_API_KEY", "entry")
-    with serve({PATH: (200, {"data": {"value": SECRET}})}) as web:
+    with serve_routes({PATH: (200, {"data": {"value": SECRET}})}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         keys = find_keys([MODEL])
     assert web.requests == [(PATH, "Bearer entry")]
@@ -39,7 +39,7 @@ def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: p
 
 @pytest.mark.parametrize("body", [{}, {"data": {"value": " "}}, {"data": {"value": [1]}}, {"data": 1}, 3])
 def test_a_block_without_a_text_is_no_key(monkeypatch: pytest.MonkeyPatch, body: object) -> None:
-    with serve({PATH: (200, body)}) as web:
+    with serve_routes({PATH: (200, body)}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         assert find_keys([MODEL]) == {"MY_KEY": None}
 
@@ -63,7 +63,7 @@ def test_keys_of_a_storage_are_those_that_are_found(monkeypatch: pytest.MonkeyPa
     assert find_storage_keys("s3://bucket/a") == {}
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST")
     block = PATH.replace("my-key", "aws-secret-access-key")
-    with serve({block: (200, {"data": {"value": SECRET}})}) as web:
+    with serve_routes({block: (200, {"data": {"value": SECRET}})}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         keys = find_storage_keys("s3://bucket/a")
     assert keys == {

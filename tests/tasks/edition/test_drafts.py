@@ -4,14 +4,14 @@ import polars as pl
 
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.drafts import draft_statements
-from tests.support.small_bases import make_base, make_facts, plan, write_files
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
 
 
 def test_what_is_drafted_is_what_the_files_hold(tmp_path: Path) -> None:
     """A host that rewords the statements has not the files of the one that builds the edition."""
-    edition = plan(tmp_path, BASE)
+    edition = make_edition(tmp_path, BASE)
     write_files(edition)
     for relation in BASE.relations:
         drafted = draft_statements(edition, relation)

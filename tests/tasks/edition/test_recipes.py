@@ -14,13 +14,13 @@ from schemas.transformations import NAMES
 from tasks.edition.recipes import RECIPES
 from tests.support.small_bases import (
     build_frames,
+    list_keys,
     make_base,
+    make_edition,
     make_facts,
     make_pool,
     make_prototypes,
-    plan,
     shuffle,
-    write_keys,
 )
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
@@ -53,21 +53,25 @@ def test_every_stage_of_an_edition_has_a_recipe() -> None:
 
 
 def test_keys_are_the_same_wherever_and_in_whatever_order(tmp_path: Path) -> None:
-    keys = write_keys(plan(tmp_path / "one", BASE))
-    assert keys == write_keys(plan(tmp_path / "two", shuffle(BASE, 1)))
+    keys = list_keys(make_edition(tmp_path / "one", BASE))
+    assert keys == list_keys(make_edition(tmp_path / "two", shuffle(BASE, 1)))
     assert len(set(keys.values())) == 8
     assert {len(key) for key in keys.values()} == {32}
 
 
 def test_another_prototype_makes_one_relation_again_from_its_statements_on(tmp_path: Path) -> None:
     pool = Pool("own", {"r": replace_texts(0), "s": make_prototypes("s")})
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
+    )
     assert changes == {("statements", "r"), ("samples", "r")}
 
 
 def test_another_wording_makes_no_statement_again(tmp_path: Path) -> None:
     pool = Pool("own", {"r": replace_texts(1), "s": make_prototypes("s")})
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
+    )
     assert changes == {("samples", "r")}
 
 
@@ -75,32 +79,38 @@ def test_another_instance_makes_variants_again(tmp_path: Path) -> None:
     cells = {name: cell.texts for name, cell in make_prototypes("r").cells.items()}
     renamed = build_prototypes("r", ("P", "Another"), cells)
     pool = Pool("own", {"r": renamed, "s": make_prototypes("s")})
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
+    )
     assert changes == {("variants", "r"), ("statements", "r"), ("samples", "r")}
 
 
 @pytest.mark.parametrize("table", [{"seed": 2}, {"negatives": "uniform"}, {"heads_per_relation": 9}])
 def test_another_draw_makes_everything_again(tmp_path: Path, table: dict[str, Any]) -> None:
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, **table))
+    )
     assert changes == every_relation(*STAGES)
 
 
 @pytest.mark.parametrize("table", [{"kind": "none"}, {"methods": ("pretexeval", "direct")}])
 def test_another_method_makes_only_samples_again(tmp_path: Path, table: dict[str, Any]) -> None:
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, **table))
+    )
     assert changes == every_relation("samples")
 
 
 def test_another_fact_makes_its_relation_again(tmp_path: Path) -> None:
     other = make_base(r=make_facts(20, 6) | {"head 0": ["tail 0", "tail 5"]}, s=make_facts(16, 5))
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, other)))
+    changes = find_changes(list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, other)))
     assert changes == {(stage, "r") for stage in STAGES}
 
 
 def test_another_relation_beside_them_makes_nothing_again(tmp_path: Path) -> None:
     more = make_base(r=make_facts(20, 6), s=make_facts(16, 5), t=make_facts(9, 3))
-    keys = write_keys(plan(tmp_path, more))
-    assert {key: keys[key] for key in keys if key[1] != "t"} == write_keys(plan(tmp_path, BASE))
+    keys = list_keys(make_edition(tmp_path, more))
+    assert {key: keys[key] for key in keys if key[1] != "t"} == list_keys(make_edition(tmp_path, BASE))
 
 
 @pytest.fixture
@@ -147,20 +157,20 @@ def test_an_edit_of_a_module_makes_again_what_it_makes(
     stages: tuple[str, ...],
 ) -> None:
     """The files that follow from those keep their keys where the same bytes came out."""
-    before = write_keys(plan(tmp_path, BASE))
+    before = list_keys(make_edition(tmp_path, BASE))
     edit_source(module)
-    assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation(*stages)
+    assert find_changes(before, list_keys(make_edition(tmp_path, BASE))) == every_relation(*stages)
 
 
 def test_an_edit_of_how_arguments_are_selected_makes_the_stage_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = write_keys(plan(tmp_path, BASE))
+    before = list_keys(make_edition(tmp_path, BASE))
     recipe = RECIPES["variants"]
     monkeypatch.setitem(
         RECIPES, "variants", replace(recipe, arguments=lambda e, r, i: recipe.arguments(e, r, i))
     )
-    assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation("variants")
+    assert find_changes(before, list_keys(make_edition(tmp_path, BASE))) == every_relation("variants")
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -169,7 +179,7 @@ def test_a_recipe_knows_the_module_that_its_rows_come_from(stage: str) -> None:
 
 
 def test_recipes_make_a_relation_from_its_own_rows(tmp_path: Path) -> None:
-    frames = build_frames(plan(tmp_path, BASE, make_pool("r", "s")), "s")
+    frames = build_frames(make_edition(tmp_path, BASE, make_pool("r", "s")), "s")
     assert [frame.height for frame in frames.values()] == [32, 256, 256, 256]
     assert {name for frame in frames.values() for name in frame["relation"].unique()} == {"s"}
     assert set(frames["samples"]["transformation"]) == set(NAMES)

@@ -9,7 +9,7 @@ from primitives.hashing import hash_text
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS
 from tasks.edition.edition import Edition, complete_edition
 from tasks.quality.diversity import measure_diversity, write_diversity
-from tests.support.small_bases import build_frames, make_base, make_facts, plan, write_files
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 METHODS = ("pretexeval", "prototype", "direct")
@@ -141,7 +141,7 @@ def test_an_edition_without_triplets_to_test_has_an_empty_frame() -> None:
 
 
 def complete(root: Path) -> Edition:
-    edition = plan(root, BASE, methods=METHODS)
+    edition = make_edition(root, BASE, methods=METHODS)
     complete_edition(edition, list(write_files(edition).values()), [])
     return edition
 
@@ -185,7 +185,7 @@ def test_the_file_is_made_again_when_it_was_made_of_something_else(tmp_path: Pat
 
 
 def test_an_edition_that_is_not_complete_is_refused(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE)
+    edition = make_edition(tmp_path, BASE)
     write_files(edition)
     with pytest.raises(InputError, match="is not complete"):
         write_diversity(tmp_path, edition.edition_id)
