@@ -22,7 +22,8 @@ connection = duckdb.connect(WAREHOUSE, read_only=True)
 
 def ask(sql: str) -> pl.DataFrame:
     """Return the rows of a query as a polars frame."""
-    return connection.sql(sql).pl()
+    frame: pl.DataFrame = connection.sql(sql).pl()
+    return frame
 
 
 # %% List the views. The comment of a view says what one of its rows is.
