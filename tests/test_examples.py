@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from config.file import load_config
-from preflight.config_summary import describe_plan
 from prototypes.__main__ import main as check_pools
 from tests.support.command import REPOSITORY, read_record, run_command
 from tests.support.endpoint import Endpoint, serve
@@ -48,9 +46,9 @@ def endpoint() -> Iterator[Endpoint]:
 
 
 @pytest.mark.parametrize("config", CONFIGS)
-def test_configuration_is_valid(config: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(REPOSITORY)
-    assert describe_plan(load_config(Path(config))).startswith("edition ")
+def test_configuration_is_valid(config: str, checkout: Path) -> None:
+    outcome = run_command("validate", config, folder=checkout).require()
+    assert outcome.out.startswith("edition ")
 
 
 def test_prototypes_have_no_problems(capsys: pytest.CaptureFixture[str]) -> None:
