@@ -12,8 +12,8 @@ import pytest
 
 from prototypes.__main__ import main as check_pools
 from tests.support.command import REPOSITORY, read_record, run_command
-from tests.support.endpoint import Endpoint, serve
-from tests.support.fault_models import say_by_checksum
+from tests.support.endpoint import Endpoint, serve_endpoint
+from tests.support.fault_models import answer_by_checksum
 from warehouse.query import run_query
 
 EXAMPLES = REPOSITORY / "examples"
@@ -41,7 +41,7 @@ def own_base(checkout: Path, prefect_server: dict[str, str]) -> Path:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    with serve(say_by_checksum) as endpoint:
+    with serve_endpoint(answer_by_checksum) as endpoint:
         yield endpoint
 
 
