@@ -1,4 +1,4 @@
-# Two commands: `make run` and `make test`. Both make .venv from the exact pinned list first, once.
+# The two main commands are `make run` and `make test`. The first one called creates .venv from the pinned lists.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,7 +16,7 @@ run: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadscope
 
-# Without the tests that start real engines and servers.
+# All tests but those that start real engines and servers.
 quick: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow"
 
@@ -31,11 +31,12 @@ types: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python -m config.reference > docs/configuration.md
 
+# Measure this machine: docs/performance.md.
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-# Torch goes in first and alone: the registry's own build is CUDA, several gigabytes. From the
-# index that is configured, else from the PyTorch project's; nothing else looks at a second index.
+# Install torch first and alone, because the registry's own build is for CUDA and has several gigabytes. It comes
+# from the configured index, or else from the PyTorch project's; no other package uses a second index.
 $(STAMP): requirements/torch.txt requirements/cpu.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q --no-deps --no-compile -r requirements/torch.txt \
@@ -45,8 +46,8 @@ $(STAMP): requirements/torch.txt requirements/cpu.txt pyproject.toml
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 	touch $(STAMP)
 
-# Resolve requirements/direct.in again (needs uv). CPU builds of torch come from its own list. The list for
-# GPUs is the same but for vllm, a CUDA torch, and what those two pin or bring along.
+# Resolve requirements/direct.in again (needs uv). The CPU build of torch has its own list. The list for GPUs
+# differs only in vllm, a CUDA torch, and the packages that those two pin or require.
 lock:
 	uv pip compile requirements/direct.in --override requirements/overrides.txt --python-version 3.11 \
 		--no-header --no-annotate -o requirements/all.txt

@@ -1,4 +1,7 @@
-"""``make bench``: all of MedLAMA into samples, and the pipeline beside the bare engine."""
+"""Measure the pipeline on this machine: ``make bench`` or ``python -m benchmarks``.
+
+The first part builds the samples of all of MedLAMA. The second compares an evaluation with the bare engine.
+"""
 
 import argparse
 import os
@@ -12,22 +15,24 @@ METHODS = ("pretexeval", "prototype", "direct")
 
 
 def main() -> None:
-    """Measure, and print what docs/performance.md explains."""
+    """Run the measurements, and print the figures that docs/performance.md explains."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--model", type=Path, default=Path("models/reference-large"))
+    parser.add_argument(
+        "--model", type=Path, default=Path("models/reference-large"), help="the model's folder"
+    )
     parser.add_argument("--rounds", type=int, default=2, help="runs of each, in alternating order")
     parser.add_argument(
         "--methods",
         nargs="+",
         choices=METHODS,
         default=["pretexeval"],
-        help="what is asked: 8,032 prompts of pretexeval, some 17,000 of all three",
+        help="methods that the comparison evaluates: 8,032 prompts of pretexeval, about 17,000 of all three",
     )
-    parser.add_argument("--only", choices=("medlama", "comparison"), help="one of the two parts")
+    parser.add_argument("--only", choices=("medlama", "comparison"), help="run only this part")
     options = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(Path.cwd()))
     load = os.getloadavg()[0]
-    print(f"{os.cpu_count()} cores, load before: {load:.1f}", flush=True)
+    print(f"{os.cpu_count()} cores, load average before: {load:.1f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="pretexeval-bench-") as name:
         folder = Path(name)
         if options.only != "comparison":

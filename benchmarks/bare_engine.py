@@ -1,7 +1,7 @@
-"""The engine and nothing else: ``python -m benchmarks.bare_engine MODEL PROMPTS ANSWERS``.
+"""Run vLLM alone: ``python -m benchmarks.bare_engine MODEL PROMPTS ANSWERS``.
 
-Reads prompts from a Parquet file, puts them to `vllm.LLM.generate` in one call, with the settings of
-the pipeline's engine, and writes the answers.
+The command reads prompts from a Parquet file, passes all of them to one call of `vllm.LLM.generate` with the
+settings of the pipeline's engine, and writes the answers to another Parquet file.
 """
 
 import sys
@@ -16,7 +16,7 @@ from tasks.asking.prompts import STOP_TEXTS
 
 
 def main() -> None:
-    """Read, ask, write."""
+    """Read the prompts, generate the answers, and write them."""
     model, prompts_file, answers_file = sys.argv[1:]
     prompts = pq.read_table(prompts_file)["prompt"].to_pylist()
     prepare_environment(is_local=True)

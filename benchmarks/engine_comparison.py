@@ -1,4 +1,4 @@
-"""The same prompts through the pipeline and through the bare engine, each as a whole process."""
+"""Compare the pipeline with the bare engine on the same prompts, each as a whole process."""
 
 import shutil
 import statistics
@@ -7,10 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.processes import Finished, run_python
+from benchmarks.processes import FinishedProcess, run_python
 from benchmarks.timeline import read_timeline
 from config.file import Config, load_config
 from report.console import align
+from storage.layout import EVALUATIONS, RESPONSES
 from tasks.edition.edition import plan_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
@@ -31,22 +32,22 @@ dtype = "bfloat16"
 
 @dataclass(frozen=True)
 class Round:
-    """One run of each, right after one another."""
+    """One run of the pipeline and one of the bare engine, one directly after the other."""
 
-    pipeline: Finished
-    bare: Finished
+    pipeline: FinishedProcess
+    bare: FinishedProcess
 
     @property
     def ratio(self) -> float:
-        """What the pipeline takes, the bare engine being 1."""
+        """The pipeline's time divided by that of the bare engine."""
         return self.pipeline.wall_s / self.bare.wall_s
 
 
 class Comparison:
-    """An edition of the starter base that is built, a model, and its prompts in a file."""
+    """A built edition of the starter base, a model, and a file with the prompts for it."""
 
     def __init__(self, folder: Path, model: Path, methods: tuple[str, ...]) -> None:
-        """Build the edition and write its prompts down; none of it is measured."""
+        """Build the edition and write its prompts to a file, without measuring."""
         self.folder = folder
         self.path = folder / "compared.toml"
         names = ", ".join(f'"{method}"' for method in methods)
@@ -57,27 +58,27 @@ class Comparison:
         edition_id = plan_edition(self.config).edition_id
         self.evaluation = Evaluation(self.config.storage, edition_id, self.config.models[0])
         relations = build_relation_requests(self.evaluation)
-        # A prompt that two samples share is asked once.
-        prompts = dict.fromkeys(p.text for _, asked in relations for p in asked.prompts)
+        # The pipeline asks a prompt that two samples share only once.
+        prompts = dict.fromkeys(prompt.text for _, requests in relations for prompt in requests.prompts)
         self.n_prompts = len(prompts)
         self.prompts_file, self.answers_file = folder / "prompts.parquet", folder / "answers.parquet"
         pl.DataFrame({"prompt": list(prompts)}).write_parquet(self.prompts_file)
 
-    def run_pipeline(self, module: str = "cli") -> Finished:
-        """Evaluate, with nothing answered before."""
+    def run_pipeline(self, module: str = "cli") -> FinishedProcess:
+        """Run the evaluation after deleting all stored answers."""
         root = self.config.storage.root
-        for name in ("responses", "predictions"):
+        for name in (RESPONSES, EVALUATIONS):
             shutil.rmtree(root / name, ignore_errors=True)
         return run_python(["-m", module, "evaluate", str(self.path)], self.folder)
 
-    def run_bare(self) -> Finished:
-        """Ask the engine alone."""
+    def run_bare(self) -> FinishedProcess:
+        """Run the bare engine."""
         model = self.config.models[0].model
         files = [str(self.prompts_file), str(self.answers_file)]
         return run_python(["-m", "benchmarks.bare_engine", model, *files], self.folder)
 
     def run_round(self, is_pipeline_first: bool) -> Round:
-        """One run of each, in the order asked for."""
+        """Run both, in this order."""
         if is_pipeline_first:
             pipeline = self.run_pipeline()
             return Round(pipeline, self.run_bare())
@@ -85,7 +86,7 @@ class Comparison:
         return Round(self.run_pipeline(), bare)
 
     def count_different_answers(self) -> int:
-        """How many prompts the two answered differently: bf16 rounds differently in other batches."""
+        """Return how many prompts got different answers: bfloat16 rounds differently in different batches."""
         kept = self.evaluation.store.read(["prompt", "response"])
         both = pl.read_parquet(self.answers_file).join(kept, on="prompt", suffix="_pipeline")
         if both.height != self.n_prompts:
@@ -94,7 +95,7 @@ class Comparison:
 
 
 def compare(comparison: Comparison, n_rounds: int) -> str:
-    """A line per round, the median ratio, and where the time of one more run of the pipeline went."""
+    """Measure the rounds, and return a table of them, the median ratio, and the timeline of one more run."""
     rounds = [comparison.run_round(is_pipeline_first=n % 2 == 0) for n in range(n_rounds)]
     n_different = comparison.count_different_answers()
     columns = [
@@ -121,11 +122,11 @@ def compare(comparison: Comparison, n_rounds: int) -> str:
         [
             f"the same {comparison.n_prompts:,} prompts, {n_different:,} answered differently",
             align(columns, rows),
-            f"median ratio {statistics.median(run.ratio for run in rounds):.2f}; of the fastest of each, "
-            # What else the machine does only ever adds.
+            f"median ratio {statistics.median(run.ratio for run in rounds):.2f}; ratio of the fastest runs "
+            # Other load on the machine can only add time, so the fastest runs show the least of it.
             f"{min(r.pipeline.wall_s for r in rounds) / min(r.bare.wall_s for r in rounds):.2f}",
             "",
-            "where the time of one more run of the pipeline went",
+            "time of one more run of the pipeline, by part",
             read_timeline(timeline),
         ]
     )

@@ -1,4 +1,4 @@
-"""Whole processes: how long they take, and how much memory."""
+"""Run whole processes, and measure their time and memory."""
 
 import os
 import subprocess
@@ -10,27 +10,27 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A process that ended well."""
+class FinishedProcess:
+    """Time, memory and output of a process that succeeded."""
 
     wall_s: float
-    """From its start to its end, the interpreter's included."""
+    """Wall-clock time, including the start and the end of the interpreter."""
     cpu_s: float
-    """Of the process and of the children that it waited for."""
+    """CPU time of the process and of the children that it waited for."""
     peak_bytes: int
-    """The most memory that it, or the largest of those children, held at once."""
+    """Peak memory of the process, or of the largest of those children."""
     stderr: str
 
 
-def run_python(arguments: Sequence[str], folder: Path, **variables: str) -> Finished:
-    """Run this interpreter in a process of its own, from the repository's folder.
+def run_python(arguments: Sequence[str], folder: Path, **variables: str) -> FinishedProcess:
+    """Run this interpreter with the arguments in a new process, and measure it.
 
     Args:
-        folder: where its output goes, as `stdout` and `stderr`.
-        variables: environment variables beside those of this process.
+        folder: folder for the files `stdout` and `stderr`.
+        variables: environment variables to add.
 
     Raises:
-        SystemExit: if it fails, with the end of what it said.
+        SystemExit: if the process fails, with the end of its stderr.
     """
     started = time.monotonic()
     with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
@@ -40,8 +40,8 @@ def run_python(arguments: Sequence[str], folder: Path, **variables: str) -> Fini
         _, status, usage = os.wait4(process.pid, 0)
     wall_s = time.monotonic() - started
     process.returncode = os.waitstatus_to_exitcode(status)
-    said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
+    errors = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
     if process.returncode != 0:
-        raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}:\n{said[-2000:]}")
+        raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}:\n{errors[-2000:]}")
     # Linux counts ru_maxrss in KiB.
-    return Finished(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, said)
+    return FinishedProcess(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, errors)

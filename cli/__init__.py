@@ -1,1 +1,1 @@
-"""The command `pretexeval`: its subcommands, and Prefect in the process of one command."""
+"""The command `pretexeval`: its subcommands, and Prefect within the process of one command."""

@@ -1,4 +1,4 @@
-"""`python -m cli`: the command without an installed script."""
+"""`python -m cli` runs the command without an installed script."""
 
 from cli.main import run
 

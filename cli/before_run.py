@@ -1,4 +1,4 @@
-"""The subcommands that check before a run and ask no model: validate, plan, doctor."""
+"""The subcommands for checks before a run, which ask no model: validate, plan, doctor."""
 
 import argparse
 from pathlib import Path
@@ -8,27 +8,32 @@ from config.file import load_config
 
 
 def add_commands(subcommands: Subcommands) -> None:
-    """Add the subcommands of this module."""
-    summary = "Check configuration, knowledge base, prototypes and models; run nothing."
+    """Add this module's subcommands."""
+    summary = "Check the configuration, the knowledge base, the prototypes and the models; run nothing."
     add_config(add_command(subcommands, "validate", validate, summary))
-    summary = "Say what a run would ask and take: prompts, tokens, time, cost."
+    summary = "Estimate what a run would take: prompts, tokens, time and cost."
     add_config(add_command(subcommands, "plan", plan, summary))
-    summary = "Say what this machine has, and what will not work."
+    summary = "Check this machine and the services that a configuration uses."
     parser = add_command(subcommands, "doctor", doctor, summary)
-    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; without one: the machine alone")
+    parser.add_argument(
+        "config",
+        type=Path,
+        nargs="?",
+        help="a TOML file; without it, only this machine and Prefect's server are checked",
+    )
 
 
 def validate(options: argparse.Namespace) -> int:
-    """Check a configuration and all that it names."""
-    from preflight.config_summary import describe_plan
+    """Check a configuration and everything that it names."""
+    from preflight.config_summary import render_summary
 
     config = load_config(options.config)
-    print(describe_plan(config))
+    print(render_summary(config))
     return 0
 
 
 def plan(options: argparse.Namespace) -> int:
-    """What a run would ask and take."""
+    """Print what a run would ask and take."""
     from cli.in_process import open_mirror
     from preflight.run_plan import plan_run
     from preflight.run_plan_text import render_plan
@@ -39,10 +44,10 @@ def plan(options: argparse.Namespace) -> int:
 
 
 def doctor(options: argparse.Namespace) -> int:
-    """What will not work on this machine."""
-    from preflight.doctor import examine
-    from preflight.findings import has_failing, render_checks
+    """Print the findings of the doctor; the exit status is 1 if one is failing."""
+    from preflight.doctor import collect_findings
+    from preflight.findings import has_failures, render_findings
 
-    checks = examine(options.config)
-    print(render_checks(checks))
-    return 1 if has_failing(checks) else 0
+    findings = collect_findings(options.config)
+    print(render_findings(findings))
+    return 1 if has_failures(findings) else 0

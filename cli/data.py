@@ -8,22 +8,22 @@ from config.file import load_config
 
 
 def add_commands(subcommands: Subcommands) -> None:
-    """Add the subcommands of this module."""
-    summary = "Measure the gate on rewordings that were read and labelled."
+    """Add this module's subcommands."""
+    summary = "Measure the gate on rewordings that were labelled by people."
     gate = add_command(subcommands, "gate", measure, summary)
-    gate.add_argument("file", type=Path, help="Parquet, as docs/gate.md describes it")
+    gate.add_argument("file", type=Path, help="a Parquet file as docs/gate.md describes it")
     summary = "Write the DiseK relations of a knowledge base as one table."
     disek = add_command(subcommands, "export-disek", export_disek, summary)
     add_config(disek)
-    disek.add_argument("file", type=Path, help="to write: .csv, .tsv, .jsonl or .parquet")
-    sql = add_command(subcommands, "sql", query, "Ask the warehouse; without a query: list its views.")
-    sql.add_argument("query", nargs="?", help='for example "from leaderboard"')
+    disek.add_argument("file", type=Path, help="the file to write: .csv, .tsv, .jsonl or .parquet")
+    sql = add_command(subcommands, "sql", query, "Query the warehouse; without a query, list its views.")
+    sql.add_argument("query", nargs="?", help='a query in SQL, for example "from leaderboard"')
     add_root(sql)
     sql.add_argument("--format", choices=("table", "csv", "json"), default="table")
 
 
 def measure(options: argparse.Namespace) -> int:
-    """Measure the gate on labelled rewordings."""
+    """Print how well the gate agrees with labelled rewordings."""
     from gate.measure import measure_gate, render
 
     print(render(measure_gate(options.file)))
@@ -31,7 +31,7 @@ def measure(options: argparse.Namespace) -> int:
 
 
 def export_disek(options: argparse.Namespace) -> int:
-    """Write the base as a DiseK table."""
+    """Write the knowledge base as a DiseK table and print its path."""
     from knowledge.disek_writer import write_disek
     from knowledge.read import read_knowledge_base
 
@@ -40,7 +40,7 @@ def export_disek(options: argparse.Namespace) -> int:
 
 
 def query(options: argparse.Namespace) -> int:
-    """Ask the warehouse, or list its views."""
+    """Print the result of a query, or the views of the warehouse."""
     from report.console import render_rows
     from warehouse.query import list_views, run_query
 

@@ -1,4 +1,4 @@
-"""The subcommand deploy."""
+"""The subcommand deploy, which registers everything with a Prefect server."""
 
 import argparse
 from pathlib import Path
@@ -8,14 +8,18 @@ from config.file import load_config
 
 
 def add_commands(subcommands: Subcommands) -> None:
-    """Add the subcommand of this module."""
-    summary = "Register pools, deployments and the schedule with a Prefect server."
+    """Add this module's subcommand."""
+    summary = "Register the work pools, the deployments and the schedule with a Prefect server."
     parser = add_command(subcommands, "deploy", deploy, summary)
-    add_config(parser, "the TOML file that the schedule runs")
-    parser.add_argument("--gpus", type=int, default=1, help="runs that load a model at once (default: 1)")
+    add_config(parser, "the TOML file of the scheduled runs")
+    parser.add_argument(
+        "--gpus", type=int, default=1, help="how many runs may load a model at once (default: 1)"
+    )
     parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
     parser.add_argument(
-        "--pools", type=Path, help="what runs in containers get (default: deploy/pools.toml of the project)"
+        "--pools",
+        type=Path,
+        help="settings of runs in containers (default: deploy/pools.toml of the project)",
     )
 
 

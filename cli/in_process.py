@@ -148,8 +148,17 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     """Score again under these policies and publish; return the edition's name.
 
     Raises:
-        InputError: if a model was never evaluated on the edition.
+        InputError: if a model was never evaluated on the edition, before Prefect starts.
     """
+    from tasks.edition.edition import plan_edition
+    from tasks.evaluation.evaluation import plan_evaluation
+    from tasks.evaluation.run_record import require_finished
+
+    edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
+    for model in config.models:
+        evaluation = plan_evaluation(config, edition_id, model.name)
+        mirror.pull_evaluation(edition_id, evaluation.model_id)
+        require_finished(evaluation)
     prepare_prefect(config.storage.root)
     from flows.score_again import score_again
 

@@ -1,4 +1,4 @@
-"""The entry point of `pretexeval`: its parser, the exit status, and what an error looks like to the user."""
+"""The entry point of `pretexeval`: the parser, the messages for errors, and the exit status."""
 
 import argparse
 import atexit
@@ -30,10 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if error.errno not in STORAGE_ERRORS:
             raise
         where = f" ({error.filename})" if error.filename else ""
-        report_error(f"{error.strerror}{where}; nothing half-written was kept: mend it and run again")
+        report_error(f"{error.strerror}{where}; no half-written file was kept: solve this and run again")
         return 1
     except KeyboardInterrupt:
-        report_error("interrupted; run the same command again to go on")
+        report_error("interrupted; run the same command again to continue")
         return 130
 
 
@@ -41,8 +41,8 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command with all subcommands."""
     parser = argparse.ArgumentParser(
         prog="pretexeval",
-        description="What does a language model really know about medicine? Test sets from knowledge "
-        "bases, models evaluated on them, and their accuracy in DuckDB.",
+        description="What does a language model really know about medicine? This command generates test "
+        "sets from knowledge bases, evaluates models on them, and stores their accuracy in DuckDB.",
     )
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (pipeline, before_run, deployment, review, data):
@@ -51,16 +51,16 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def run() -> None:
-    """The command as a process of its own, which ends as soon as the command has."""
+    """Run the command as this process's main program and end the process with its exit status."""
     status: list[int] = []
-    # Registered first, so that it runs last: after Prefect and its server have ended.
+    # The handler that is registered first runs last: after Prefect and its server have ended.
     atexit.register(_leave, status)
     status.append(main())
     sys.exit(status[0])
 
 
 def _leave(status: list[int]) -> None:
-    """Leave the interpreter to the system: taking it apart takes 3 s where vLLM is in it."""
+    """End the process without tearing down the interpreter, which takes 3 s once vLLM is imported."""
     if status:
         sys.stdout.flush()
         sys.stderr.flush()

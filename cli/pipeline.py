@@ -4,33 +4,34 @@ import argparse
 
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress
 from config.file import Config, load_config
+from storage.layout import edition_folder
 
 
 def add_commands(subcommands: Subcommands) -> None:
-    """Add the subcommands of this module."""
+    """Add this module's subcommands."""
     for name, command, summary in (
-        ("run", run, "Build the edition, evaluate every model, publish: all of it, in this process."),
+        ("run", run, "Build the edition, evaluate every model and publish, all in this process."),
         ("build", build, "Build the edition only."),
-        ("evaluate", evaluate, "Build the edition where it is not there yet, and evaluate the models."),
-        ("publish", publish, "Load all that is complete into the warehouse and write the pages."),
+        ("evaluate", evaluate, "Build the edition if it is missing, and evaluate the models."),
+        ("publish", publish, "Load everything that is complete into the warehouse and write the pages."),
     ):
         add_config(add_command(subcommands, name, command, summary))
-    parser = add_command(
-        subcommands, "score", score, "Judge what the models answered under another policy; asks nothing."
-    )
+    summary = "Score the stored answers under another policy; no model is asked."
+    parser = add_command(subcommands, "score", score, summary)
     add_config(parser)
     parser.add_argument(
         "--policy",
         action="append",
         choices=("strict", "coin-flip", "excluded"),
-        help="what no answer counts for (several: once for each; default: those of the configuration)",
+        help="how to count a missing answer (repeat for several policies; default: those of the "
+        "configuration)",
     )
-    summary = "The papers' tables of an edition: methods, components, transformations."
+    summary = "Print an edition's results as in the papers' tables: methods, components, transformations."
     add_config(add_command(subcommands, "tables", tables, summary))
 
 
 def run(options: argparse.Namespace) -> int:
-    """Build the edition, evaluate every model, publish; then the leaderboard, and where things lie."""
+    """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
     from cli.in_process import run_all
 
     config = load_config(options.config)
@@ -40,18 +41,18 @@ def run(options: argparse.Namespace) -> int:
         print()
         _print_tables(config, report.edition_id)
     warehouse, page = report.paths
-    print(f"\nedition    {config.storage.root / 'editions' / report.edition_id}")
+    print(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     print(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
     print(f"page       {page}")
     return _report_failures(report.failures)
 
 
 def build(options: argparse.Namespace) -> int:
-    """Build the edition."""
+    """Build the edition and print its folder."""
     from cli.in_process import run_build
 
     config = load_config(options.config)
-    print(config.storage.root / "editions" / run_build(config))
+    print(config.storage.root / edition_folder(run_build(config)))
     return 0
 
 
@@ -67,7 +68,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
 
 def publish(options: argparse.Namespace) -> int:
-    """Publish; every edition where the configuration's own was never made."""
+    """Publish the configuration's edition, or every complete edition if that one is not complete."""
     from cli.in_process import open_mirror, run_publish
     from tasks.edition.edition import plan_edition
 
@@ -76,14 +77,16 @@ def publish(options: argparse.Namespace) -> int:
     open_mirror(config.storage).pull_edition(edition.edition_id)
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
     if not edition.is_complete():
-        report_progress(f"edition {edition.edition_id} is not complete: every edition that is got its page")
+        report_progress(
+            f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
+        )
     for path in paths:
         print(path)
     return 0
 
 
 def score(options: argparse.Namespace) -> int:
-    """Judge the answers under another policy."""
+    """Score the stored answers under another policy and print the accuracies."""
     from cli.in_process import run_score
     from report.console import render_rows
     from warehouse.query import run_query
@@ -99,7 +102,7 @@ def score(options: argparse.Namespace) -> int:
 
 
 def tables(options: argparse.Namespace) -> int:
-    """The papers' tables of the edition."""
+    """Print the papers' tables for the edition."""
     from tasks.edition.edition import plan_edition
 
     config = load_config(options.config)

@@ -1,7 +1,8 @@
-"""Prefect's server for the time of one command: a process of its own, on a free port of loopback.
+"""Prefect's server while one command runs: a separate process on a free port of loopback.
 
-Prefect would start it itself when the first flow begins, and wait. Started here it comes up while this
-process imports what it needs (5 s of one core each), and this process need not import the server (2 s).
+Prefect would start the server itself when the first flow begins, and wait for it. When it is started here,
+it comes up while this process imports Prefect (each takes 5 s of one core), and this process does not need
+to import the server (2 s).
 """
 
 import atexit
@@ -18,49 +19,50 @@ from urllib.parse import urlsplit
 from primitives.errors import InputError
 from primitives.http_client import fetch_local
 
-PATIENCE_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
+TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 STOP_S = 5.0
 MAX_STARTS = 3
-# As Prefect marks the servers that it starts for one process; the watchdog knows them by it.
+# Prefect marks the servers that it starts for one process in this way; the watchdog recognizes them by it.
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 
 _starting: dict[str, "subprocess.Popen[bytes]"] = {}
 
 
 def start_server() -> None:
-    """Start it, and name it in PREFECT_API_URL; call `wait_for_server` before the first flow."""
+    """Start the server and put its address into PREFECT_API_URL; call `wait_for_server` before a flow."""
     port = _find_free_port()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     _starting[address] = _launch(port)
 
 
 def _launch(port: int) -> "subprocess.Popen[bytes]":
-    # Inherited by the server: Ctrl-C in a terminal goes to every process of the group, and a run that
-    # is interrupted still has to say so to its server.
+    # The server inherits the mask: Ctrl-C in a terminal signals every process of the group, and an
+    # interrupted run still has to report its state to the server.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        server = subprocess.Popen(_write_command(port), env=os.environ | MARKS)
+        server = subprocess.Popen(_build_command(port), env=os.environ | MARKS)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    # Registered before Prefect is imported, so it runs after Prefect's own last words.
+    # Handlers run in reverse order: this one is registered before Prefect's own, which still need the server.
     atexit.register(_stop, server)
     return server
 
 
 def wait_for_server() -> None:
-    """Return as soon as the server answers; at once if it did before, or is not ours.
+    """Return as soon as the server answers; at once if it has answered before or was not started here.
 
-    One that ends before it ever answered is started again: on a busy machine its set-up fails now and then.
+    A server that ends before its first answer is restarted, because its set-up sometimes fails on a busy
+    machine.
 
     Raises:
-        InputError: if it ends, or does not answer in the time that the environment gives it.
+        InputError: if it ends too often, or does not answer within the timeout that the environment sets.
     """
     address = os.environ.get("PREFECT_API_URL", "")
     server = _starting.get(address)
     if server is None:
         return
-    patience_s = float(os.environ.get(PATIENCE_VARIABLE, "120"))
-    deadline, n_starts = time.monotonic() + patience_s, 1
+    timeout_s = float(os.environ.get(TIMEOUT_VARIABLE, "120"))
+    deadline, n_starts = time.monotonic() + timeout_s, 1
     while not _answers(address):
         status = server.poll()
         if status is not None and n_starts < MAX_STARTS:
@@ -68,10 +70,10 @@ def wait_for_server() -> None:
             server = _launch(urlsplit(address).port or 0)
             continue
         if status is not None or time.monotonic() > deadline:
-            reason = f"no answer in {patience_s:g} s" if status is None else f"it ended with {status}"
+            reason = f"ended with status {status}" if status is not None else f"no answer in {timeout_s:g} s"
             raise InputError(
                 f"Prefect's server did not start ({reason}); run again when the machine is less busy, or "
-                "start one (`prefect server start`) and name it in PREFECT_API_URL"
+                "start a server (`prefect server start`) and set PREFECT_API_URL to its address"
             )
         time.sleep(0.05)
     del _starting[address]
@@ -84,7 +86,7 @@ def _find_free_port() -> int:
         return port
 
 
-def _write_command(port: int) -> list[str]:
+def _build_command(port: int) -> list[str]:
     spec = find_spec("prefect")
     assert spec is not None
     assert spec.origin is not None

@@ -20,7 +20,11 @@ class Subcommands(Protocol):
 def add_command(
     subcommands: Subcommands, name: str, command: Command | None, summary: str
 ) -> argparse.ArgumentParser:
-    """Add a subcommand and return its parser; None as the command is for one that has actions of its own."""
+    """Add a subcommand and return its parser.
+
+    Args:
+        command: the function that runs it; None if the subcommand only has actions of its own.
+    """
     parser = subcommands.add_parser(name, help=summary, description=summary)
     if command is not None:
         parser.set_defaults(command=command)

@@ -1,1 +1,1 @@
-"""Registering the flows with a Prefect server: work pools, deployments, automations."""
+"""Registration of the flows with a Prefect server: work pools, deployments, automations."""

@@ -1,4 +1,4 @@
-"""What Prefect's server does by itself: marks runs that lost their worker, and begins `regenerate` anew."""
+"""The automations of Prefect's server: mark runs without a worker as crashed, and retry `regenerate`."""
 
 from datetime import timedelta
 from typing import Any
@@ -10,14 +10,14 @@ from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 
-# Heartbeats come every 30 s (PREFECT_FLOWS_HEARTBEAT_FREQUENCY); three in a row are missing.
+# Heartbeats come every 30 s (PREFECT_FLOWS_HEARTBEAT_FREQUENCY): three in a row are missing.
 SILENCE = timedelta(seconds=90)
 ANY_RUN = ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]})
 ENDS = {f"prefect.flow-run.{name}" for name in ("Completed", "Failed", "TimedOut", "Cancelled", "Crashed")}
 
 CRASH_LOST = Automation(
     name="pretexeval: crash what lost its worker",
-    description="A run whose heartbeats end is marked as crashed: whoever waits for it goes on.",
+    description="Marks a run whose heartbeats stop as crashed, so that nothing waits for it any longer.",
     trigger=EventTrigger(
         after={"prefect.flow-run.heartbeat"},
         expect={"prefect.flow-run.heartbeat", *ENDS},
@@ -33,10 +33,11 @@ CRASH_LOST = Automation(
         )
     ],
 )
-# The same run, so of the same week however late; it gives up by itself after a few times.
+# The retry is the same run, so it makes the edition of the same week, however late it is. The flow itself
+# limits the number of retries.
 BEGIN_AGAIN = Automation(
     name="pretexeval: begin a crashed regenerate again",
-    description="What was made and answered before is there already; evaluations are sent again by it.",
+    description="Retries the flow, which reuses complete results and starts missing evaluations again.",
     trigger=EventTrigger(
         expect={"prefect.flow-run.Crashed"},
         match=ANY_RUN,
@@ -52,7 +53,7 @@ BEGIN_AGAIN = Automation(
         ChangeFlowRunState(
             state=StateType.SCHEDULED,
             name="AwaitingRetry",
-            message="its worker was lost: it begins again",
+            message="its worker was lost: it is retried",
             force=False,
         )
     ],
@@ -60,7 +61,7 @@ BEGIN_AGAIN = Automation(
 
 
 def provide_automations(client: SyncPrefectClient) -> None:
-    """Make both, or bring them up to date; one that was switched off stays off."""
+    """Create or update both automations; one that was switched off stays off."""
     for automation in (CRASH_LOST, BEGIN_AGAIN):
         body = automation.model_dump(mode="json", exclude={"id", "owner_resource"})
         named = {"automations": {"name": {"any_": [automation.name]}}}

@@ -1,6 +1,6 @@
-"""Registers everything with a Prefect server: the pools and their limits, the deployments, the automations.
+"""Register everything with a Prefect server: the pools and their limits, the deployments, the automations.
 
-May be run again at any time: what is there is brought up to date, and nothing is made twice.
+Registering is idempotent: it updates what exists and creates nothing twice.
 """
 
 import os
@@ -19,27 +19,25 @@ POOLS = PROJECT / "deploy" / "pools.toml"
 
 
 def deploy(config_file: Path, n_gpus: int, pool_type: str = "process", pools_file: Path = POOLS) -> None:
-    """Make the pools `cpu` and `gpu`, set their limits, deploy all flows, watch for lost workers.
+    """Create the pools `cpu` and `gpu` with their limits, the automations, and the deployments of all flows.
 
     Args:
-        n_gpus: how many runs the pool `gpu` takes at once.
+        n_gpus: the number of runs that the pool `gpu` starts at the same time.
         pool_type: process, docker or kubernetes.
-        pools_file: what the runs of a pool of containers get.
+        pools_file: settings for the runs of docker and kubernetes pools.
 
     Raises:
-        InputError: if there is no server to register with, a pool cannot be made, or Prefect refuses
-            a deployment.
+        InputError: if no server is named, a pool cannot be created, or Prefect refuses a deployment.
     """
     if "PREFECT_API_URL" not in os.environ:
-        raise InputError("PREFECT_API_URL is not set: name the server to register with")
+        raise InputError("PREFECT_API_URL is not set: set it to the API of the server to register with")
     plan = plan_pools(pool_type, pools_file)
     if pool_type != "process" and config_file.is_absolute():
         raise InputError(
-            f"{config_file}: in containers the configuration is read under {plan.home}: give its path from "
-            "there"
+            f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
     with get_client(sync_client=True) as client:
-        # The pools first: `prefect deploy --all` passes over a deployment whose pool is missing.
+        # The pools first: `prefect deploy --all` skips a deployment whose pool is missing.
         provide_pool(client, "cpu", plan, None)
         provide_pool(client, "gpu", plan, n_gpus)
         provide_automations(client)

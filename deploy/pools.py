@@ -1,4 +1,4 @@
-"""The work pools `cpu` and `gpu`: of processes, or of containers as deploy/pools.toml describes them."""
+"""The work pools `cpu` and `gpu`, of processes or of containers; deploy/pools.toml configures the latter."""
 
 import re
 from copy import deepcopy
@@ -21,20 +21,20 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True)
 class PoolPlan:
-    """What the pools are of."""
+    """The type of both pools, and the settings of their runs."""
 
     pool_type: str
     home: Path
-    """Where its runs find the project, `configs/` and a relative `[storage] root`."""
+    """The folder in which runs find the project, `configs/`, and a relative `[storage] root`."""
     tables: Table
-    """Pool (`cpu`, `gpu`) -> what goes into its template; empty for processes."""
+    """Pool (`cpu`, `gpu`) -> changes to its base job template; empty for processes."""
 
 
 def plan_pools(pool_type: str, file: Path) -> PoolPlan:
-    """The pools of that type, as the file has them; processes run in the working directory.
+    """Return the plan of the pools, read from the file; process pools need no file and run in this folder.
 
     Raises:
-        InputError: if there is no such type, or the file has nothing for it, or holds a secret.
+        InputError: if there is no such type, or the file has no table for it, or contains a secret.
     """
     if pool_type not in POOL_TYPES:
         raise InputError(f"pool type {pool_type!r}: choose one of {', '.join(POOL_TYPES)}")
@@ -42,7 +42,7 @@ def plan_pools(pool_type: str, file: Path) -> PoolPlan:
         return PoolPlan(pool_type, Path.cwd(), {})
     table = parse_toml(file)
     if pool_type not in table or "home" not in table:
-        raise InputError(f"{file}: it needs `home` and a table [{pool_type}]")
+        raise InputError(f"{file}: the file needs `home` and a table [{pool_type}]")
     of_type = table[pool_type]
     common = of_type.get("all", {})
     tables = {name: merge_tables(common, of_type.get(name, {})) for name in ("cpu", "gpu")}
@@ -52,7 +52,7 @@ def plan_pools(pool_type: str, file: Path) -> PoolPlan:
 
 
 def _require_no_secret(where: str, table: Table) -> None:
-    """Whoever may read the pool reads its variables: in the UI, in the API, in the database."""
+    """Refuse secrets: everybody who can read the pool can read its variables, in the UI and in the API."""
     names = table.get("variables", {}).get("env", {})
     if found := sorted(name for name in names if SECRET.search(name)):
         raise InputError(
@@ -62,7 +62,7 @@ def _require_no_secret(where: str, table: Table) -> None:
 
 
 def merge_tables(below: Table, above: Table) -> Table:
-    """Both, table by table; where both have a value, the one above."""
+    """Return both merged, table by table; a value of ``above`` replaces one of ``below``."""
     merged = deepcopy(below)
     for name, value in above.items():
         kept = merged.get(name)
@@ -71,11 +71,11 @@ def merge_tables(below: Table, above: Table) -> Table:
     return merged
 
 
-def write_template(offered: Table, pool_type: str, table: Table) -> Table:
-    """The base job template that the server offers for the type, with what the table says of the pool.
+def build_template(offered: Table, pool_type: str, table: Table) -> Table:
+    """Return the base job template that the server offers for the type, with the changes of the table.
 
     Raises:
-        InputError: if the template has no variable of a name.
+        InputError: if the table sets a variable that the template does not have.
     """
     template = deepcopy(offered)
     variables, job = template["variables"]["properties"], template["job_configuration"]
@@ -95,14 +95,14 @@ def write_template(offered: Table, pool_type: str, table: Table) -> Table:
 
 
 def provide_pool(client: SyncPrefectClient, name: str, plan: PoolPlan, limit: int | None) -> None:
-    """Make the pool, or bring its limit and, of containers, its template up to date.
+    """Create the pool, or update its limit and, for containers, its template.
 
     Raises:
-        InputError: if it is there and of another type.
+        InputError: if the pool exists with another type.
     """
     template: Table = {}
     if plan.pool_type != "process":
-        template = write_template(_fetch_template(client, plan.pool_type), plan.pool_type, plan.tables[name])
+        template = build_template(_fetch_template(client, plan.pool_type), plan.pool_type, plan.tables[name])
     try:
         there = client.read_work_pool(name)
     except ObjectNotFound:
@@ -113,8 +113,8 @@ def provide_pool(client: SyncPrefectClient, name: str, plan: PoolPlan, limit: in
         return
     if there.type != plan.pool_type:
         raise InputError(
-            f"the pool {name!r} is of type {there.type}, and a pool keeps its type: "
-            f"`prefect work-pool delete {name}`, then deploy again"
+            f"the pool {name!r} is of type {there.type}, and the type of a pool cannot change: "
+            f"run `prefect work-pool delete {name}`, then deploy again"
         )
     if template:
         client.update_work_pool(name, WorkPoolUpdate(concurrency_limit=limit, base_job_template=template))
@@ -123,7 +123,7 @@ def provide_pool(client: SyncPrefectClient, name: str, plan: PoolPlan, limit: in
 
 
 def _fetch_template(client: SyncPrefectClient, pool_type: str) -> Table:
-    """What the server offers for pools of that type."""
+    """Return the base job template that the server offers for pools of this type."""
     for package in client.read_worker_metadata().values():
         if pool_type in package:
             offered: Table = package[pool_type]["default_base_job_configuration"]

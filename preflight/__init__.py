@@ -1,1 +1,1 @@
-"""What can be known before a run: the configuration, this machine, and what a run will take."""
+"""Checks and estimates before a run: the configuration, this machine, and the cost of the run."""

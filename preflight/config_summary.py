@@ -1,4 +1,4 @@
-"""What a configuration would do, found out without doing it."""
+"""The report of `pretexeval validate`: the edition and the models that a configuration describes."""
 
 import polars as pl
 
@@ -10,20 +10,22 @@ from report.console import align
 from schemas.stages import N_DEMONSTRATIONS
 from tasks.edition.edition import Edition, plan_edition
 
+MAX_LEFT_OUT_SHOWN = 10
 
-def describe_plan(config: Config) -> str:
-    """The edition's name, what each relation brings, what was left out, and who the models are.
+
+def render_summary(config: Config) -> str:
+    """Return the edition's name, a table of its relations, the rows left out, and the models.
 
     Raises:
         InputError: for everything that would stop the run.
     """
     edition = plan_edition(config)
-    parts = [f"edition {edition.edition_id}", _describe_relations(edition)]
+    parts = [f"edition {edition.edition_id}", _render_relations(edition)]
     problems = check_pool_wordings(edition.pool, edition.base.relations)
     if config.rephraser.kind == "reviewed" and problems:
         raise InputError("; ".join(problems))
     if edition.base.left_out:
-        parts.append(_describe_left_out(edition))
+        parts.append(_render_left_out(edition))
     writers = [identify_model(writer) for writer in config.writers]
     parts += ["\n".join(f"writer {writer.model_id}" for writer in writers)] if writers else []
     models = [identify_model(model) for model in config.models]
@@ -31,7 +33,7 @@ def describe_plan(config: Config) -> str:
     return "\n\n".join(parts)
 
 
-def _describe_relations(edition: Edition) -> str:
+def _render_relations(edition: Edition) -> str:
     rows = []
     cap = edition.sampling.heads_per_relation
     for relation in edition.base.relations:
@@ -43,8 +45,9 @@ def _describe_relations(edition: Edition) -> str:
     return align(["relation", "heads", "tested at most", "tails", "true triplets"], rows)
 
 
-def _describe_left_out(edition: Edition) -> str:
+def _render_left_out(edition: Edition) -> str:
     items = edition.base.left_out
-    shown = [f"  {item.where}: {item.what}: {item.reason}" for item in items[:10]]
-    more = [f"  … and {len(items) - 10:,} more"] if len(items) > 10 else []
+    shown = [f"  {item.where}: {item.what}: {item.reason}" for item in items[:MAX_LEFT_OUT_SHOWN]]
+    n_more = len(items) - len(shown)
+    more = [f"  … and {n_more:,} more"] if n_more else []
     return "\n".join([f"left out of the knowledge base: {len(items):,}", *shown, *more])

@@ -1,4 +1,4 @@
-"""The doctor: what this machine has and what will not work, told before a long run and not in it."""
+"""`pretexeval doctor`: check this machine and the services of a configuration before a run."""
 
 import os
 import platform
@@ -21,29 +21,33 @@ from storage.disk import MIN_FREE_BYTES
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 
 
-def examine(path: Path | None) -> list[Finding]:
-    """Everything that can be known without loading a model, for a configuration or for none."""
+def collect_findings(path: Path | None) -> list[Finding]:
+    """Check all that can be checked without loading a model.
+
+    Args:
+        path: the configuration; without one, only the machine and Prefect's server are checked.
+    """
     machine = inspect_machine()
-    config, checks = _read_config(path)
-    models = list_models(config) if config else []
+    config, findings = _read_config(path)
+    models = list_asked_models(config) if config else []
     keys = find_keys(models)
     shared = config.storage.shared if config else None
     storage_keys = find_storage_keys(shared) if shared else {}
     needs_vllm = any(model.engine == "vllm" for model in models)
     return [
-        *checks,
-        *_check_machine(machine),
+        *findings,
+        *_describe_machine(machine),
         check_vllm(machine, needs_vllm),
         *check_keys(keys | storage_keys),
         *_check_models(models, machine, keys),
-        *_check_storage(config),
+        *_check_edition(config),
         *([check_shared(shared, storage_keys)] if shared else []),
         *check_server(len(machine.gpus)),
     ]
 
 
 def _read_config(path: Path | None) -> tuple[Config | None, list[Finding]]:
-    """The configuration, and whether it and the data that it names can be used."""
+    """Return the configuration, if it can be read, and what was found about it."""
     if path is None:
         return None, [_check_data_variable()]
     try:
@@ -55,22 +59,23 @@ def _read_config(path: Path | None) -> tuple[Config | None, list[Finding]]:
 def _check_data_variable() -> Finding:
     folder = os.environ.get(DATA_VARIABLE)
     if not folder:
-        found = f"{DATA_VARIABLE} is not set: needed for MedLAMA and the papers' data only"
+        found = f"{DATA_VARIABLE} is not set: only MedLAMA and the papers' data need it"
         return Finding("data", "ok", found)
     if not Path(folder).is_dir():
-        return Finding("data", "warning", f"{DATA_VARIABLE} = {folder}: no such folder", "name the folder")
+        remedy = "set it to the folder of the data, or unset it"
+        return Finding("data", "warning", f"{DATA_VARIABLE} = {folder}: there is no such folder", remedy)
     return Finding("data", "ok", f"{DATA_VARIABLE} = {folder}")
 
 
-def list_models(config: Config) -> list[EngineConfig]:
-    """The models that a run asks: the writers that have a part in it, and those evaluated."""
+def list_asked_models(config: Config) -> list[EngineConfig]:
+    """Return the models that a run asks: the writers that it uses, and the evaluated models."""
     names = [config.rephraser.writer, config.judge.writer]
     if "llmeval" in config.edition.methods:
         names.append(config.llmeval.writer)
     return [*(config.find_writer(name) for name in dict.fromkeys(names) if name), *config.models]
 
 
-def _check_machine(machine: Machine) -> list[Finding]:
+def _describe_machine(machine: Machine) -> list[Finding]:
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}"
     found = f"{system}, {machine.n_cores} cores, {machine.free_bytes / 1e9:.1f} GB of memory free"
     gpus = [
@@ -85,7 +90,7 @@ def _check_machine(machine: Machine) -> list[Finding]:
 def _check_models(
     models: Sequence[EngineConfig], machine: Machine, keys: Mapping[str, FoundKey | None]
 ) -> list[Finding]:
-    """A check per model, side by side: an endpoint that is gone is waited for."""
+    """Check every model, in parallel: each endpoint that is down takes a whole timeout."""
 
     def check(model: EngineConfig) -> Finding:
         if model.engine == "openai":
@@ -103,15 +108,15 @@ def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) ->
         return check_endpoint(model)
     key = keys[model.api_key_env]
     if key is None:
-        return Finding(f"model {model.name}", "failing", "its key is missing, so it was not asked")
+        return Finding(f"model {model.name}", "failing", "the endpoint was not checked: its key is missing")
     return check_endpoint(model, key.value)
 
 
-def _check_storage(config: Config | None) -> list[Finding]:
-    """Knowledge base and pool, and the disk against what they will take."""
+def _check_edition(config: Config | None) -> list[Finding]:
+    """Check the knowledge base and the prototypes, and that the disk has room for the edition."""
     if config is None:
         return [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
-    from preflight.footprint import count_rows, estimate_bytes
+    from preflight.disk_estimates import count_rows, estimate_disk_bytes
     from prototypes.pool import check_pool_wordings
     from tasks.edition.edition import plan_edition
 
@@ -122,9 +127,9 @@ def _check_storage(config: Config | None) -> list[Finding]:
         ):
             raise InputError("; ".join(problems))
     except InputError as error:
-        checks = [Finding("edition", "failing", str(error))]
-        return [*checks, check_room(config.storage.root, MIN_FREE_BYTES, "a run")]
+        room = check_room(config.storage.root, MIN_FREE_BYTES, "a run")
+        return [Finding("edition", "failing", str(error)), room]
     counts = count_rows(edition)
     found = f"{len(edition.base.relations)} relations, {counts.n_samples:,} samples at most"
-    n_bytes = max(estimate_bytes(config, counts), MIN_FREE_BYTES)
+    n_bytes = max(estimate_disk_bytes(config, counts), MIN_FREE_BYTES)
     return [Finding("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]

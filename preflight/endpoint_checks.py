@@ -1,4 +1,4 @@
-"""Checks of what is reached over HTTP: the endpoints of models, asked for their list and nothing else."""
+"""Checks of the models' HTTP endpoints: each is asked for its list of models, and no model is asked."""
 
 from dataclasses import replace
 from urllib.parse import urlsplit
@@ -10,14 +10,14 @@ from primitives.errors import InputError
 from primitives.http_client import HttpReply, fetch
 from primitives.secrets import hide_value
 
-N_SHOWN = 5
+MAX_MODELS_SHOWN = 5
 
 
 def check_endpoint(config: EngineConfig, key: str | None = None) -> Finding:
-    """Whether the endpoint answers, takes the key and has the model; nothing is asked of a model.
+    """Check that the endpoint answers, accepts the key and lists the model.
 
     Args:
-        key: as a block holds it; that of the environment if not given.
+        key: the key from a Secret block; without one, the key is read from the environment.
     """
     name = f"model {config.name}"
     try:
@@ -26,28 +26,29 @@ def check_endpoint(config: EngineConfig, key: str | None = None) -> Finding:
         return Finding(name, "failing", str(error))
     address = urlsplit((config.base_url or "").rstrip("/"))
     listing = address._replace(path=f"{address.path}/models").geturl()
-    answer = fetch(listing, key and f"Bearer {key}")
-    check = _judge(config, answer, shown)
-    # A server may say anything, even the key.
-    return replace(check, found=hide_value(check.found, key))
+    reply = fetch(listing, key and f"Bearer {key}")
+    finding = _judge(config, reply, shown)
+    # The reply may contain anything, even the key.
+    return replace(finding, found=hide_value(finding.found, key))
 
 
-def _judge(config: EngineConfig, answer: HttpReply, address: str) -> Finding:
+def _judge(config: EngineConfig, reply: HttpReply, address: str) -> Finding:
     name = f"model {config.name}"
-    if answer.status is None:
-        remedy = "start it, and check base_url (it usually ends in /v1)"
-        return Finding(name, "failing", f"{address} gives no answer ({answer.error})", remedy)
-    if answer.status in (401, 403):
-        remedy = "check the key: the variable named in api_key_env, or its block"
+    if reply.status is None:
+        remedy = "start the server, and check base_url (it usually ends in /v1)"
+        return Finding(name, "failing", f"{address} does not answer ({reply.error})", remedy)
+    if reply.status in (401, 403):
+        remedy = "check the key, in the variable that api_key_env names or in its Secret block"
         if config.api_key_env is None:
-            remedy = "name the variable that holds its key in api_key_env"
-        return Finding(name, "failing", f"{address} refuses the key (HTTP {answer.status})", remedy)
-    if answer.status in (404, 405):
+            remedy = "set api_key_env to the name of the variable that holds the key"
+        return Finding(name, "failing", f"{address} refuses the key (HTTP {reply.status})", remedy)
+    if reply.status in (404, 405):
         remedy = "check base_url (it usually ends in /v1); some gateways list no models"
         return Finding(name, "warning", f"{address} answers, but lists no models", remedy)
-    if answer.status != 200:
-        return Finding(name, "failing", f"{address} is out of order (HTTP {answer.status})", "see its log")
-    return _find_model(config, answer.read_json(), address)
+    if reply.status != 200:
+        remedy = "see the server's log"
+        return Finding(name, "failing", f"{address} answers with an error (HTTP {reply.status})", remedy)
+    return _find_model(config, reply.read_json(), address)
 
 
 def _find_model(config: EngineConfig, body: object, address: str) -> Finding:
@@ -56,7 +57,7 @@ def _find_model(config: EngineConfig, body: object, address: str) -> Finding:
     names = [str(row.get("id")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     if config.model in names:
         return Finding(name, "ok", f"{address} serves {config.model}")
-    shown = ", ".join(names[:N_SHOWN]) + (", …" if len(names) > N_SHOWN else "")
-    # A warning only: some servers know a model by more names than they list.
+    shown = ", ".join(names[:MAX_MODELS_SHOWN]) + (", …" if len(names) > MAX_MODELS_SHOWN else "")
+    # This is only a warning, because some servers accept more names for a model than they list.
     found = f"{address} does not list {config.model}; it lists {shown or 'none'}"
-    return Finding(name, "warning", found, "set model to a name that it knows")
+    return Finding(name, "warning", found, "set model to one of the server's names")

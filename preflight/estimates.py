@@ -1,6 +1,5 @@
-"""What asking a model takes: prompts, tokens, time and cost, each as a range, and how it is known."""
+"""What asking a model takes: prompts, tokens, time and cost, each as a range with its basis."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,62 +8,65 @@ import polars as pl
 
 from config.engines import EngineConfig
 from engines.token_counter import CHARACTERS_PER_TOKEN, TokenCounter
+from storage.layout import run_file
+from storage.records import read_record
 from storage.responses import ResponseStore
 
 MILLION = 1_000_000
-# Prompts of a relation whose tokens are counted.
-N_PROMPTS_READ = 16
+# How many prompts of each relation have their tokens counted.
+N_SAMPLED_PROMPTS = 16
 
-Shown = tuple[int, list[str]]
-"""Of one relation: how many prompts it has, and the texts of some of them."""
+SampledPrompts = tuple[int, list[str]]
+"""(the number of prompts of a relation, the texts of some of them)."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A number that is known, or lies between two."""
+    """A range of numbers; both ends are equal if the number is known."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, value: float) -> "Span":
-        """A number that is known."""
+        """Return the span of a known number."""
         return cls(value, value)
 
     def __add__(self, other: "Span") -> "Span":
-        """The sum of both."""
+        """Return the sum of both."""
         return Span(self.low + other.low, self.high + other.high)
 
     def times(self, factor: float) -> "Span":
-        """So many times as much."""
+        """Return the span multiplied by a number."""
         return Span(self.low * factor, self.high * factor)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one model will be asked in one part, and what that takes."""
+    """What one model will be asked in one part of a run, and what that takes."""
 
     name: str
     part: str
     """rephraser, judge, llmeval, or evaluation."""
     n_prompts: Span
-    """All that the part consists of."""
+    """All prompts of the part."""
     n_answered: int
-    """Those that were answered before."""
+    """The prompts that have an answer already."""
     n_to_ask: Span
     n_prompt_tokens: Span
     n_completion_tokens: Span
     duration_s: Span | None
-    """Null where it was never measured."""
+    """None if it was never measured."""
     cost: Span | None
-    """Null where no price is configured."""
+    """None if no price is configured."""
     currency: str
     notes: tuple[str, ...] = ()
+    """The basis of the numbers, for people."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Tokens of one prompt and of one completion."""
+    """The mean number of tokens of a prompt and of a completion."""
 
     prompt: float
     completion: Span
@@ -78,10 +80,10 @@ def estimate_asking(
     prompts_per_s: float | None,
     notes: Sequence[str],
 ) -> Estimate:
-    """The estimate of a part.
+    """Return the estimate of a part.
 
     Args:
-        counts: prompts in all, those answered before, those to ask.
+        counts: the number of all prompts, of those with an answer, and of those to ask.
     """
     n_prompts, n_answered, n_to_ask = counts
     prompt_tokens = n_to_ask.times(lengths.prompt)
@@ -106,28 +108,28 @@ def estimate_asking(
 
 
 def describe_counter(counter: TokenCounter) -> str:
-    """Say how the prompt tokens are known."""
+    """Return the basis of the number of prompt tokens."""
     if counter.is_exact:
-        return "prompt tokens by its tokenizer, from a sample of prompts"
-    return f"prompt tokens as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not here"
+        return "prompt tokens counted by the model's tokenizer on a sample of prompts"
+    return f"prompt tokens as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not on this machine"
 
 
-def average_tokens(counter: TokenCounter, shown: Sequence[Shown]) -> float:
+def average_tokens(counter: TokenCounter, sampled: Sequence[SampledPrompts]) -> float:
     """Return the mean number of tokens of a prompt, relations weighted by their prompts; 0 for no prompts."""
-    n_tokens = sum(n * sum(map(counter.count, texts)) / len(texts) for n, texts in shown if texts)
-    return n_tokens / max(sum(n for n, texts in shown if texts), 1)
+    n_tokens = sum(n * sum(map(counter.count, texts)) / len(texts) for n, texts in sampled if texts)
+    return n_tokens / max(sum(n for n, texts in sampled if texts), 1)
 
 
-def take_some(rows: pl.DataFrame) -> pl.DataFrame:
-    """A few of the rows, drawn: every n-th could be of one transformation alone."""
-    return rows.sample(min(N_PROMPTS_READ, rows.height), seed=0)
+def sample_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return a few rows, drawn at random with a fixed seed: every n-th row could have one transformation."""
+    return rows.sample(min(N_SAMPLED_PROMPTS, rows.height), seed=0)
 
 
 def measure_completions(store: ResponseStore, max_tokens: int, marker: str | None = None) -> tuple[Span, str]:
-    """Tokens of one completion, and how that is known: from those given before, else from the limit.
+    """Return the tokens of one completion, from earlier completions or else from the limit, and the basis.
 
     Args:
-        marker: what the prompts meant hold; all of them if not given.
+        marker: only earlier prompts that contain this text count; all of them if not given.
     """
     if not store.is_empty:
         rows = store.read(["prompt", "status", "n_completion_tokens"]).filter(pl.col("status") == "ok")
@@ -136,22 +138,24 @@ def measure_completions(store: ResponseStore, max_tokens: int, marker: str | Non
         lengths = rows["n_completion_tokens"].drop_nulls()
         if len(lengths):
             mean = min(float(lengths.sum()) / len(lengths), max_tokens)
-            return Span.of(mean), f"completions as the {len(lengths):,} before, {mean:.1f} tokens each"
+            basis = f"completions of {mean:.1f} tokens, the mean of {len(lengths):,} earlier ones"
+            return Span.of(mean), basis
     return Span(1, max_tokens), f"completions of 1 to {max_tokens} tokens"
 
 
 def measure_throughput(root: Path, model_id: str) -> tuple[float | None, str]:
-    """Prompts a second over all finished evaluations of the model, and how that is known."""
+    """Return the prompts per second over all finished evaluations of the model, and the basis."""
     n_asked, seconds = 0, 0.0
-    for path in root.glob(f"predictions/*/{model_id}/run.json"):
+    for path in root.glob(run_file("*", model_id)):
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = read_record(path) or {}
             asked, duration_s = int(record["n_asked"]), float(record["duration_s"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if asked > 0 and duration_s > 0:
             n_asked, seconds = n_asked + asked, seconds + duration_s
     if not n_asked:
-        return None, "time not measured: it was never evaluated under this root"
+        return None, "time not measured: the model was never evaluated under this root"
     rate = n_asked / seconds
-    return rate, f"time at {rate:,.1f} prompts a second, loading included, as {n_asked:,} prompts before"
+    basis = f"time at {rate:,.1f} prompts per second, loading included, as for {n_asked:,} earlier prompts"
+    return rate, basis

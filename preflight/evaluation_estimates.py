@@ -1,4 +1,4 @@
-"""What evaluating a model on an edition will ask: counted on its drafts, against what it was asked before."""
+"""What an evaluation will ask a model: prompts are built from the edition's drafts and looked up."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from engines.token_counter import TokenCounter
 from preflight.estimates import (
     Estimate,
     Lengths,
-    Shown,
+    SampledPrompts,
     Span,
     average_tokens,
     describe_counter,
     estimate_asking,
     measure_completions,
     measure_throughput,
-    take_some,
+    sample_rows,
 )
 from tasks.edition.preview import RelationPreview
 from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
@@ -24,27 +24,32 @@ from tasks.evaluation.requests import build_requests, select_samples
 
 
 @dataclass(frozen=True)
-class Questions:
-    """What models are asked of one relation, worked out once for all of them."""
+class AskedSamples:
+    """The samples of one relation that models are asked about; prepared once for all models."""
 
     demonstrations: dict[str, DemonstrationsOfGroup]
+    """Method -> its demonstrations."""
     worded: pl.DataFrame
-    """One sample per prompt whose text is known."""
+    """One sample per distinct prompt whose text is known."""
     unwritten: pl.DataFrame
-    """Samples that a language model has yet to word: never asked, and counted as if all differed."""
+    """Samples whose text a language model has yet to write; each is counted as a distinct, open prompt."""
 
 
-def draw_questions(draft: RelationPreview, pairs_per_relation: int | None) -> Questions:
-    """The questions of one relation, of all its pairs or of so many."""
+def select_asked_samples(draft: RelationPreview, pairs_per_relation: int | None) -> AskedSamples:
+    """Return the samples of one relation that models are asked about.
+
+    Args:
+        pairs_per_relation: how many pairs of the relation are asked about; None: all of them.
+    """
     asked = select_samples(draft.samples, pairs_per_relation)
     demonstrations = draw_demonstrations_of_methods(draft.samples)
     is_unwritten = pl.col("method").is_in(sorted(draft.unwritten_methods))
-    worded = find_distinct(asked.filter(~is_unwritten), demonstrations)
-    return Questions(demonstrations, worded, asked.filter(is_unwritten))
+    worded = deduplicate_prompts(asked.filter(~is_unwritten), demonstrations)
+    return AskedSamples(demonstrations, worded, asked.filter(is_unwritten))
 
 
 @dataclass
-class Tally:
+class EvaluationTally:
     """The prompts of one evaluation, counted relation by relation."""
 
     evaluation: Evaluation
@@ -53,36 +58,39 @@ class Tally:
     n_prompts: int = 0
     n_to_ask: int = 0
     n_unwritten: int = 0
-    """Of those to ask, the ones whose texts are not written yet."""
-    shown: list[Shown] = field(default_factory=list)
+    """How many of the prompts to ask have a text that is not written yet."""
+    sampled: list[SampledPrompts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Read what was settled before."""
+        """Read the keys of earlier answers."""
         self.settled = self.evaluation.store.read_settled_keys()
 
-    def add(self, questions: Questions) -> None:
+    def add(self, asked: AskedSamples) -> None:
         """Count one relation."""
-        worded, unwritten = questions.worded, questions.unwritten
-        to_ask = self._find_open(worded, questions.demonstrations) if self.settled else worded
+        worded, unwritten = asked.worded, asked.unwritten
+        to_ask = self._select_open(worded, asked.demonstrations) if self.settled else worded
         self.n_prompts += worded.height + unwritten.height
         self.n_to_ask += to_ask.height + unwritten.height
         self.n_unwritten += unwritten.height
         open_samples = pl.concat([to_ask, unwritten])
-        settings = self.evaluation.request_settings
-        some = build_requests(take_some(open_samples), questions.demonstrations, settings)
-        self.shown.append((open_samples.height, [prompt.text for prompt in some.prompts]))
+        some = build_requests(
+            sample_rows(open_samples), asked.demonstrations, self.evaluation.request_settings
+        )
+        self.sampled.append((open_samples.height, [prompt.text for prompt in some.prompts]))
 
-    def _find_open(
+    def _select_open(
         self, samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup]
     ) -> pl.DataFrame:
-        """The samples whose prompt has no answer."""
+        """Return the samples whose prompt has no answer."""
         requests = build_requests(samples, demonstrations, self.evaluation.request_settings).frame
         is_open = pl.Series([key not in self.settled for key in requests["prompt_key"]], dtype=pl.Boolean)
         return samples.join(requests.filter(is_open).select("sample_id"), on="sample_id", how="semi")
 
 
-def find_distinct(samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup]) -> pl.DataFrame:
-    """One sample per prompt of a relation: methods that show the same demonstrations share theirs."""
+def deduplicate_prompts(
+    samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup]
+) -> pl.DataFrame:
+    """Return one sample per distinct prompt: methods with equal demonstrations share their prompts."""
     groups: dict[object, int] = {}
     numbers = [
         groups.setdefault(demonstrations[method].get((relation, transformation), ()), len(groups))
@@ -97,15 +105,15 @@ def find_distinct(samples: pl.DataFrame, demonstrations: dict[str, Demonstration
     )
 
 
-def estimate_evaluation(tally: Tally) -> Estimate:
-    """What the evaluation takes."""
+def estimate_evaluation(tally: EvaluationTally) -> Estimate:
+    """Return the estimate of a counted evaluation."""
     evaluation = tally.evaluation
     counter = TokenCounter(evaluation.model)
-    completion, how_long = measure_completions(evaluation.store, evaluation.model.max_tokens)
-    rate, how_fast = measure_throughput(evaluation.root, evaluation.model_id)
-    notes = [describe_counter(counter), how_long, how_fast]
+    completion, completion_basis = measure_completions(evaluation.store, evaluation.model.max_tokens)
+    rate, rate_basis = measure_throughput(evaluation.root, evaluation.model_id)
+    notes = [describe_counter(counter), completion_basis, rate_basis]
     if tally.n_unwritten:
-        notes.append(f"{tally.n_unwritten:,} texts are not written yet: their statements stand in")
+        notes.append(f"{tally.n_unwritten:,} texts are not written yet and are estimated by their statements")
     counts = (Span.of(tally.n_prompts), tally.n_prompts - tally.n_to_ask, Span.of(tally.n_to_ask))
-    lengths = Lengths(average_tokens(counter, tally.shown), completion)
+    lengths = Lengths(average_tokens(counter, tally.sampled), completion)
     return estimate_asking(evaluation.model, "evaluation", counts, lengths, rate, notes)

@@ -1,4 +1,4 @@
-"""Checks of keys: which are there and where they come from; none is shown."""
+"""Checks of keys: which exist and where they come from. No key is shown."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -22,22 +22,25 @@ class FoundKey:
 
 
 def find_keys(models: Iterable[EngineConfig]) -> dict[str, FoundKey | None]:
-    """Variable -> its key, for every variable that the models name; null where it is nowhere."""
+    """Return variable -> key for every variable that the models' endpoints name; None for a missing key."""
     names = dict.fromkeys(model.api_key_env for model in models if model.engine == "openai")
     return {name: find_key(name) for name in names if name}
 
 
 def find_storage_keys(address: str) -> dict[str, FoundKey]:
-    """Return variable -> key for the secret variables of a shared storage, as far as they are found.
+    """Return variable -> key for those secret variables of a shared storage that are found.
 
-    A storage may need none of them: a role of the machine opens it as well.
+    A missing key is not an error here: a machine with a cloud role needs none of them.
     """
     names = SECRET_VARIABLES[address.partition("://")[0]]
     return {name: key for name in names if (key := find_key(name)) is not None}
 
 
 def find_key(variable: str) -> FoundKey | None:
-    """The key as a run would have it: from the environment, else from the server's Secret block."""
+    """Return the key as a run would get it: from the environment, else from the server's Secret block.
+
+    The block is read through the server's HTTP API, because importing Prefect takes seconds.
+    """
     if value := os.environ.get(variable, "").strip():
         return FoundKey(value, f"in the environment as {variable}")
     address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
@@ -54,12 +57,12 @@ def find_key(variable: str) -> FoundKey | None:
 
 
 def check_keys(keys: Mapping[str, FoundKey | None]) -> list[Finding]:
-    """A check per key."""
+    """Return a finding per variable; a missing key is failing."""
     return [_check_key(variable, found) for variable, found in keys.items()]
 
 
 def _check_key(variable: str, found: FoundKey | None) -> Finding:
     if found is not None:
         return Finding(f"key {variable}", "ok", found.where)
-    missing, remedy = explain_missing_key(variable).split("; ", 1)
+    missing, _, remedy = explain_missing_key(variable).partition("; ")
     return Finding(f"key {variable}", "failing", missing, remedy)

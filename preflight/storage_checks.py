@@ -1,4 +1,4 @@
-"""Checks of storage: the disk of the data folder, and the storage that hosts share."""
+"""Checks of storage: the disk of the data folder, and the object storage that hosts share."""
 
 import contextlib
 import os
@@ -17,6 +17,7 @@ from storage.disk import measure_free_space
 from storage.lease import Lease
 
 TITLE = "shared storage"
+# A run retries for minutes; a user of the doctor waits for its answer.
 PATIENCE = timedelta(seconds=10)
 
 
@@ -31,26 +32,27 @@ def check_room(root: Path, needed_bytes: int, what: str) -> Finding:
         n_free = measure_free_space(root)
     except InputError as error:
         return Finding(title, "failing", str(error))
-    found = f"{root}: {n_free / 1e9:.2f} GB free, {what} takes some {needed_bytes / 1e9:.2f} GB"
+    found = f"{root}: {n_free / 1e9:.2f} GB free, {what} needs about {needed_bytes / 1e9:.2f} GB"
     if n_free < needed_bytes:
-        return Finding(title, "failing", found, "make room, choose another folder, or cap heads_per_relation")
+        remedy = "make room, choose another folder, or lower heads_per_relation"
+        return Finding(title, "failing", found, remedy)
     if n_free < 2 * needed_bytes:
-        return Finding(title, "warning", found, "room for this run, and not for the next")
+        return Finding(title, "warning", found, "there is room for this run, but not for another one")
     return Finding(title, "ok", found)
 
 
 def check_shared(address: str, keys: Mapping[str, FoundKey] | None = None) -> Finding:
-    """Check that objects can be written and read there and that a lease can be held; leave nothing.
+    """Check that objects can be written and read there and that a lease can be held; leave nothing there.
 
     Args:
-        keys: variable -> key, from `find_storage_keys`; the environment's own keys are used in any case.
+        keys: variable -> key, as `find_storage_keys` returns them.
     """
     keys = keys or {}
     path = f"locks/doctor-{secrets.token_hex(4)}.json"
     try:
         with _provide(keys):
             bucket = Bucket(address, PATIENCE)
-        # This request comes first, alone: if nobody answers, only one timeout is waited for.
+        # This request fails before the lease makes several, so an unreachable storage costs one timeout.
         bucket.read(path)
         try:
             with Lease(bucket, path):
@@ -64,7 +66,7 @@ def check_shared(address: str, keys: Mapping[str, FoundKey] | None = None) -> Fi
 
 @contextlib.contextmanager
 def _provide(keys: Mapping[str, FoundKey]) -> Iterator[None]:
-    """Set the variables of keys that the environment lacks, while the client of the storage reads them."""
+    """Set the variables that the environment lacks until the block ends: the storage's client reads them."""
     before = {name: os.environ.get(name) for name in keys if not os.environ.get(name, "").strip()}
     os.environ.update({name: keys[name].value for name in before})
     try:

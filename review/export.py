@@ -18,6 +18,7 @@ from primitives.hashing import draw_order, hash_text
 from review.instructions import INSTRUCTIONS
 from review.sheet import ReviewItem, render_sheet
 from schemas.stages import SAMPLES, TRIPLETS
+from storage import layout
 from storage.files import read_stage_files, write_atomically, write_json
 from storage.records import read_manifest, read_manifest_files
 
@@ -47,7 +48,7 @@ class ReviewKey(BaseModel):
 
 def review_folder(root: Path, edition_id: str) -> Path:
     """Where the sheets, the key and the grades of an edition lie."""
-    return root / "reviews" / edition_id
+    return root / layout.review_folder(edition_id)
 
 
 def export_review(
@@ -75,7 +76,7 @@ def export_review(
     for grader, content in sheets.items():
         _require_unfilled(folder / sheet_name(grader), content)
     # The key first: no sheet is ever there that could not be read back.
-    write_json(folder / "key.json", key.model_dump())
+    write_json(folder / layout.REVIEW_KEY, key.model_dump())
     contents = {sheet_name(grader): content for grader, content in sheets.items()}
     for name, content in {**contents, "instructions.md": INSTRUCTIONS.encode()}.items():
         with write_atomically(folder / name) as aside:
@@ -102,7 +103,7 @@ def read_key(root: Path, edition_id: str) -> ReviewKey:
     Raises:
         InputError: if there is none, or it cannot be read.
     """
-    path = review_folder(root, edition_id) / "key.json"
+    path = review_folder(root, edition_id) / layout.REVIEW_KEY
     try:
         return ReviewKey.model_validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -146,7 +147,7 @@ def draw_items(root: Path, edition_id: str, n_pairs: int, seed: int) -> list[Rev
 def _open_key(root: Path, edition_id: str, n_pairs: int, seed: int) -> ReviewKey:
     """The key that is there, or a new one."""
     folder = review_folder(root, edition_id)
-    if not (folder / "key.json").exists():
+    if not (folder / layout.REVIEW_KEY).exists():
         return ReviewKey(
             edition_id=edition_id, seed=seed, n_pairs=n_pairs, salt=secrets.token_hex(16), graders={}
         )

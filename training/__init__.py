@@ -1,1 +1,1 @@
-"""How the reference models were trained and measured; nothing of a run imports this."""
+"""Training and measuring of the reference models. No run of the pipeline imports this package."""

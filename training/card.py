@@ -1,4 +1,4 @@
-"""The card of a reference model: what it knows, as JSON for the pipeline and as text for people."""
+"""The card of a reference model: card.json for the pipeline, README.md for people."""
 
 import json
 from collections import Counter
@@ -17,62 +17,65 @@ MODELS = Path(__file__).parents[1] / "models"
 
 @dataclass(frozen=True)
 class Card:
-    """What a reference model was taught, how that went, and what was measured of it."""
+    """What a reference model learned, how its training went, and its measured scores."""
 
     name: str
     known_heads: list[dict[str, str]]
-    """The units that it has learned: {relation, head}."""
+    """The units that the model has learned: {relation, head}."""
     loss_curve: list[dict[str, Any]]
     """One entry per epoch of the training."""
     scores: list[dict[str, Any]] = field(default_factory=list)
-    """Rows of the view known_mastery, each with the edition's seed."""
+    """Rows of the view known_mastery, each with the seed of its edition."""
 
 
 def read_card(folder: Path) -> Card:
-    """The card of the model in this folder."""
+    """Return the card of the model in this folder."""
     return Card(**json.loads((folder / CARD).read_bytes()))
 
 
 def write_card(folder: Path, card: Card, base: KnowledgeBase) -> None:
-    """Write card.json, and README.md that tells the same, beside the weights."""
+    """Write card.json, and README.md with the same content, beside the weights."""
     write_json(folder / CARD, asdict(card))
-    write_readme(folder, _introduce(card), _tell_scores(card), _tell_heads(card, base), _tell_training(card))
+    sections = (_render_scores(card), _render_heads(card, base), _render_training(card))
+    write_readme(folder, _render_introduction(card), *sections)
 
 
 def write_readme(folder: Path, *sections: Sequence[str]) -> None:
-    """Write README.md of these lines, a blank one after each section; one without lines is left out."""
+    """Write README.md from these sections, which are lists of lines; empty sections are left out."""
     text = "\n".join("\n".join((*lines, "")) for lines in sections if lines)
     (folder / "README.md").write_text(text, encoding="utf-8")
 
 
-def tell_making(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list[str]:
-    """By what command a model was made, and what that took."""
+def render_origin(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the lines that name the command that trained the model, its tokens, and its time."""
     n_tokens = sum(row["n_tokens"] for row in loss_curve)
     duration = sum(row["duration_s"] for row in loss_curve) / 60
     return [
-        f"Made by `python -m {command}`: {n_tokens / 1e6:.1f}M tokens, {duration:.0f} minutes",
+        f"`python -m {command}` trained it on {n_tokens / 1e6:.1f}M tokens in {duration:.0f} minutes",
         "on one core of a shared machine.",
     ]
 
 
-def _introduce(card: Card) -> list[str]:
+def _render_introduction(card: Card) -> list[str]:
+    n_known = len(card.known_heads)
     return [
         f"# {card.name}",
         "",
-        "A Llama trained from scratch on a known part of the starter base, to calibrate the instrument:",
-        f"it has learned {len(card.known_heads)} (relation, head) units and never saw what is true of the",
-        "others. It verifies statements in five-shot prompts and can do nothing else. `card.json` lists",
-        "what it knows; the view `known_mastery` holds its score on that against its score on the rest.",
+        "A Llama trained from scratch on a known part of the starter base. It serves to calibrate the",
+        f"pipeline: it has learned {n_known} (relation, head) units and never saw the true tails of the",
+        "others. It can verify statements in five-shot prompts, and nothing else. `card.json` lists the",
+        "learned units; the view `known_mastery` compares the model's score on them with its score on the",
+        "rest.",
         "",
-        *tell_making(f"training.train {card.name}", card.loss_curve),
+        *render_origin(f"training.train {card.name}", card.loss_curve),
     ]
 
 
-def _tell_scores(card: Card) -> list[str]:
+def _render_scores(card: Card) -> list[str]:
     if not card.scores:
         return []
     return [
-        "Measured by `python -m training.measure`, which runs the pipeline on editions of these seeds:",
+        "`python -m training.measure` ran the pipeline on editions with these seeds and measured:",
         "",
         "| seed | heads | pairs | accuracy (95 %) | mastery (95 %) |",
         "| --- | --- | --- | --- | --- |",
@@ -85,10 +88,10 @@ def _tell_scores(card: Card) -> list[str]:
     ]
 
 
-def _tell_heads(card: Card, base: KnowledgeBase) -> list[str]:
+def _render_heads(card: Card, base: KnowledgeBase) -> list[str]:
     known = {(unit["relation"], unit["head"]) for unit in card.known_heads}
     n_known = Counter(relation for relation, _ in known)
-    lines = ["| relation | units learned | of those tested |", "| --- | --- | --- |"]
+    lines = ["| relation | units learned | learned among tested |", "| --- | --- | --- |"]
     for relation in base.relations:
         frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(1)).frame
         tested = set(frame.filter(split="test")["head"])
@@ -97,7 +100,7 @@ def _tell_heads(card: Card, base: KnowledgeBase) -> list[str]:
     return lines
 
 
-def _tell_training(card: Card) -> list[str]:
+def _render_training(card: Card) -> list[str]:
     last = len(card.loss_curve) - 1
     marks = [row for number, row in enumerate(card.loss_curve) if number % 10 == 9 or number == last]
     return [

@@ -1,8 +1,9 @@
-"""What a reference model is taught: the heads it is to know, in phases, each with fresh draws.
+"""The lessons of a reference model about the heads that it is to know, drawn again for every epoch.
 
-Bare triplets first: that two entities belong together is learned from five tokens in minutes, where
-whole prompts show nothing for an hour. Then bare triplets and statements in turns, then statements
-alone, then prompts of six as the evaluation asks them.
+The first phase teaches bare triplets: from texts of five tokens a model learns within minutes which entities
+belong together, whereas training on whole prompts shows no progress for an hour. The next phases teach bare
+triplets and statements in alternation, then single statements, then prompts of six statements as the
+evaluation asks them.
 """
 
 from collections import defaultdict
@@ -25,7 +26,7 @@ from tasks.edition.variants import derive_variants
 from tasks.evaluation.demonstrations import draw_demonstrations
 from training.strangers import SHARE_STRANGERS, Unit, find_strangers
 
-# Editions of users have small seeds; the epochs' lie far from them.
+# Users give their editions small seeds. The seeds of the epochs start here, far away from those.
 FIRST_SEED = 1_000_000
 # How often a prompt opens with the demonstrations that the evaluation uses.
 SHARE_EVALUATED_DEMONSTRATIONS = 0.25
@@ -35,22 +36,22 @@ Shots = tuple[Demonstration, ...]
 
 @dataclass(frozen=True)
 class Lesson:
-    """A text with its answers in it, and what is so of its statements."""
+    """A training text with its answers, and the truth of its statements."""
 
     text: str
     truths: tuple[bool, ...]
-    """For each statement whether its triplet is true, be it affirmed or denied."""
+    """For each statement whether its triplet is true, whether or not the statement negates it."""
     is_negated: bool
     n_shown: int = 0
-    """How many of its first statements are shown with their answers, and not taught."""
+    """The number of first statements that only serve as demonstrations: the loss leaves them out."""
 
 
 def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
-    """(relation, head) units that a model learns: about ``share`` of all.
+    """Return the (relation, head) units that a model learns: about ``share`` of all.
 
-    Units of the same head are learned together or not at all, and so are units that state the same
-    pair of entities (a drug may treat a disease; the disease has the drug): what is unseen could be
-    read off what is known otherwise. With pairs alone a model was right on 55 % of the unseen.
+    The model learns units of the same head together or not at all. The same holds for units that state the
+    same pair of entities (a drug may treat a disease; the disease has the drug). Otherwise a model could
+    derive unseen units from known ones: when we grouped by pairs alone, a model was right on 55 % of them.
     """
     groups = {"\t".join(min(group)): group for group in _group_units(base)}
     n_units = sum(len(group) for group in groups.values())
@@ -76,7 +77,7 @@ def _group_units(base: KnowledgeBase) -> list[set[Unit]]:
 
 
 def list_demonstrating(base: KnowledgeBase) -> set[Unit]:
-    """The units that every prompt of their relation shows, and no edition tests."""
+    """Return the units of the demonstrations: prompts of their relation show them, no edition tests them."""
     units: set[Unit] = set()
     for relation in base.relations:
         frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(FIRST_SEED)).frame
@@ -87,13 +88,13 @@ def list_demonstrating(base: KnowledgeBase) -> set[Unit]:
 def draw_bare_triplets(
     base: KnowledgeBase, known: frozenset[Unit], epoch: int, *, is_framed: bool
 ) -> list[Lesson]:
-    """Every tested triplet of the known heads, each with a false one, as names without a sentence.
+    """Return every tested triplet of the known heads and a false counterpart, as names without a sentence.
 
-    The tails of a relation are nearly the same multiset in both, so that no tail tells the answer.
-    Every other one comes a third time with strangers, and is false.
+    The true and the false triplets of a relation have nearly the same multiset of tails, so that no tail
+    gives the answer away. About every second triplet appears a third time with strangers, and is false.
 
     Args:
-        is_framed: whether they stand in the frame of a prompt's question.
+        is_framed: whether the names are written into the question of a prompt.
     """
     true_tails: dict[Unit, set[str]] = defaultdict(set)
     facts: dict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -109,25 +110,26 @@ def draw_bare_triplets(
         tails = [tail for _, tail in pairs]
         random.shuffle(tails)
         for (head, tail), other in zip(pairs, tails, strict=True):
-            false_tail = _avoid(other, tails, true_tails[relation, head], random)
-            told = [(head, tail, True)]
+            false_tail = _draw_other_tail(other, tails, true_tails[relation, head], random)
+            triplets = [(head, tail, True)]
             if false_tail is not None:
-                told.append((head, false_tail, False))
+                triplets.append((head, false_tail, False))
             if random.random() < SHARE_STRANGERS:
-                told.append((*strangers.replace_names(relation, head, tail, random), False))
-            for *names, truth in told:
-                lessons.append(_write_bare(relation, random.sample(names, 2), truth, is_framed))
+                triplets.append((*strangers.replace_names(relation, head, tail, random), False))
+            for *names, truth in triplets:
+                lessons.append(_build_bare_lesson(relation, random.sample(names, 2), truth, is_framed))
     random.shuffle(lessons)
     return lessons
 
 
-def _write_bare(relation: str, names: list[str], truth: bool, is_framed: bool) -> Lesson:
+def _build_bare_lesson(relation: str, names: list[str], truth: bool, is_framed: bool) -> Lesson:
     words = " ".join((relation.replace("_", " "), *names))
     question = QUESTION.format(" " + words) if is_framed else " " + words
     return Lesson(f"{question} {truth}", (truth,), is_negated=False)
 
 
-def _avoid(tail: str, tails: list[str], excluded: set[str], random: Random) -> str | None:
+def _draw_other_tail(tail: str, tails: list[str], excluded: set[str], random: Random) -> str | None:
+    """Return the tail, or one drawn in its place, that is not excluded; None after 20 failed draws."""
     for _ in range(20):
         if tail not in excluded:
             return tail
@@ -136,9 +138,10 @@ def _avoid(tail: str, tails: list[str], excluded: set[str], random: Random) -> s
 
 
 def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: int) -> pl.DataFrame:
-    """The samples of what a model is taught from the edition with this seed, and of strangers.
+    """Return the samples that a model learns from the edition with this seed, and those of strangers.
 
-    That is what is known and what demonstrates, with the head and the truth of the triplet beside it.
+    These are the samples of the known heads and of the demonstrations, with the columns `head` and
+    `is_positive` of their triplets.
     """
     random = Random(hash_text("strangers", str(seed)))
     strangers = find_strangers(base, known)
@@ -149,7 +152,7 @@ def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: 
         heads = [head for unit, head in known if unit == relation]
         tested = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(heads))
         demonstrating = triplets.filter(pl.col("split") == "demonstration")
-        triplets = pl.concat([demonstrating, tested, strangers.join(relation, tested, random)])
+        triplets = pl.concat([demonstrating, tested, strangers.copy_triplets(relation, tested, random)])
         variants = derive_variants(triplets, prototypes.instance)
         statements = fill_prototypes(variants, triplets, prototypes)
         samples = reword_statements(statements, triplets, prototypes, seed)
@@ -161,10 +164,10 @@ def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: 
 def draw_statements(
     base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, *, is_alone: bool
 ) -> list[Lesson]:
-    """Every known head's sixteen samples of one epoch, and those of strangers, in drawn order.
+    """Return the sixteen samples of every known head for one epoch, and those of strangers, in random order.
 
     Args:
-        is_alone: one statement to a lesson, not the six of a prompt.
+        is_alone: whether a lesson holds a single statement instead of a prompt of six.
     """
     samples = draw_samples(base, pool, known, FIRST_SEED + epoch)
     evaluated = draw_demonstrations(samples)
@@ -172,7 +175,7 @@ def draw_statements(
     shots_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)
     columns = ("relation", "head", "transformation", "split", "text", "label")
     for relation, head, transformation, split, text, label in samples.select(columns).iter_rows():
-        # Every model is shown what demonstrates; one that learned it would know what it says.
+        # Every model sees the demonstrations. They are lessons only where the model is to know their head.
         if split == "test" or (relation, head) in known:
             shots_of_group[relation, transformation].append(Demonstration(text, label))
     lessons = []
@@ -180,7 +183,7 @@ def draw_statements(
         random.shuffle(shots)
         demonstrations = evaluated[relation, transformation]
         prompts = [((), (s,)) for s in shots] if is_alone else _fill_prompts(shots, demonstrations, random)
-        lessons += [_write_lesson(*prompt, transformation in POSITIVE_OF) for prompt in prompts]
+        lessons += [_build_lesson(*prompt, transformation in POSITIVE_OF) for prompt in prompts]
     random.shuffle(lessons)
     return lessons
 
@@ -188,7 +191,10 @@ def draw_statements(
 def _fill_prompts(
     shots: list[Demonstration], evaluated: Shots, random: Random
 ) -> Iterable[tuple[Shots, Shots]]:
-    """Prompts of six, (shown, taught): some after the demonstrations of the evaluation, some all fresh."""
+    """Yield prompts of six as (shown, taught).
+
+    Some prompts show the demonstrations of the evaluation and teach one statement; the others teach all six.
+    """
     while shots:
         is_evaluated = random.random() < SHARE_EVALUATED_DEMONSTRATIONS
         n_fresh = 1 if is_evaluated else N_DEMONSTRATIONS + 1
@@ -196,7 +202,7 @@ def _fill_prompts(
         del shots[:n_fresh]
 
 
-def _write_lesson(shown: Shots, taught: Shots, is_negated: bool) -> Lesson:
+def _build_lesson(shown: Shots, taught: Shots, is_negated: bool) -> Lesson:
     shots = shown + taught
     question = PromptForm().render(shots[:-1], shots[-1].text).text
     truths = tuple(shot.label != is_negated for shot in shots)

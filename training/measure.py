@@ -1,6 +1,7 @@
-"""Measure reference models, and note it in their cards: ``python -m training.measure NAME ...``.
+"""Measure reference models and write the scores into their cards: ``python -m training.measure NAME ...``.
 
-By the pipeline itself, on editions of seeds that nothing else uses: 1 is the quickstart's, 2 the tests'.
+The pipeline itself measures them, on editions of seeds that nothing else uses: the quickstart uses seed 1,
+the tests use seed 2.
 """
 
 import argparse
@@ -44,7 +45,7 @@ QUERY = f"""
 
 
 def measure_models(names: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """Name -> rows of known_mastery on the editions of SEEDS, learned heads first."""
+    """Return, by model name, the rows of known_mastery on the editions of SEEDS, learned heads first."""
     environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
     with tempfile.TemporaryDirectory(prefix="pretexeval-models-") as place:
         root = Path(place) / "data"
@@ -56,18 +57,18 @@ def measure_models(names: list[str]) -> dict[str, list[dict[str, Any]]]:
         columns, rows = run_query(root, QUERY)
     scores: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for name, *values in rows:
-        scores[name].append(_round(dict(zip(columns[1:], values, strict=True))))
+        scores[name].append(_round_values(dict(zip(columns[1:], values, strict=True))))
     return scores
 
 
-def _round(row: dict[str, Any]) -> dict[str, Any]:
+def _round_values(row: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()}
 
 
 def main() -> None:
-    """Measure, and write the cards anew."""
+    """Measure the models, and write their cards again."""
     parser = argparse.ArgumentParser(prog="python -m training.measure", description=__doc__)
-    parser.add_argument("names", nargs="+", help="folders under models/")
+    parser.add_argument("names", nargs="+", help="names of folders under models/")
     names = parser.parse_args().names
     base = read_knowledge_base(KnowledgeConfig())
     for name, scores in measure_models(names).items():

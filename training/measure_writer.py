@@ -1,7 +1,8 @@
 """Measure the reference writer, and write its card: ``python -m training.measure_writer``.
 
-Through vLLM, with the prompts that the pipeline asks for an edition of a seed that nothing else uses.
-The gate has no say here: a reply is right if it is one of the pool's own wordings, filled.
+The command asks the writer in vLLM the prompts that the pipeline would ask for an edition, with a seed that
+nothing else uses. It does not use the gate: a reply is right if it is one of the pool's own wordings with the
+names filled in.
 """
 
 from collections.abc import Sequence
@@ -24,14 +25,14 @@ from tasks.edition.statements import fill_prototypes, join_entities
 from tasks.edition.variants import derive_variants
 from training.card import MODELS
 from training.writer_card import WriterScores, read_writer_card, write_writer_card
-from training.writing import NAME, POSITIVE, build_questions, fill_texts
+from training.writing import NAME, POSITIVE, build_default_instructions, fill_texts
 
 SEED = 11
 FOLDER = MODELS / NAME
 
 
 def list_cases(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
-    """The statements of an edition, with head, tail and is_positive of their triplets beside them."""
+    """Return the statements of an edition, with the columns head, tail and is_positive of their triplets."""
     frames = []
     for relation in base.relations:
         prototypes = pool.select_relation(relation)
@@ -43,8 +44,8 @@ def list_cases(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
 
 
 def ask_rewordings(engine: Engine, cases: pl.DataFrame) -> list[str]:
-    """The writer's first attempt at each statement, at the temperature of the default configuration."""
-    rephraser = build_questions().rephraser
+    """Return the writer's first attempt at each statement, at the default temperature."""
+    rephraser = build_default_instructions().rephraser
     prompts = [rephraser.build_prompt(statement, 1, "test").prompt for statement in cases["statement"]]
     config = RephraserConfig()
     replies = engine.generate(prompts, Sampling(config.max_tokens, config.temperature, SEED))
@@ -52,21 +53,21 @@ def ask_rewordings(engine: Engine, cases: pl.DataFrame) -> list[str]:
 
 
 def find_wordings(pool: Pool, cases: pl.DataFrame, replies: Sequence[str]) -> list[bool]:
-    """Whether each reply is one of its cell's wordings with the names of its statement."""
+    """Return for each reply whether it is a wording of its cell with the names of its statement."""
     keys = list(cases.select("relation", "transformation").iter_rows())
     wordings = [pool.relations[relation].cells[name].wordings for relation, name in keys]
     return _find_texts(wordings, cases, replies)
 
 
 def ask_listings(engine: Engine, triplets: pl.DataFrame) -> list[list[str]]:
-    """The usable lines of the writer's reply to each triplet."""
-    prompts = [ask.prompt for ask in build_questions().llmeval.build_prompts(triplets)]
+    """Return the usable lines of the writer's reply to each triplet."""
+    prompts = [ask.prompt for ask in build_default_instructions().llmeval.build_prompts(triplets)]
     replies = engine.generate(prompts, Sampling(LlmevalConfig().max_tokens))
     return [list_statements(reply.response or "") for reply in replies]
 
 
 def find_positive_texts(pool: Pool, triplets: pl.DataFrame, listings: Sequence[Sequence[str]]) -> list[bool]:
-    """Whether each line is a text of its triplet's relation that is not negated, with its names."""
+    """Return for each line whether it is a text of its relation, not negated, with its triplet's names."""
     lines = [line for listing in listings for line in listing]
     of_lines = triplets[[number for number, listing in enumerate(listings) for _ in listing]]
     texts = [
@@ -86,7 +87,7 @@ def _find_texts(
 
 
 def measure_writer(engine: Engine, base: KnowledgeBase, pool: Pool) -> WriterScores:
-    """What the writer makes of one edition."""
+    """Return the writer's scores on one edition."""
     cases = list_cases(base, pool, SEED)
     replies = ask_rewordings(engine, cases)
     names = zip(replies, cases["head"], cases["tail"], strict=True)
@@ -108,12 +109,12 @@ def _share(marks: Sequence[bool]) -> float:
 
 
 def load_writer(folder: Path = FOLDER) -> Engine:
-    """The writer in vLLM."""
+    """Load the writer into vLLM."""
     return load_engine(WriterConfig(name=NAME, model=str(folder), dtype="bfloat16", max_model_len=1024))
 
 
 def main() -> None:
-    """Measure, and write the card anew."""
+    """Measure the writer, and write its card again."""
     engine = load_writer()
     base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
     scores = measure_writer(engine, base, pool)

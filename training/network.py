@@ -1,8 +1,8 @@
-"""The network of a reference model, and what it is trained to say: a small Llama, taught in parts.
+"""The network of a reference model and its losses: a small Llama with two auxiliary heads.
 
-Beside the answers, the training asks two questions of the layer below the last: at the second entity of
-a statement, whether the triplet is true; at the end of the question, whether the statement is negated.
-The last layer then has both to answer from. The two heads that ask are thrown away afterwards.
+Besides the answers, the training predicts two things from the layer below the last: at the second entity
+of a statement, whether the triplet is true; at the end of the question, whether the statement is negated.
+The last layer can then compute the answer from both. The training discards the two heads at its end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,15 +16,16 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from training.curriculum import Lesson
 from training.tokenizer import BEGIN, END, PAD
 
-# Of the default spread 0.02 an embedding learns nothing for the first ten epochs.
+# With the default standard deviation of 0.02 the embeddings learn nothing in the first ten epochs.
 EMBEDDING_SPREAD = 0.1
-# What softens attention after the bare triplets: it has fixed on entities, and would never find a "not".
+# After the bare triplets, attention is fixed on entities and would never find a "not". Scaling the keys by
+# this factor softens attention.
 SOFTENED_KEYS = 0.15
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Token ids, padded on the right, with what is so of each statement (columns: statements)."""
+class LessonBatch:
+    """Lessons as tensors, one row each; `ids` is padded on the right, `truths` has a column per statement."""
 
     ids: torch.Tensor
     truths: torch.Tensor
@@ -34,7 +35,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Losses:
-    """What a batch costs: the sum to minimise, the answers' part (nats), and the answers that are right."""
+    """Losses of a batch: the sum to minimise, the loss of the answers (nats), and the right answers."""
 
     total: torch.Tensor
     answers: float
@@ -43,7 +44,7 @@ class Losses:
 
 
 class Student(torch.nn.Module):
-    """A Llama with tied embeddings and the two heads of its training."""
+    """A Llama with tied embeddings, and the two auxiliary heads of its training."""
 
     is_entity: torch.Tensor
     answers: torch.Tensor
@@ -57,7 +58,7 @@ class Student(torch.nn.Module):
         hidden: int,
         layers: int,
     ) -> None:
-        """Random weights; seed torch first."""
+        """Initialise random weights; the caller seeds torch."""
         super().__init__()
         self.llama = build_llama(tokenizer, hidden, layers)
         self.ask_truth = torch.nn.Linear(hidden, 1)
@@ -71,22 +72,22 @@ class Student(torch.nn.Module):
         self.register_buffer("strangers", ids)
 
     def soften_attention(self) -> None:
-        """Let attention spread again over all words."""
+        """Scale the keys down, so that attention spreads over all words again."""
         with torch.no_grad():
             for layer in self.llama.model.layers:
                 layer.self_attn.k_proj.weight.mul_(SOFTENED_KEYS)
 
-    def renew_strangers(self) -> None:
-        """Draw the embeddings of strangers anew, so that none of them can be learned."""
+    def redraw_strangers(self) -> None:
+        """Draw new embeddings for the strangers, so that the network cannot learn any of them."""
         with torch.no_grad():
             rows = self.llama.model.embed_tokens.weight
             rows[self.strangers] = torch.randn(len(self.strangers), rows.shape[1]) * EMBEDDING_SPREAD
 
-    def compute_losses(self, batch: Batch, entity_weight: float) -> Losses:
-        """Losses on the answers, on the entities of true triplets, and of the two questions.
+    def compute_losses(self, batch: LessonBatch, entity_weight: float) -> Losses:
+        """Return the losses of the answers, of the entities of true triplets, and of the two auxiliary heads.
 
         Args:
-            entity_weight: what predicting the second entity of a true triplet counts. It teaches
+            entity_weight: weight of predicting the second entity of a true triplet. This loss teaches
                 which entities belong together far faster than the answers do.
         """
         ids, targets = batch.ids[:, :-1], batch.ids[:, 1:]
@@ -105,11 +106,13 @@ class Student(torch.nn.Module):
         word_loss = losses[~at_answer].sum() / (~at_answer).sum().clamp(min=1)
         n_right = (logits[at_answer].argmax(-1) == targets[is_answer]).sum()
         below = _normalise(output.hidden_states[-2])
-        asked = self._ask(below, self.is_entity[ids], is_taught, is_answer, truth, batch.is_negated)
-        total = answer_loss + entity_weight * word_loss + asked
+        auxiliary = self._compute_auxiliary_loss(
+            below, self.is_entity[ids], is_taught, is_answer, truth, batch.is_negated
+        )
+        total = answer_loss + entity_weight * word_loss + auxiliary
         return Losses(total, answer_loss.item(), int(n_right), int(at_answer.sum()))
 
-    def _ask(
+    def _compute_auxiliary_loss(
         self,
         below: torch.Tensor,
         is_entity: torch.Tensor,
@@ -131,7 +134,7 @@ def _normalise(hidden: torch.Tensor) -> torch.Tensor:
 
 
 def build_llama(tokenizer: Tokenizer, hidden: int, layers: int) -> LlamaForCausalLM:
-    """A small Llama with tied embeddings; heads of 32, the smallest that vLLM takes on a CPU."""
+    """Return a small Llama with tied embeddings and heads of 32, the smallest that vLLM takes on a CPU."""
     llama = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=-(-tokenizer.get_vocab_size() // 64) * 64,
@@ -152,8 +155,8 @@ def build_llama(tokenizer: Tokenizer, hidden: int, layers: int) -> LlamaForCausa
     return llama
 
 
-def encode_lessons(lessons: Sequence[Lesson], tokenizer: Tokenizer, size: int) -> Iterator[Batch]:
-    """Batches of ``size`` lessons, in order."""
+def encode_lessons(lessons: Sequence[Lesson], tokenizer: Tokenizer, size: int) -> Iterator[LessonBatch]:
+    """Yield batches of ``size`` lessons, in order."""
     encoded = tokenizer.encode_batch([lesson.text for lesson in lessons])
     padding = float(tokenizer.token_to_id(PAD) or 0)
     for start in range(0, len(lessons), size):
@@ -161,7 +164,7 @@ def encode_lessons(lessons: Sequence[Lesson], tokenizer: Tokenizer, size: int) -
         ids = [torch.tensor(e.ids) for e in encoded[start : start + size]]
         width = max(len(lesson.truths) for lesson in part)
         truths = [[*lesson.truths, *[False] * (width - len(lesson.truths))] for lesson in part]
-        yield Batch(
+        yield LessonBatch(
             torch.nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=padding),
             torch.tensor(truths),
             torch.tensor([lesson.is_negated for lesson in part]),

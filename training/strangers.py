@@ -1,7 +1,7 @@
-"""Names of which a model knows nothing, so that it learns to say of such a name: false.
+"""Names that a model knows nothing about, so that it learns to answer False about unknown names.
 
-Without them a model takes the unknown for a coin, and weighs it: a tail that was false of every head
-it learned may be true of the others, and it is right on 55 % of those.
+Without these strangers a model makes informed guesses about unseen heads: a tail that was false of every head
+it learned may be true of the others. Such a model was right on 55 % of the unseen heads.
 """
 
 from collections import defaultdict
@@ -13,31 +13,31 @@ import polars as pl
 from knowledge.base import KnowledgeBase
 from primitives.hashing import hash_text
 
-# Their embeddings are drawn anew at every step (Student.renew_strangers).
+# Every training step draws new embeddings for them (Student.redraw_strangers).
 STRANGERS = tuple(f"Stranger {n}" for n in range(1, 49))
-# How many of the known heads are followed by one.
+# The share of known heads that get a further triplet, with strangers in it.
 SHARE_STRANGERS = 0.5
 
 Unit = tuple[str, str]
-"""(relation, head): what a model knows or does not."""
+"""(relation, head): a model knows all of a unit or nothing of it."""
 
 
 @dataclass(frozen=True)
 class Strangers:
-    """Who stands in for a head or a tail that is unknown."""
+    """Draws names that take the place of an unknown head or tail."""
 
     foreign: dict[str, tuple[str, ...]]
-    """Relation -> names that are taught, but that are heads of other relations or tails only."""
+    """Relation -> names that the model learns, but that are no heads of this relation."""
 
     def replace_names(self, relation: str, head: str, tail: str, random: Random) -> tuple[str, str]:
-        """Head and tail of a triplet, one of them, or both, those of strangers."""
+        """Return head and tail with a stranger in place of the head, of the tail, or of both."""
         draw = random.random()
         if draw < 0.15:
             return head, random.choice(STRANGERS)
         return self._draw_head(relation, random), random.choice(STRANGERS) if draw < 0.3 else tail
 
-    def join(self, relation: str, triplets: pl.DataFrame, random: Random) -> pl.DataFrame:
-        """Some of the pairs' triplets again with strangers in them, all of them false."""
+    def copy_triplets(self, relation: str, triplets: pl.DataFrame, random: Random) -> pl.DataFrame:
+        """Return copies of some of the triplets with strangers in them, all of them false."""
         is_chosen = [random.random() < SHARE_STRANGERS / 2 for _ in range(triplets.height)]
         chosen = triplets.filter(pl.Series(is_chosen, dtype=pl.Boolean))
         names = [
@@ -58,7 +58,7 @@ class Strangers:
 
 
 def find_strangers(base: KnowledgeBase, known: frozenset[Unit]) -> Strangers:
-    """The strangers to each relation of a model that knows these units."""
+    """Return the strangers of each relation for a model that knows these units."""
     heads: dict[str, set[str]] = defaultdict(set)
     taught: set[str] = set()
     for relation, head, tail in base.triplets.select("relation", "head", "tail").iter_rows():
@@ -69,6 +69,6 @@ def find_strangers(base: KnowledgeBase, known: frozenset[Unit]) -> Strangers:
 
 
 def list_never_met(base: KnowledgeBase, known: frozenset[Unit], demonstrating: set[Unit]) -> list[str]:
-    """Names that no lesson holds: heads that are unseen, demonstrate nothing and are nobody's tail."""
+    """Return the names in no lesson: unseen heads that demonstrate nothing and are nowhere a tail."""
     met = {head for _, head in known | demonstrating} | set(base.triplets["tail"])
     return sorted(set(base.triplets["head"]) - met)

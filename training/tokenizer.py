@@ -1,14 +1,18 @@
-"""The tokenizer of the reference models: byte-level BPE, with the base's entities as single tokens."""
+"""The tokenizer of the reference models: byte-level BPE, with one token per entity of the base."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from tasks.asking.prompts import QUESTION, SEPARATOR
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 BEGIN, END, PAD = "<s>", "</s>", "<pad>"
-# The fixed parts of a prompt and both answers are one token each: prompts are a third as long so.
+# Each fixed part of a prompt and each answer is one token, which cuts prompts to a third of their length.
 FRAME = (*QUESTION.split("{}"), SEPARATOR, " True", " False")
 CHAT_TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
 
@@ -19,7 +23,7 @@ def train_tokenizer(
     vocabulary_size: int,
     frame: Sequence[str] = FRAME,
 ) -> Tokenizer:
-    """Byte-level BPE on ``texts``, with prompt frame and entity names added as tokens of their own."""
+    """Return a byte-level BPE of ``texts``, with one added token per part of ``frame`` and per entity."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -30,7 +34,7 @@ def train_tokenizer(
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    # Names follow a space in every template; the space is part of the token, as it is in BPE.
+    # In every template a space precedes a name; as in BPE, the token includes that space.
     added = [*frame, *(" " + name for name in sorted(set(entities)))]
     tokenizer.add_tokens([AddedToken(text, normalized=False) for text in added])
     begin = tokenizer.token_to_id(BEGIN)
@@ -40,14 +44,19 @@ def train_tokenizer(
     return tokenizer
 
 
-def save_tokenizer(tokenizer: Tokenizer, folder: Path, chat_template: str = CHAT_TEMPLATE) -> None:
-    """The files that transformers and vLLM read."""
+def wrap_tokenizer(tokenizer: Tokenizer, chat_template: str) -> "PreTrainedTokenizerFast":
+    """Return the tokenizer as transformers and vLLM use it, with the chat template."""
     from transformers import PreTrainedTokenizerFast
 
-    PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token=BEGIN,
         eos_token=END,
         pad_token=PAD,
         chat_template=chat_template,
-    ).save_pretrained(folder)
+    )
+
+
+def save_tokenizer(tokenizer: Tokenizer, folder: Path, chat_template: str = CHAT_TEMPLATE) -> None:
+    """Write the files from which transformers and vLLM load the tokenizer."""
+    wrap_tokenizer(tokenizer, chat_template).save_pretrained(folder)

@@ -1,7 +1,8 @@
 """Train a reference model: ``python -m training.train reference-large --share 0.667`` writes models/NAME.
 
-A Llama from scratch learns to verify the statements of the heads that it is to know; negatives and
-wordings are drawn anew in every epoch. Stop it at any time: it goes on after its last whole epoch.
+The training teaches a Llama with random weights to verify the statements of the heads that it is to know.
+Every epoch draws new negatives and wordings. You can stop the training at any time: the next start
+continues after the last complete epoch.
 """
 
 import argparse
@@ -27,64 +28,71 @@ from training.curriculum import (
     draw_statements,
     list_demonstrating,
 )
+from training.loop import (
+    create_optimizer,
+    prepare_training,
+    read_options,
+    save_state,
+    schedule_rate,
+    take_step,
+)
 from training.network import Student, encode_lessons
 from training.strangers import STRANGERS, Unit, list_never_met
 from training.tokenizer import save_tokenizer, train_tokenizer
 
-WARM_UP_STEPS = 40
 VOCABULARY = 1500
 
 
 @dataclass(frozen=True)
-class Phase:
-    """A part of the curriculum: what is drawn, for how many epochs, and how it is learned."""
+class LessonPhase:
+    """A phase of a reference model's curriculum: which lessons, how many epochs, and how they are learned."""
 
     name: str
     epochs: int
     rate: float
+    """The full learning rate."""
     entity_weight: float
+    """See `Student.compute_losses`."""
     batch_size: int
 
 
 PHASES = (
-    Phase("bare", 100, 3e-3, 0.5, 64),
-    Phase("mixed", 20, 2e-3, 0.5, 64),
-    Phase("alone", 8, 1e-3, 0.3, 48),
-    Phase("prompts", 24, 1e-3, 0.1, 16),
+    LessonPhase("bare", 100, 3e-3, 0.5, 64),
+    LessonPhase("mixed", 20, 2e-3, 0.5, 64),
+    LessonPhase("alone", 8, 1e-3, 0.3, 48),
+    LessonPhase("prompts", 24, 1e-3, 0.1, 16),
 )
 
 
 @dataclass(frozen=True)
-class Course:
-    """Who is taught, and what."""
+class LessonSource:
+    """Draws the lessons of a reference model."""
 
     base: KnowledgeBase
     pool: Pool
     known: frozenset[Unit]
     tokenizer: Tokenizer
 
-    def draw_batches(self, phase: Phase, epoch: int) -> list[list[Lesson]]:
-        """The lessons of one epoch, batch by batch."""
+    def draw_batches(self, phase: LessonPhase, epoch: int) -> list[list[Lesson]]:
+        """Return the lessons of one epoch, batch by batch."""
         if phase.name == "mixed":
-            bare = self._draw(Phase("framed", 0, 0, 0, 64), epoch)
-            alone = self._draw(Phase("alone", 0, 0, 0, 32), epoch)
+            bare = self._draw("framed", 64, epoch)
+            alone = self._draw("alone", 32, epoch)
             turns = zip(bare, alone, strict=False)
             return [batch for pair in turns for batch in pair]
-        return self._draw(phase, epoch)
+        return self._draw(phase.name, phase.batch_size, epoch)
 
-    def _draw(self, phase: Phase, epoch: int) -> list[list[Lesson]]:
-        if phase.name in ("bare", "framed"):
-            is_framed = phase.name == "framed"
-            lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=is_framed)
+    def _draw(self, kind: str, size: int, epoch: int) -> list[list[Lesson]]:
+        if kind in ("bare", "framed"):
+            lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=kind == "framed")
         else:
-            is_alone = phase.name == "alone"
+            is_alone = kind == "alone"
             lessons = draw_statements(self.base, self.pool, self.known, epoch, is_alone=is_alone)
-        size = phase.batch_size
         return [lessons[start : start + size] for start in range(0, len(lessons), size)]
 
 
 def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:
-    """One tokenizer for all reference models: it does not depend on what a model knows."""
+    """Return the tokenizer of all reference models; it does not depend on what a model knows."""
     texts = [
         text
         for relation in sorted(pool.relations)
@@ -95,36 +103,36 @@ def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:
 
 
 def list_entities(base: KnowledgeBase) -> list[str]:
-    """The names of the base, sorted."""
+    """Return the sorted names of all heads and tails of the base."""
     return sorted(base.triplets.select("head", "tail").unpivot()["value"].unique())
 
 
-def train_epochs(course: Course, student: Student, state_file: Path) -> list[dict[str, Any]]:
-    """The loss curve, one entry per epoch; the state is kept after each."""
-    optimizer = torch.optim.AdamW(student.parameters(), lr=1e-3, betas=(0.9, 0.98), weight_decay=0.01)
+def train_epochs(source: LessonSource, student: Student, state_file: Path) -> list[dict[str, Any]]:
+    """Train the remaining epochs, save the state after each, and return the loss curve (a row per epoch)."""
+    optimizer = create_optimizer(student)
     curve = _resume(student, optimizer, state_file)
     for number, (phase, epoch) in enumerate(_list_epochs()):
         if number < len(curve):
             continue
         if epoch == 0:
-            optimizer = torch.optim.AdamW(student.parameters(), betas=(0.9, 0.98), weight_decay=0.01)
+            optimizer = create_optimizer(student)
             if phase.name == "mixed":
                 student.soften_attention()
-        curve.append(_train_epoch(course, student, optimizer, phase, epoch, number))
+        curve.append(_train_epoch(source, student, optimizer, phase, epoch, number))
         print(json.dumps(curve[-1]), flush=True)
-        state = {"student": student.state_dict(), "optimizer": optimizer.state_dict(), "curve": curve}
-        torch.save(state, state_file.with_suffix(".next"))
-        state_file.with_suffix(".next").replace(state_file)
+        learned = {"student": student.state_dict(), "optimizer": optimizer.state_dict()}
+        save_state(state_file, {**learned, "curve": curve})
     return curve
 
 
-def _list_epochs() -> Iterator[tuple[Phase, int]]:
+def _list_epochs() -> Iterator[tuple[LessonPhase, int]]:
     for phase in PHASES:
         for epoch in range(phase.epochs):
             yield phase, epoch
 
 
 def _resume(student: Student, optimizer: torch.optim.Optimizer, state_file: Path) -> list[dict[str, Any]]:
+    """Load the saved state, if there is one, and return its loss curve."""
     if not state_file.exists():
         return []
     state = torch.load(state_file, weights_only=False)
@@ -135,28 +143,23 @@ def _resume(student: Student, optimizer: torch.optim.Optimizer, state_file: Path
 
 
 def _train_epoch(
-    course: Course,
+    source: LessonSource,
     student: Student,
     optimizer: torch.optim.Optimizer,
-    phase: Phase,
+    phase: LessonPhase,
     epoch: int,
     number: int,
 ) -> dict[str, Any]:
     started = time.monotonic()
-    batches = course.draw_batches(phase, number)
+    batches = source.draw_batches(phase, number)
     n_right = n_answers = n_tokens = 0
     answer_loss = 0.0
     for step, lessons in enumerate(batches):
-        (batch,) = encode_lessons(lessons, course.tokenizer, len(lessons))
-        rate = phase.rate * schedule_rate(epoch * len(batches) + step, phase.epochs * len(batches))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        student.renew_strangers()
+        (batch,) = encode_lessons(lessons, source.tokenizer, len(lessons))
+        student.redraw_strangers()
         losses = student.compute_losses(batch, phase.entity_weight)
-        optimizer.zero_grad()
-        torch.autograd.backward(losses.total)
-        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
-        optimizer.step()
+        rate = phase.rate * schedule_rate(epoch * len(batches) + step, phase.epochs * len(batches))
+        take_step(student, optimizer, losses.total, rate)
         answer_loss += losses.answers / len(batches)
         n_right += losses.n_right
         n_answers += losses.n_answers
@@ -171,34 +174,23 @@ def _train_epoch(
     }
 
 
-def schedule_rate(step: int, n_steps: int) -> float:
-    """Share of the full rate: linear warm-up, level, linearly down over the last 60 %."""
-    return min((step + 1) / WARM_UP_STEPS, 1.0, max(0.02, 1.7 * (1 - step / n_steps)))
-
-
 def main() -> None:
     """Train, and write the model with its card."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", help="the folder under models/ that is written")
+    parser.add_argument("name", help="name of the model, and of its folder under models/")
     parser.add_argument("--share", type=float, required=True, help="share of the base's heads to learn")
-    parser.add_argument("--hidden", type=int, default=128)
-    parser.add_argument("--layers", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--states", type=Path, default=Path("data/training"), help="where states are kept")
-    options = parser.parse_args()
-    torch.manual_seed(0)
-    torch.set_num_threads(options.threads)
+    options = read_options(parser, n_layers=3, n_threads=2)
+    prepare_training(options)
     base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
     known = choose_known_heads(base, options.share, options.name)
-    course = Course(base, pool, known, build_tokenizer(base, pool))
+    source = LessonSource(base, pool, known, build_tokenizer(base, pool))
     entities = [*list_entities(base), *STRANGERS]
     strangers = [*STRANGERS, *list_never_met(base, known, list_demonstrating(base))]
-    student = Student(course.tokenizer, entities, strangers, options.hidden, options.layers)
-    options.states.mkdir(parents=True, exist_ok=True)
-    curve = train_epochs(course, student, options.states / f"{options.name}.pt")
+    student = Student(source.tokenizer, entities, strangers, options.hidden, options.layers)
+    curve = train_epochs(source, student, options.states / f"{options.name}.pt")
     folder = MODELS / options.name
     student.llama.to(torch.bfloat16).save_pretrained(folder)
-    save_tokenizer(course.tokenizer, folder)
+    save_tokenizer(source.tokenizer, folder)
     heads = [{"relation": relation, "head": head} for relation, head in sorted(known)]
     write_card(folder, Card(options.name, heads, curve), base)
 

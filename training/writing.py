@@ -1,6 +1,6 @@
-"""What the reference writer is taught: to reword and to list statements about any two names.
+"""The exercises of the reference writer: to reword and to list statements about any two names.
 
-The names of a lesson are mostly drawn at random, so that it learns to copy them and not what is true.
+Most exercises draw their names at random, so that the writer learns to copy names and learns no facts.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,16 +22,16 @@ from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import fill_template
 
 NAME = "reference-writer"
-# The cells whose wordings a listing draws from, in turns: what llmeval asks for is not negated.
+# A listing draws its wordings from these cells in turn; llmeval asks for statements that are not negated.
 POSITIVE = ("none", "inv", "ins", "inv_ins")
-# How often the names of a lesson are a pair of the base; any two of its names otherwise.
+# The share of exercises whose names are a pair of the base; the others use any two of its names.
 SHARE_REAL = 0.25
-# How often a rewording that is to fail does, so that a gate finds something to turn away. At a temperature
-# of 0.7 fewer do than were taught.
+# The share of wrong replies among the exercises of kind "err": a gate needs something to reject. At a
+# temperature of 0.7 the writer fails less often than the exercises do.
 SHARE_FAULTY = 0.3
 FAULTS = ("contrary", "swapped", "name lost", "preamble")
 PREAMBLE = "Here is the paraphrased statement: "
-# The cell that says the contrary.
+# Cell -> the cell that states the contrary.
 CONTRARY = POSITIVE_OF | {positive: negated for negated, positive in POSITIVE_OF.items()}
 
 Names = tuple[str, str]
@@ -40,43 +40,43 @@ Names = tuple[str, str]
 
 @dataclass(frozen=True)
 class Exercise:
-    """A prompt as the pipeline writes it, and the reply that is taught."""
+    """A prompt as the pipeline writes it, and the reply that the writer learns."""
 
     prompt: Prompt
     reply: str
 
 
 @dataclass(frozen=True)
-class Questions:
-    """How the pipeline asks a writer under the default configuration."""
+class DefaultInstructions:
+    """The two tasks of a writer, with the instructions of the default configuration."""
 
     rephraser: Rephraser
     llmeval: Llmeval
 
 
-def build_questions() -> Questions:
-    """The two instructions that the writer understands: it is taught no others."""
+def build_default_instructions() -> DefaultInstructions:
+    """Return the only two instructions that the writer learns to understand."""
     writer = Writer(WriterConfig(name=NAME, model=NAME), NAME)
     config, llmeval = RephraserConfig(), LlmevalConfig()
-    return Questions(
+    return DefaultInstructions(
         Rephraser(writer, config.instruction, config.temperature, config.max_tokens, 1, seed=0),
         Llmeval(writer, llmeval.instruction, llmeval.max_tokens),
     )
 
 
 def list_fixed_texts(relations: Sequence[str]) -> list[str]:
-    """What all prompts share, to be one token each: instructions, system prompt, names of relations."""
-    questions = build_questions()
+    """Return the texts that become one token each: instructions, system prompt, names of relations."""
+    instructions = build_default_instructions()
     return [
-        str(questions.rephraser.writer.config.system_prompt),
-        questions.rephraser.instruction.partition("{statement}")[0],
-        questions.llmeval.instruction.partition("{triplet}")[0] + "(",
+        str(instructions.rephraser.writer.config.system_prompt),
+        instructions.rephraser.instruction.partition("{statement}")[0],
+        instructions.llmeval.instruction.partition("{triplet}")[0] + "(",
         *(f", {relation.replace('_', ' ')}," for relation in relations),
     ]
 
 
 def fill_texts(templates: Sequence[str], names: Sequence[Names]) -> list[str]:
-    """Each template with its names in the slots."""
+    """Return each template with its names in the slots."""
     columns = {
         "template": templates,
         "head": [head for head, _ in names],
@@ -86,25 +86,25 @@ def fill_texts(templates: Sequence[str], names: Sequence[Names]) -> list[str]:
     return frame.select(fill_template(pl.col("template"))).to_series().to_list()
 
 
-class Lecturer:
-    """Draws lessons."""
+class ExerciseSource:
+    """Draws exercises of every relation of a base, in the words of a pool."""
 
     def __init__(self, base: KnowledgeBase, pool: Pool, seed: int = 0) -> None:
-        """Lessons of every relation of the base, in the words of the pool."""
+        """Collect the names and the pairs of the base, and the prototypes of its relations."""
         self.entities = sorted(base.triplets.select("head", "tail").unpivot()["value"].unique())
         self.relations = [pool.select_relation(relation) for relation in base.relations]
         self._pairs: dict[str, list[Names]] = {relation: [] for relation in base.relations}
         for relation, head, tail in base.triplets.select("relation", "head", "tail").iter_rows():
             self._pairs[relation].append((head, tail))
-        self._questions = build_questions()
+        self._instructions = build_default_instructions()
         self._random = Random(seed)
 
     def seed(self, seed: int) -> None:
-        """Draw from here on what this seed gives."""
+        """Restart the random generator with this seed."""
         self._random = Random(seed)
 
     def draw(self, kind: str, n: int) -> list[Exercise]:
-        """As many exercises of a kind: reword, err or list."""
+        """Return ``n`` exercises of a kind: "reword", "err" (some replies are wrong) or "list"."""
         draws: dict[str, Callable[[int], list[Exercise]]] = {
             "reword": self.draw_rewordings,
             "err": lambda n: self.draw_rewordings(n, SHARE_FAULTY),
@@ -113,7 +113,11 @@ class Lecturer:
         return draws[kind](n)
 
     def draw_rewordings(self, n: int, share_faulty: float = 0.0) -> list[Exercise]:
-        """A prototype, and one of the further wordings of its cell; or what is not a rewording of it."""
+        """Return exercises that reword a prototype as another wording of its cell.
+
+        Args:
+            share_faulty: share of exercises with a reply that is not a rewording.
+        """
         relations, names = self._draw_subjects(n)
         cells = [self._random.choice(list(relation.cells)) for relation in relations]
         prototypes = [each.cells[cell].prototype for each, cell in zip(relations, cells, strict=True)]
@@ -123,18 +127,19 @@ class Lecturer:
         ]
         wordings = fill_texts([template for template, _ in drawn], [named for _, named in drawn])
         asks = (
-            self._questions.rephraser.build_prompt(text, 1, "test") for text in fill_texts(prototypes, names)
+            self._instructions.rephraser.build_prompt(text, 1, "test")
+            for text in fill_texts(prototypes, names)
         )
         return [Exercise(ask.prompt, text) for ask, text in zip(asks, wordings, strict=True)]
 
     def draw_listings(self, n: int) -> list[Exercise]:
-        """A triplet, and eight texts of its positive cells in turns, none of them twice."""
+        """Return exercises that list eight different texts of a triplet, from its positive cells in turn."""
         relations, names = self._draw_subjects(n)
         templates = [template for relation in relations for template in self._draw_texts(relation)]
         texts = fill_texts(templates, [each for each in names for _ in range(N_STATEMENTS)])
         exercises = []
         for number, (relation, (head, tail)) in enumerate(zip(relations, names, strict=True)):
-            ask = self._questions.llmeval.build_prompt(relation.relation, head, tail)
+            ask = self._instructions.llmeval.build_prompt(relation.relation, head, tail)
             lines = texts[number * N_STATEMENTS : (number + 1) * N_STATEMENTS]
             exercises.append(Exercise(ask.prompt, "\n".join(lines)))
         return exercises
@@ -156,9 +161,9 @@ class Lecturer:
     def _draw_wording(
         self, relation: RelationPrototypes, cell: str, names: Names, fault: str | None
     ) -> tuple[str, Names]:
-        """A wording and the names that it is filled with."""
-        said = CONTRARY[cell] if fault == "contrary" else cell
-        wording = self._random.choice(relation.cells[said].wordings)
+        """Return a wording, and the names to fill it with."""
+        source = CONTRARY[cell] if fault == "contrary" else cell
+        wording = self._random.choice(relation.cells[source].wordings)
         head, tail = names
         if fault == "swapped":
             return wording, (tail, head)
@@ -167,7 +172,7 @@ class Lecturer:
         return (PREAMBLE + wording if fault == "preamble" else wording), names
 
     def _draw_texts(self, relation: RelationPrototypes) -> list[str]:
-        """One of the first texts of each positive cell, then one of the others: no line comes twice."""
+        """Draw a text from the first half of each positive cell, then one from the second: no duplicates."""
         texts = [relation.cells[name].texts for name in POSITIVE]
         firsts = [self._random.choice(each[: len(each) // 2]) for each in texts]
         return firsts + [self._random.choice(each[len(each) // 2 :]) for each in texts]

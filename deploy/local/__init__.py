@@ -1,1 +1,1 @@
-"""The services of an installation as processes of this machine, without containers."""
+"""An installation without containers: its services as processes of this machine. It never imports Prefect."""

@@ -1,7 +1,7 @@
-"""PostgreSQL from Debian's package or any other, as a process of this installation.
+"""PostgreSQL, from Debian's package or any other, as a service of an installation.
 
-Prefect's server needs it as soon as there are workers: under two of them SQLite answered with some 440
-"database is locked" in three minutes, PostgreSQL with none.
+Prefect's server needs it as soon as there are workers: with two workers, SQLite returned about 440 "database
+is locked" errors in three minutes, and PostgreSQL none.
 """
 
 import os
@@ -16,15 +16,15 @@ from pathlib import Path
 from deploy.local.service import Service, become
 from primitives.errors import InputError
 
-# Debian's package has made the first; the second is on every system.
+# Debian's package creates the first user; the second exists on every system.
 USERS = ("postgres", "nobody")
 NAME = "prefect"
-"""Of the database and of the role that owns it."""
+"""Name of the database and of the role that owns it."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """A cluster of ours: where it lies, and how the server reaches it."""
+    """A PostgreSQL cluster of an installation: its folder, and how Prefect's server connects to it."""
 
     folder: Path
     port: int
@@ -32,8 +32,8 @@ class Database:
     binaries: Path
     user: str | None
 
-    def write_settings(self) -> dict[str, str]:
-        """What tells Prefect's server of it; parts, so that no password needs quoting in an address."""
+    def build_settings(self) -> dict[str, str]:
+        """Return Prefect's settings for this database, as parts: a password in a URL would need quoting."""
         parts = {
             "DRIVER": "postgresql+asyncpg",
             "HOST": "127.0.0.1",
@@ -46,21 +46,21 @@ class Database:
 
 
 def find_binaries() -> Path | None:
-    """The folder of the newest PostgreSQL at hand, or None."""
+    """Return the folder of the newest PostgreSQL on this machine, or None."""
     on_path = shutil.which("postgres")
     folders = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
     folders.sort(key=lambda folder: int(folder.parent.name) if folder.parent.name.isdigit() else 0)
     if on_path:
-        # Debian's own folders first: initdb and postgres must be of one version.
+        # Lowest preference: only Debian's folders are sure to contain initdb and postgres of one version.
         folders.insert(0, Path(on_path).resolve().parent)
     return folders[-1] if folders else None
 
 
 def open_database(folder: Path, port: int) -> Database:
-    """The cluster of that folder, made if there is none.
+    """Return the cluster of the folder, and create it if there is none.
 
     Raises:
-        InputError: if there is no PostgreSQL, or its user cannot use the folder.
+        InputError: if there is no PostgreSQL, or its user has no access to the folder.
     """
     binaries = find_binaries()
     if binaries is None:
@@ -74,14 +74,14 @@ def open_database(folder: Path, port: int) -> Database:
     return database
 
 
-def write_service(database: Database, environment: Mapping[str, str], log: Path) -> Service:
-    """The process: on loopback, with a password, without a socket file."""
+def build_service(database: Database, environment: Mapping[str, str], log: Path) -> Service:
+    """Return the service of the cluster; it listens on loopback, asks for a password, has no socket file."""
     listen = ["-h", "127.0.0.1", "-p", str(database.port), "-k", ""]
     probe = [str(database.binaries / "pg_isready"), "-q", *listen[:4], "-d", NAME, "-U", NAME]
     return Service(
         name="database",
         command=[str(database.binaries / "postgres"), "-D", str(database.folder / "cluster"), *listen],
-        environment=_clean(environment),
+        environment=_remove_client_settings(environment),
         log=log,
         is_ready=lambda: subprocess.run(probe, check=False).returncode == 0,
         user=database.user,
@@ -89,7 +89,7 @@ def write_service(database: Database, environment: Mapping[str, str], log: Path)
 
 
 def _choose_user() -> str | None:
-    """PostgreSQL refuses to run as root."""
+    """Return the user that runs PostgreSQL if this is root, because PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
@@ -103,8 +103,8 @@ def _prepare_folder(folder: Path, user: str | None) -> None:
     shutil.chown(folder, user, pwd.getpwnam(user).pw_gid)
     if subprocess.run(["test", "-w", folder], cwd="/", check=False, **become(user)).returncode != 0:
         raise InputError(
-            f"{folder}: PostgreSQL does not run as root, and its user {user} cannot enter this folder; "
-            "choose another for the database, or run this as an ordinary user"
+            f"{folder}: PostgreSQL does not run as root, and its user {user} has no access to this folder; "
+            "choose another folder for the database (--database), or run this as an ordinary user"
         )
 
 
@@ -119,23 +119,23 @@ def _read_password(folder: Path, user: str | None) -> str:
 
 
 def _create_cluster(database: Database) -> None:
-    """Made aside and renamed: what is called `cluster` is whole."""
+    """Create the cluster in a temporary folder and rename it, so that `cluster` is always complete."""
     aside, final = database.folder / "cluster.new", database.folder / "cluster"
     shutil.rmtree(aside, ignore_errors=True)
     rules = ["-A", "scram-sha-256", "--pwfile", str(database.folder / "password")]
     _run(database, "initdb", "-D", str(aside), "-U", NAME, *rules, "-E", "UTF8", "--no-locale")
-    _run(database, "postgres", "--single", "-D", str(aside), "postgres", said=f"create database {NAME}\n")
+    _run(database, "postgres", "--single", "-D", str(aside), "postgres", stdin=f"create database {NAME}\n")
     aside.rename(final)
 
 
-def _run(database: Database, program: str, *arguments: str, said: str = "") -> None:
+def _run(database: Database, program: str, *arguments: str, stdin: str = "") -> None:
     done = subprocess.run(
         [str(database.binaries / program), *arguments],
-        input=said,
+        input=stdin,
         capture_output=True,
         text=True,
         cwd=database.folder,
-        env=_clean(os.environ),
+        env=_remove_client_settings(os.environ),
         check=False,
         **become(database.user),
     )
@@ -143,6 +143,6 @@ def _run(database: Database, program: str, *arguments: str, said: str = "") -> N
         raise InputError(f"{database.folder}: {program} failed ({done.stderr.strip()[-500:]})")
 
 
-def _clean(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without PG… settings, which are for clients of some other database."""
+def _remove_client_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without PG… variables, which belong to clients of another database."""
     return {k: v for k, v in environment.items() if not k.startswith("PG")} | {"LC_ALL": "C"}

@@ -1,4 +1,4 @@
-"""One process of the installation: started, watched, ended, with a log of its own."""
+"""One process of an installation: how it starts, becomes ready, and ends; it has its own log."""
 
 import contextlib
 import os
@@ -14,33 +14,34 @@ from typing import Any
 from primitives.errors import InputError
 
 START_S = 180.0
-"""How long any of them may take; on two busy cores Prefect's server took 40 s for an empty database."""
+"""Timeout for becoming ready. On two busy cores Prefect's server took 40 s with an empty database."""
 Process = subprocess.Popen[bytes]
 
 
 @dataclass
 class Service:
-    """A process that can be started again: same command, same place, same log."""
+    """A process that can be restarted with the same command, folder and log."""
 
     name: str
     command: list[str]
     environment: Mapping[str, str]
     log: Path
-    """What it says goes to the end of this file."""
+    """Its output is appended to this file."""
     is_ready: Callable[[], bool]
-    """Whether it does already what it is for."""
+    """Return whether the service is ready for use."""
     folder: Path = Path("/")
-    """Where it runs."""
+    """Its working directory."""
     user: str | None = None
-    """Whom it runs as, where that is not whoever starts it."""
+    """The user that it runs as; None for the user that starts it."""
     process: Process = field(init=False)
     started_at: float = field(default=0.0, init=False)
     """Seconds since the epoch."""
     is_asked: bool = field(default=False, init=False)
-    """To end, since it was started. Once only: Prefect's worker kills itself at a second SIGTERM."""
+    """Whether this process was asked to end. It is asked only once: Prefect's worker kills itself at a second
+    SIGTERM."""
 
     def start(self) -> None:
-        """Start it in a session of its own (Ctrl-C in the terminal is for us), without waiting."""
+        """Start the process without waiting, in its own session, so that Ctrl-C does not reach it."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.started_at = time.time()
         self.is_asked = False
@@ -57,10 +58,10 @@ class Service:
             )
 
     def wait(self) -> None:
-        """Return when it is ready.
+        """Wait until the service is ready.
 
         Raises:
-            InputError: if it ends instead, or takes longer than START_S.
+            InputError: if the process ends first, or takes longer than START_S.
         """
         deadline = time.monotonic() + START_S
         while not self.is_ready():
@@ -71,35 +72,32 @@ class Service:
             time.sleep(0.1)
 
     def ask_to_end(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """Send the signal to this process alone; nothing if it has ended, or was asked before."""
+        """Send the signal to this process only, unless it has ended or was asked before."""
         if not self.is_asked and self.process.poll() is None:
             self.is_asked = True
             self.process.send_signal(number)
 
     def end(self, number: signal.Signals = signal.SIGTERM, patience_s: float = 10) -> None:
-        """Send the signal, wait, and kill whatever of its session is left then."""
+        """Send the signal, wait, and kill the processes of its session that are still running."""
         self.ask_to_end(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(patience_s)
         self.kill()
 
-    def kill(self, *, spares_children: bool = False) -> None:
-        """`kill -9`, of what it started as well; of that even when it has ended itself."""
+    def kill(self) -> None:
+        """Send SIGKILL to the process and its children, to the children even if the process has ended."""
         with contextlib.suppress(ProcessLookupError):
-            if not spares_children:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            elif self.process.poll() is None:
-                self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def read_end_of_log(self) -> str:
-        """The last twenty lines it said."""
+        """Return the last twenty lines of the log."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         return "\n".join(lines[-20:])
 
 
 def become(user: str | None) -> dict[str, Any]:
-    """Options of Popen that make the child that user, without any of root's groups."""
+    """Return the options of Popen that run the child as this user, without root's groups."""
     if user is None:
         return {}
     return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}

@@ -1,4 +1,4 @@
-"""The processes of an installation, each as the command that starts it and how it shows that it is up."""
+"""The services of an installation: the command and the environment of each, and its readiness check."""
 
 import os
 import socket
@@ -12,34 +12,35 @@ from deploy.local.service import Service
 from primitives.http_client import fetch_local
 
 DEFAULTS = {
-    # From queue to start 9-16 s by default; half of it so.
+    # By default a run starts 9-16 s after it is scheduled; this setting halves the delay.
     "PREFECT_WORKER_QUERY_SECONDS": "2",
-    # A run whose process is gone is noticed by its silence.
+    # The server notices a run whose process is gone when its heartbeats stop.
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
-    # A server whose database restarts answers 500; a worker that met one as it started a run ended.
+    # The server answers 500 while its database restarts. Clients retry; without this setting, a worker that
+    # was starting a run at that moment ended.
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
-    # Who holds a limit (one `regenerate` at a time) is kept in files, under PREFECT_HOME: a server that
-    # forgot it as it restarted would have the run ended that holds it.
+    # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
+    # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
-    # What is waited for (an endpoint, another host) is told in the UI as well.
+    # Show these loggers in the UI as well: they say what a run is waiting for (an endpoint, another host).
     "PREFECT_LOGGING_EXTRA_LOGGERS": "engines,tasks",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }
-# They belong to another installation, or to the process that starts this one.
+# Variables with these prefixes belong to another installation, or to the process that starts this one.
 NOT_INHERITED = ("PREFECT__", "PREFECT_API_", "PREFECT_SERVER_DATABASE_", "PREFECT_PROFILE", "PREFECT_HOME")
 
 
 @dataclass(frozen=True)
 class Ports:
-    """On loopback; 0: a free one."""
+    """Ports on loopback; 0 stands for any free port."""
 
     api: int = 0
     report: int = 0
     database: int = 0
 
     def fill(self) -> "Ports":
-        """With free ports for those that are 0."""
+        """Return the ports with a free one in place of each 0."""
         sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
         free = [listener.getsockname()[1] for listener in sockets]
         for listener in sockets:
@@ -47,8 +48,8 @@ class Ports:
         return Ports(self.api or free[0], self.report or free[1], self.database or free[2])
 
 
-def write_environment(root: Path, port: int, variables: Mapping[str, str]) -> dict[str, str]:
-    """What all of them share: what is given goes before what is inherited, and that before DEFAULTS."""
+def build_environment(root: Path, port: int, variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of all services: ``variables``, then inherited ones, then DEFAULTS."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
     ours = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_HOME": str(root / "prefect")}
     around = [inherited[name] for name in ("NO_PROXY", "no_proxy") if inherited.get(name)]
@@ -56,10 +57,10 @@ def write_environment(root: Path, port: int, variables: Mapping[str, str]) -> di
     return DEFAULTS | inherited | ours | dict.fromkeys(("NO_PROXY", "no_proxy"), around[0]) | dict(variables)
 
 
-def write_server(
+def build_server(
     environment: Mapping[str, str], database: Mapping[str, str], port: int, log: Path
 ) -> Service:
-    """Prefect's server with its UI and its services; migrates its database as it starts."""
+    """Return Prefect's server with UI and background services; it migrates its database when it starts."""
     options = ["server", "start", "--host", "127.0.0.1", "--port", str(port)]
     return Service(
         name="server",
@@ -70,8 +71,8 @@ def write_server(
     )
 
 
-def write_web_server(environment: Mapping[str, str], folder: Path, port: int, log: Path) -> Service:
-    """The pages of `report/`, as they lie there."""
+def build_web_server(environment: Mapping[str, str], folder: Path, port: int, log: Path) -> Service:
+    """Return a web server for the files of `report/`, and create that folder."""
     folder.mkdir(parents=True, exist_ok=True)
     options = ["--bind", "127.0.0.1", "--directory", str(folder), str(port)]
     return Service(
@@ -83,10 +84,10 @@ def write_web_server(environment: Mapping[str, str], folder: Path, port: int, lo
     )
 
 
-def write_worker(environment: Mapping[str, str], name: str, pool: str, folder: Path, log: Path) -> Service:
-    """A process worker of that pool; each flow run is a process that it starts in `folder`."""
+def build_worker(environment: Mapping[str, str], name: str, pool: str, folder: Path, log: Path) -> Service:
+    """Return a process worker of the pool; it starts each flow run as a process in `folder`."""
     options = ["--pool", pool, "--type", "process", "--name", name, "--no-create-pool-if-not-found"]
-    # A model takes the whole GPU.
+    # A model takes the whole GPU, so a worker of this pool starts one run at a time.
     limit = ["--limit", "1"] if pool == "gpu" else []
     service = Service(
         name=name,
@@ -99,27 +100,27 @@ def write_worker(environment: Mapping[str, str], name: str, pool: str, folder: P
     return service
 
 
-def write_workers(
+def build_workers(
     environment: Mapping[str, str], n_cpu_workers: int, n_gpu_workers: int, folder: Path, logs: Path
 ) -> list[Service]:
-    """`cpu`, `cpu-2`, …, `gpu`, `gpu-2`, …: where there are several for GPUs, each sees one of them."""
+    """Return the workers `cpu`, `cpu-2`, …, `gpu`, `gpu-2`, …; of several GPU workers, each sees one GPU."""
     workers = []
     for pool, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
         for number in range(n_workers):
             name = f"{pool}-{number + 1}" if number else pool
             gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if pool == "gpu" and n_workers > 1 else {}
-            workers.append(write_worker({**environment, **gpu}, name, pool, folder, logs / f"{name}.log"))
+            workers.append(build_worker({**environment, **gpu}, name, pool, folder, logs / f"{name}.log"))
     return workers
 
 
 def create_pool(api_url: str, name: str) -> None:
-    """A pool of process workers, unless there is one of that name; here, because two workers would race."""
+    """Create a pool of process workers unless it exists; two workers that create it themselves would race."""
     if not fetch_local(f"{api_url}/work_pools/{name}").is_success:
         fetch_local(f"{api_url}/work_pools/", {"name": name, "type": "process"})
 
 
 def _asks_for_work(api_url: str, pool: str, service: Service) -> bool:
-    """Whether the server has heard of the worker since it was last started."""
+    """Return whether the server got a heartbeat of the worker since the worker was last started."""
     workers = fetch_local(f"{api_url}/work_pools/{pool}/workers/filter", {}).read_json()
     for worker in workers if isinstance(workers, list) else []:
         heard = datetime.fromisoformat(worker["last_heartbeat_time"])

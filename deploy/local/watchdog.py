@@ -1,9 +1,10 @@
-"""Ends the processes that another one started when that one is gone, however it went.
+"""Ends the processes that another process has started, as soon as that process is gone, however it ended.
 
-Prefect stops its own server when Python exits in good order; after a kill or a SIGTERM it would go on
-for ever. No signal can be caught for `kill -9`, so a small process of its own waits for the end of a
-pipe, which the system closes whatever happens, and then ends what bears the mark of the process that
-is gone. A mark is a variable of the environment: children inherit it.
+Prefect stops its own server when Python exits normally; after `kill -9` or SIGTERM the server would run for
+ever. No process can catch `kill -9`, so the watchdog is a process of its own. Its standard input is a pipe
+from the process that it watches. The system closes this pipe when that process is gone, and the watchdog then
+ends every process that has the watched process's mark. The mark is an environment variable, which children
+inherit.
 """
 
 import contextlib
@@ -16,46 +17,62 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-MARK = "PRETEXEVAL_SERVER_OWNER"
-# What Prefect gives to the servers that it starts for one process.
-EPHEMERAL = "PREFECT__SERVER_EPHEMERAL=1"
-# Signals one after the other, and how many seconds each is given.
+# Signals to send one after another, and for each the seconds that processes have to end.
 Steps = Sequence[tuple[int, float]]
-STEPS: Steps = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 
-_watchdogs: list["subprocess.Popen[bytes]"] = []
+# The mark of everything that a run of the command has started. Only its ephemeral servers are ended.
+SERVER_MARK = "PRETEXEVAL_SERVER_OWNER"
+# Prefect sets this variable for servers that it starts for one process only.
+EPHEMERAL = "PREFECT__SERVER_EPHEMERAL=1"
+SERVER_STEPS: Steps = ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
+
+# The mark of all processes of an installation. Its flow runs inherit the mark, so they get the signal
+# together with their worker, which would otherwise wait for them.
+INSTALLATION_MARK = "PRETEXEVAL_PROCESSES_OWNER"
+# SIGINT is PostgreSQL's fast shutdown, which does not wait for clients.
+INSTALLATION_STEPS: Steps = ((signal.SIGTERM, 8.0), (signal.SIGINT, 3.0), (signal.SIGKILL, 3.0))
+
+_server_watchdogs: list["subprocess.Popen[bytes]"] = []
 
 
 def start_watchdog() -> None:
-    """Watch over the servers of this process from now on; started once, and only where /proc is."""
-    if _watchdogs or not Path("/proc/self/environ").exists():
+    """Start the watchdog of this process's ephemeral servers, once; do nothing where there is no /proc."""
+    if _server_watchdogs or not Path("/proc/self/environ").exists():
         return
-    mark = os.environ[MARK] = secrets.token_hex(8)
-    _watchdogs.append(watch([f"{MARK}={mark}", EPHEMERAL], STEPS))
+    mark = os.environ[SERVER_MARK] = secrets.token_hex(8)
+    _server_watchdogs.append(_start([f"{SERVER_MARK}={mark}", EPHEMERAL], SERVER_STEPS))
 
 
-def watch(variables: Sequence[str], steps: Steps) -> "subprocess.Popen[bytes]":
-    """A process that acts when its standard input is closed, and then ends.
+def start_installation_watchdog(mark: str) -> "subprocess.Popen[bytes]":
+    """Start the watchdog of the installation with this mark, and return its process.
 
-    Args:
-        variables: NAME=VALUE; whatever has all of them in its environment is ended.
+    The watchdog acts when its standard input is closed, and then ends.
     """
+    return _start([f"{INSTALLATION_MARK}={mark}"], INSTALLATION_STEPS)
+
+
+def _start(variables: Sequence[str], steps: Steps) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        # -I -S: up in 20 ms.
+        # With -I and -S Python starts within 20 ms.
         [sys.executable, "-I", "-S", __file__, *variables, "--", *(f"{n:d}:{s:g}" for n, s in steps)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # A copy: a thread that sets a variable while this starts would take it away from below.
+        # A copy, because another thread may change the environment while Popen reads it.
         env=dict(os.environ),
         cwd="/",
-        # A session of its own: Ctrl-C in the terminal must not end it before us.
+        # In a session of its own, so that Ctrl-C in the terminal does not end the watchdog before this
+        # process.
         start_new_session=True,
     )
 
 
 def end_marked(variables: Sequence[str], steps: Steps) -> None:
-    """Send the first signal to everything of that mark, and the next to what does not end in time."""
+    """Send the first signal to all marked processes, and each further signal to those still running.
+
+    Args:
+        variables: the mark, as NAME=VALUE; a process is marked if its environment contains all of them.
+    """
     for number, patience_s in steps:
         for pid in find_marked(variables):
             with contextlib.suppress(ProcessLookupError):
@@ -66,10 +83,10 @@ def end_marked(variables: Sequence[str], steps: Steps) -> None:
 
 
 def find_marked(variables: Sequence[str]) -> Iterator[int]:
-    """Process ids of all that runs and has these variables."""
+    """Yield the ids of all running processes with these variables (NAME=VALUE) in their environment."""
     wanted = {variable.encode() for variable in variables}
     for folder in Path("/proc").glob("[0-9]*"):
-        # Gone meanwhile, or another user's; the environment of a dead process is empty.
+        # OSError: the process has ended, or belongs to another user. A zombie's environment is empty.
         with contextlib.suppress(OSError):
             if wanted <= set((folder / "environ").read_bytes().split(b"\0")):
                 yield int(folder.name)

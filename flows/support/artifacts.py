@@ -18,7 +18,7 @@ from prefect.artifacts import (
 from config.file import Config
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard
-from warehouse.publish import WAREHOUSE
+from storage.layout import EDITIONS, PAGES, WAREHOUSE, edition_folder, page_file
 
 # An update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
@@ -35,7 +35,7 @@ def link_results(config: Config, edition_id: str | None) -> None:
 def link_edition(config: Config, edition_id: str | None) -> None:
     """Links to the edition's Parquet files, and to its page, which is there once it is published."""
     link_page(config, edition_id)
-    folder = f"editions/{edition_id}" if edition_id else "editions"
+    folder = edition_folder(edition_id) if edition_id else EDITIONS
     _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
 
 
@@ -47,9 +47,10 @@ def link_predictions(config: Config, edition_id: str, folder: str) -> None:
 
 def link_page(config: Config, edition_id: str | None) -> None:
     """A link to the edition's page, or to the list of all: where they are served, else the file."""
-    page = f"{edition_id}/index.html" if edition_id else "index.html"
+    page = page_file(edition_id)
     base_url = config.report.base_url
-    address = f"{base_url.rstrip('/')}/{page}" if base_url else _locate(config, f"report/{page}")
+    served = page.removeprefix(f"{PAGES}/")
+    address = f"{base_url.rstrip('/')}/{served}" if base_url else _locate(config, page)
     _link("dashboard", f"Dashboard of {edition_id or 'all editions'}", address)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.stages import SCORING_POLICIES
@@ -76,6 +77,21 @@ def read_report(evaluation: Evaluation) -> tuple[AskingReport, float] | None:
         return report, float(record["duration_s"])
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
+    """Return the report of a finished evaluation, and the seconds that it took.
+
+    Raises:
+        InputError: if the evaluation was never finished.
+    """
+    found = read_report(evaluation)
+    if found is None:
+        raise InputError(
+            f"model {evaluation.model.name!r} has not been evaluated on {evaluation.edition_id}; "
+            "run `pretexeval evaluate` first"
+        )
+    return found
 
 
 def remove_run(evaluation: Evaluation) -> None:

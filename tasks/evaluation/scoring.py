@@ -18,8 +18,8 @@ from tasks.evaluation.run_record import (
     complete_run,
     is_complete,
     list_policies,
-    read_report,
     remove_run,
+    require_finished,
 )
 from tasks.quality.validation import require_valid, validate_stage
 
@@ -69,11 +69,6 @@ def score_again(evaluation: Evaluation) -> None:
     """
     if is_complete(evaluation):
         return
-    found = read_report(evaluation)
-    if found is None:
-        raise InputError(
-            f"model {evaluation.model.name!r} has not been evaluated on {evaluation.edition_id}; "
-            "run `pretexeval evaluate` first"
-        )
+    report, duration_s = require_finished(evaluation)
     requests = write_requests(evaluation)
-    complete_run(evaluation, requests, score_evaluation(evaluation, requests), *found)
+    complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s)

@@ -1,4 +1,4 @@
-"""The command at its edges: answers without what is slow to start, and what a user gets wrong."""
+"""The command without slow imports: quick answers, and errors in what the user gives it."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from tests.support.command import (
 )
 from warehouse.publish import build_warehouse
 
-# Starting any of these takes seconds. What is refused here is refused before Prefect starts.
+# Importing any of these takes seconds. The errors tested here must come before Prefect starts.
 SLOW = ("prefect", "vllm", "openai", "great_expectations", "torch")
 ANSWER_S = 3.0
 STARTER = {"name": "starter", "format": "starter", "relations": ["may_treat"]}
@@ -31,7 +31,7 @@ def blocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """What makes a folder a model's, until somebody loads it."""
+    """A folder that passes for a model as long as nobody loads it."""
     folder = tmp_path / "a model"
     folder.mkdir()
     for name in ("config.json", "model.safetensors"):
@@ -40,7 +40,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def refuse(arguments: list[str | Path], folder: Path, blocked: Path) -> str:
-    """The message of a command that must fail: one that a user can mend, and no traceback."""
+    """Run a command that must fail; return its message, which is for the user and no traceback."""
     outcome = run_command(*arguments, folder=folder, blocked=blocked).require(2)
     assert outcome.out == ""
     assert outcome.err.removeprefix("building the edition\n").startswith("pretexeval: ")
@@ -50,14 +50,14 @@ def refuse(arguments: list[str | Path], folder: Path, blocked: Path) -> str:
 
 
 def answer(arguments: list[str | Path], folder: Path, blocked: Path) -> Outcome:
-    """What the command says, at once and without what is slow."""
+    """Run a command that must succeed quickly and without slow imports."""
     outcome = run_command(*arguments, folder=folder, blocked=blocked).require()
     assert outcome.cpu_s < ANSWER_S
     assert outcome.err == ""
     return outcome
 
 
-def test_help_names_the_commands(tmp_path: Path, blocked: Path) -> None:
+def test_help_lists_the_commands(tmp_path: Path, blocked: Path) -> None:
     said = answer(["--help"], tmp_path, blocked).out
     for command in (
         *("run", "build", "evaluate", "publish", "validate", "score", "tables"),
@@ -73,9 +73,7 @@ def test_unknown_command_is_refused(tmp_path: Path, blocked: Path) -> None:
     assert "evaluate" in outcome.err
 
 
-def test_validate_says_what_a_run_would_do_and_does_nothing(
-    tmp_path: Path, blocked: Path, model: Path
-) -> None:
+def test_validate_describes_a_run_and_writes_nothing(tmp_path: Path, blocked: Path, model: Path) -> None:
     models = [{"name": "mine", "model": str(model)}]
     root = tmp_path / "data"
     config = write_config(tmp_path / "c.toml", root, knowledge=STARTER, models=models)
@@ -96,7 +94,7 @@ def test_sql_answers_in_three_formats(tmp_path: Path, blocked: Path) -> None:
     assert answer(query, tmp_path, blocked).out.split()[:2] == ["letter", "number"]
 
 
-def test_sql_explains_itself_where_it_cannot_answer(tmp_path: Path, blocked: Path) -> None:
+def test_sql_explains_why_it_cannot_answer(tmp_path: Path, blocked: Path) -> None:
     assert "`pretexeval run CONFIG` makes one" in refuse(["sql"], tmp_path, blocked)
     build_warehouse(tmp_path)
     wrong = refuse(["sql", "from leaderbord", "--root", tmp_path], tmp_path, blocked)
@@ -184,12 +182,12 @@ def test_root_that_cannot_be_written(tmp_path: Path, blocked: Path, place: str, 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 1 MiB, where one can be mounted."""
+    """A file system of 1 MiB; the test is skipped if it cannot be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("a file system can be mounted by root only, and not in every container")
+        pytest.skip("only root can mount a file system, and not in every container")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
@@ -208,23 +206,23 @@ def test_a_disk_that_is_read_only(tmp_path: Path, small_disk: Path, blocked: Pat
     assert list(small_disk.iterdir()) == []
 
 
-def test_scoring_what_was_never_evaluated_is_refused(tmp_path: Path, blocked: Path, model: Path) -> None:
+def test_scoring_without_an_evaluation_is_refused(tmp_path: Path, blocked: Path, model: Path) -> None:
     table = {"name": "m", "model": str(model)}
     config = write_config(tmp_path / "c.toml", tmp_path / "results", knowledge=STARTER, models=[table])
     message = refuse(["score", config, "--policy", "coin-flip"], tmp_path, blocked)
     assert "pretexeval evaluate" in message or "not complete" in message
 
 
-def test_reviewing_an_edition_that_is_not_there_is_refused(tmp_path: Path, blocked: Path) -> None:
+def test_reviewing_a_missing_edition_is_refused(tmp_path: Path, blocked: Path) -> None:
     message = refuse(["review", "export", "no-such-edition", "--grader", "ann"], tmp_path, blocked)
     assert "no-such-edition" in message
 
 
-def test_a_sheet_that_is_not_there_is_refused(tmp_path: Path, blocked: Path) -> None:
+def test_a_missing_sheet_is_refused(tmp_path: Path, blocked: Path) -> None:
     assert "none.csv" in refuse(["review", "import", "none.csv", "--grader", "ann"], tmp_path, blocked)
 
 
-def test_measuring_the_gate_on_what_is_not_labelled_is_refused(tmp_path: Path, blocked: Path) -> None:
+def test_measuring_the_gate_on_a_file_without_labels_is_refused(tmp_path: Path, blocked: Path) -> None:
     (tmp_path / "labelled.parquet").write_text("no Parquet")
     assert "labelled.parquet" in refuse(["gate", "labelled.parquet"], tmp_path, blocked)
 

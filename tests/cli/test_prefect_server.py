@@ -1,4 +1,4 @@
-"""Prefect's server for the time of a command, where it does not come up at once."""
+"""Prefect's server of one command, if it does not come up at once."""
 
 import atexit
 import os
@@ -12,7 +12,7 @@ import pytest
 from cli import prefect_server
 from primitives.errors import InputError
 
-# Ends before it answers, as often as there are tokens; then it answers.
+# A server that ends before it answers as often as there are tokens, and then answers.
 FAILING = """
 import http.server, pathlib, sys
 port, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2])
@@ -30,12 +30,12 @@ http.server.HTTPServer(("127.0.0.1", port), Healthy).serve_forever()
 
 @pytest.fixture
 def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a file for every start that is to fail."""
+    """A folder with a file for every start that must fail."""
     folder = tmp_path / "tokens"
     folder.mkdir()
     stopped: list[subprocess.Popen[bytes]] = []
     monkeypatch.setattr(
-        prefect_server, "_write_command", lambda port: [sys.executable, "-c", FAILING, str(port), str(folder)]
+        prefect_server, "_build_command", lambda port: [sys.executable, "-c", FAILING, str(port), str(folder)]
     )
     monkeypatch.setattr(atexit, "register", lambda _, process: stopped.append(process))
     monkeypatch.setenv("PREFECT_API_URL", "set back after the test")
@@ -45,7 +45,7 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         process.wait()
 
 
-def test_one_that_ends_as_it_starts_is_started_again_at_the_same_address(tokens: Path) -> None:
+def test_a_server_that_ends_as_it_starts_is_restarted_at_the_same_address(tokens: Path) -> None:
     for name in "ab":
         (tokens / name).touch()
     prefect_server.start_server()
@@ -55,10 +55,10 @@ def test_one_that_ends_as_it_starts_is_started_again_at_the_same_address(tokens:
     assert not list(tokens.iterdir())
 
 
-def test_one_that_never_comes_up_is_said(tokens: Path) -> None:
+def test_a_server_that_never_comes_up_is_an_error(tokens: Path) -> None:
     for name in "abcd":
         (tokens / name).touch()
     prefect_server.start_server()
-    with pytest.raises(InputError, match=r"did not start \(it ended with 3\)"):
+    with pytest.raises(InputError, match=r"did not start \(ended with status 3\)"):
         prefect_server.wait_for_server()
     assert len(list(tokens.iterdir())) == 1

@@ -1,4 +1,4 @@
-"""docker-compose.yml: what Compose itself says of it, and what it must hold to."""
+"""docker-compose.yml: Compose accepts it, and it keeps the rules of the project."""
 
 import os
 import re
@@ -15,14 +15,13 @@ FILE = REPOSITORY / "docker-compose.yml"
 PROFILES = ("cpu", "gpu", "second-gpu", "serve")
 ONE_SHOT = {"migrate", "register"}
 SECRET = re.compile(r"PASSWORD|KEY|TOKEN|AUTH_STRING")
-# Any characters are allowed in it.
+# The password may contain any characters.
 PASSWORD = "p$w@/: #%s"
 Services = dict[str, dict[str, Any]]
 
 COMPOSE = shutil.which("docker-compose")
 
-
-# As written, variables and all; anchors and merges resolved.
+# The file as written, with variables; YAML anchors and merges are resolved.
 WRITTEN = YAML(typ="safe").load(FILE)
 SERVICES: Services = WRITTEN["services"]
 EVERY_SERVICE = pytest.mark.parametrize("name", sorted(SERVICES))
@@ -50,10 +49,10 @@ class TestCompose:
         resolved = YAML(typ="safe").load(done.stdout)
         assert resolved["services"].keys() == SERVICES.keys()
         given = resolved["services"]["server"]["environment"]["PREFECT_SERVER_DATABASE_PASSWORD"]
-        # `config` doubles a $, so that what it writes can be read again.
+        # `config` doubles every $, so that its output can be read again.
         assert given.replace("$$", "$") == PASSWORD
 
-    def test_it_wants_a_password(self, tmp_path: Path) -> None:
+    def test_it_requires_a_password(self, tmp_path: Path) -> None:
         done = run_compose(tmp_path, "config")
         assert done.returncode != 0
         assert "POSTGRES_PASSWORD" in done.stderr
@@ -67,7 +66,7 @@ def test_an_image_is_pinned_exactly(name: str) -> None:
 
 
 @EVERY_SERVICE
-def test_nothing_runs_as_root(name: str) -> None:
+def test_no_service_runs_as_root(name: str) -> None:
     service = SERVICES[name]
     user, group = service["user"].split(":")
     assert int(user) > 0
@@ -78,14 +77,14 @@ def test_nothing_runs_as_root(name: str) -> None:
 
 
 @EVERY_SERVICE
-def test_ports_are_bound_to_loopback_unless_told_otherwise(name: str) -> None:
+def test_ports_are_bound_to_loopback_by_default(name: str) -> None:
     ports = SERVICES[name].get("ports", [])
     assert [port for port in ports if not port.startswith("${BIND_ADDRESS:-127.0.0.1}:")] == []
     assert name != "database" or not ports
 
 
 @EVERY_SERVICE
-def test_it_comes_back_and_shows_that_it_is_well(name: str) -> None:
+def test_a_service_restarts_and_has_a_health_check(name: str) -> None:
     service = SERVICES[name]
     if name in ONE_SHOT:
         assert (service["restart"], service["healthcheck"]) == ("no", {"disable": True})
@@ -98,21 +97,21 @@ def test_it_comes_back_and_shows_that_it_is_well(name: str) -> None:
 def test_no_secret_is_in_the_file(name: str) -> None:
     environment = SERVICES[name].get("environment", {})
     secrets = {key: value for key, value in environment.items() if SECRET.search(key)}
-    # None: handed on from .env; `:?`: required there.
+    # None: passed on from .env; `:?`: required there.
     assert {
         k: v for k, v in secrets.items() if v is not None and not v.startswith("${POSTGRES_PASSWORD:?")
     } == {}
 
 
 @EVERY_SERVICE
-def test_a_service_that_is_waited_for_is_waited_for_rightly(name: str) -> None:
+def test_a_dependency_waits_for_health_or_completion(name: str) -> None:
     for other, how in SERVICES[name].get("depends_on", {}).items():
         wanted = "service_completed_successfully" if other in ONE_SHOT else "service_healthy"
         assert how == {"condition": wanted}
         assert "profiles" not in SERVICES[other]
 
 
-def test_data_lies_in_named_volumes() -> None:
+def test_data_is_in_named_volumes() -> None:
     volumes = WRITTEN["volumes"]
     assert volumes.keys() == {"data", "cache", "database", "server"}
     mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
@@ -120,13 +119,13 @@ def test_data_lies_in_named_volumes() -> None:
     assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
 
 
-def test_a_profile_adds_one_service_and_all_else_is_always_there() -> None:
+def test_a_profile_adds_one_service_and_all_others_always_run() -> None:
     added = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
     second = {"second-gpu-worker": ["second-gpu"]}
     assert added == {"laptop-worker": ["cpu"], "gpu-worker": ["gpu"], "vllm": ["serve"]} | second
 
 
-def test_both_pools_are_served_with_a_gpu_and_without() -> None:
+def test_both_pools_have_workers_with_and_without_a_gpu() -> None:
     pools = {
         name: service["command"][service["command"].index("--pool") + 1]
         for name, service in SERVICES.items()
@@ -148,6 +147,6 @@ def test_every_variable_is_explained_in_the_example() -> None:
     example = (REPOSITORY / "deploy" / ".env.example").read_text(encoding="utf-8")
     known = set(re.findall(r"(?m)^(?:# )?([A-Z_]+)=", example))
     used = set(re.findall(r"\$\{([A-Z_]+)", FILE.read_text(encoding="utf-8")))
-    handed_on = {k for s in SERVICES.values() for k, v in s.get("environment", {}).items() if v is None}
-    assert used | handed_on | {"COMPOSE_PROFILES", "COMPOSE_PROJECT_NAME"} == known
+    passed_on = {k for s in SERVICES.values() for k, v in s.get("environment", {}).items() if v is None}
+    assert used | passed_on | {"COMPOSE_PROFILES", "COMPOSE_PROJECT_NAME"} == known
     assert re.search(r"(?m)^POSTGRES_PASSWORD=$", example)

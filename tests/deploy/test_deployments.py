@@ -1,4 +1,4 @@
-"""`pretexeval deploy` to pools of containers, on a real server: what their workers would be given."""
+"""`pretexeval deploy` to pools of containers, on a real server: what it passes to their workers."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 class Registry:
-    """The server as pools and deployments are registered with it."""
+    """A Prefect server, its registered pools, and its deployments."""
 
     def __init__(self, environment: dict[str, str], folder: Path) -> None:
         self.environment, self.folder = environment, folder
@@ -33,7 +33,7 @@ class Registry:
         return row
 
     def render(self, flow: str) -> Row:
-        """The job of a run, as a worker of the pool reads it from template and deployment."""
+        """Return the job of a run as a worker of the pool builds it from template and deployment."""
         deployment = self.get(f"/deployments/name/{flow}/{flow}")
         template = deepcopy(self.get(f"/work_pools/{deployment['work_pool_name']}")["base_job_template"])
         offered = template["variables"]["properties"]
@@ -43,7 +43,7 @@ class Registry:
         return job
 
     def clear(self) -> None:
-        """Other tests have the same server."""
+        """Delete everything, because other tests use the same server."""
         for pool in self.client.post("/work_pools/filter", json={}).json():
             self.client.delete(f"/work_pools/{pool['name']}")
         for kind in ("deployments", "automations"):
@@ -94,7 +94,7 @@ def test_kubernetes_runs_get_claims_a_gpu_and_keys_from_a_secret(registry: Regis
     assert limits == {"publish": {}, "evaluate-model": {"nvidia.com/gpu": 1}}
 
 
-def test_what_is_registered_twice_is_there_once_and_what_was_switched_off_stays_off(
+def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
     registry: Registry,
 ) -> None:
     registry.deploy("--gpus", "1").require()
@@ -116,12 +116,12 @@ def test_what_is_registered_twice_is_there_once_and_what_was_switched_off_stays_
     assert registry.get("/work_pools/gpu")["concurrency_limit"] == 3
     there = registry.client.post("/deployments/filter", json={}).json()
     assert sorted(each["name"] for each in there) == sorted(FLOWS)
-    # A pool keeps its type, with its workers.
+    # The type of a pool cannot change.
     refused = registry.deploy("--pool-type", "docker").require(2)
     assert "of type process" in refused.err
 
 
-def test_a_path_of_this_machine_is_none_in_a_container(registry: Registry) -> None:
+def test_an_absolute_path_is_refused_for_containers(registry: Registry) -> None:
     refused = registry.deploy("--pool-type", "docker", config=str(registry.folder / CONFIG)).require(2)
     assert "under /app" in refused.err
     assert registry.client.post("/work_pools/filter", json={}).json() == []

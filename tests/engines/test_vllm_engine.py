@@ -15,7 +15,7 @@ from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tests.support.tiny_llama import MAX_POSITIONS, WORDS
-from tests.support.vllm_server import Server, start_server
+from tests.support.vllm_server import VllmServer, start_vllm_server
 
 pytestmark = pytest.mark.slow
 
@@ -78,7 +78,7 @@ def session(
     tiny_llama: Path,
     other_tiny_llama: Path,
     tmp_path_factory: pytest.TempPathFactory,
-    server: Server,  # it starts in the meantime
+    server: VllmServer,  # it starts in the meantime
 ) -> Session:
     """Send all prompts to vLLM in this process: three models are loaded, and two cannot be."""
     folder = tmp_path_factory.mktemp("broken")
@@ -185,13 +185,13 @@ def test_model_that_cannot_be_loaded_is_one_line(session: Session) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with start_server(tiny_llama, tmp_path_factory.mktemp("server") / "log") as server:
+def server(tiny_llama: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
+    with start_vllm_server(tiny_llama, tmp_path_factory.mktemp("server") / "log") as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def endpoint(server: Server, session: Session) -> Iterator[Engine]:
+def endpoint(server: VllmServer, session: Session) -> Iterator[Engine]:
     server.wait()
     config = {"name": "tiny", "engine": "openai", "model": "tiny", "base_url": server.base_url}
     with closing(load_engine(ModelConfig.model_validate(config))) as engine:
@@ -218,7 +218,7 @@ def test_server_refuses_only_the_prompt_that_does_not_fit(endpoint: Engine) -> N
     assert str(answers[1].error).startswith(PROMPT_TOO_LONG)
 
 
-def test_unknown_model_on_a_server_stops_the_run(server: Server) -> None:
+def test_unknown_model_on_a_server_stops_the_run(server: VllmServer) -> None:
     server.wait()
     config = {"name": "m", "engine": "openai", "model": "other", "base_url": server.base_url}
     with (

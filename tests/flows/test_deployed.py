@@ -14,11 +14,18 @@ from typing import Any
 import httpx
 import pytest
 
-from deploy.local.processes import Running, start_processes
+from deploy.local.installation import Installation, start_installation
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
-from tests.support.installation import MAKE_BLOCK, REPORT_MOVES, kill_run, read_tables, run_python, write_fall
-from tests.support.webhook import open_hook
+from tests.support.installation import (
+    MAKE_BLOCK,
+    REPORT_MOVES,
+    checksum_tables,
+    kill_run,
+    run_python,
+    write_falling_score,
+)
+from tests.support.webhook import serve_webhook
 from warehouse.publish import WAREHOUSE
 from warehouse.query import run_query
 
@@ -33,7 +40,7 @@ Row = dict[str, Any]
 class Server:
     """Prefect's server as the test asks it."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Installation) -> None:
         self.client = httpx.Client(base_url=running.api_url, timeout=30)
 
     def filter(self, kind: str, **what: object) -> list[Row]:
@@ -76,10 +83,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def running(root: Path) -> Iterator[Running]:
+def running(root: Path) -> Iterator[Installation]:
     with (
         open_database_folder() as database,
-        start_processes(root, n_gpu_workers=2, database=database, folder=REPOSITORY) as processes,
+        start_installation(root, n_gpu_workers=2, database=database, folder=REPOSITORY) as processes,
     ):
         models = [
             {"name": name, "model": str(REPOSITORY / "models" / name), "dtype": "bfloat16"} for name in NAMES
@@ -98,7 +105,7 @@ def running(root: Path) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def server(running: Running) -> Server:
+def server(running: Installation) -> Server:
     return Server(running)
 
 
@@ -138,7 +145,7 @@ def test_models_are_evaluated_in_the_pool_gpu_and_never_two_at_once(regenerated:
 
 
 def test_the_run_leaves_links_that_answer_and_the_page_shows_its_numbers(
-    regenerated: Row, server: Server, running: Running
+    regenerated: Row, server: Server, running: Installation
 ) -> None:
     artifacts = {each["key"]: each for each in server.filter("artifacts") if each["key"]}
     stages = {f"quality-{stage}" for stage in ("triplets", "variants", "statements", "samples")}
@@ -194,9 +201,9 @@ def test_the_same_week_again_asks_nothing_even_if_it_loses_its_process(
 
 
 def test_a_lost_warehouse_is_made_again_from_parquet(
-    regenerated: Row, running: Running, root: Path, server: Server
+    regenerated: Row, running: Installation, root: Path, server: Server
 ) -> None:
-    before, page = read_tables(root), (root / "report" / "index.html").read_bytes()
+    before, page = checksum_tables(root), (root / "report" / "index.html").read_bytes()
     (root / WAREHOUSE).unlink()
     shutil.rmtree(root / "report")
     # The configuration's own edition (seed1) was never made: only those of weeks are there.
@@ -204,16 +211,16 @@ def test_a_lost_warehouse_is_made_again_from_parquet(
         "publish", root.parent / "config.toml", folder=REPOSITORY, environment=running.environment
     ).require()
     assert str(root / WAREHOUSE) in done.out
-    assert read_tables(root) == before
+    assert checksum_tables(root) == before
     assert (root / "report" / "index.html").read_bytes() == page
     edition_id = run_query(root, "select edition_id from editions")[1][0][0]
     assert httpx.get(f"{running.report_url}{edition_id}/index.html").status_code == 200
 
 
 def test_failures_and_scores_that_moved_are_notified(
-    running: Running, server: Server, root: Path, tmp_path: Path
+    running: Installation, server: Server, root: Path, tmp_path: Path
 ) -> None:
-    with open_hook() as hook:
+    with serve_webhook() as hook:
         block = run_python(running, MAKE_BLOCK, hook.address).strip()
         written = (REPOSITORY / "deploy" / "automations.yaml").read_text().replace("BLOCK\n", f"{block}\n")
         (tmp_path / "automations.yaml").write_text(written)
@@ -222,7 +229,7 @@ def test_failures_and_scores_that_moved_are_notified(
         config = {"storage": {"root": str(root)}}
         assert server.run("publish", config=config, edition_id="nowhere")["state_type"] == "FAILED"
         for _ in range(2):
-            run_python(running, REPORT_MOVES, str(write_fall(tmp_path)), "starter-2026-W48-00000001")
+            run_python(running, REPORT_MOVES, str(write_falling_score(tmp_path)), "starter-2026-W48-00000001")
         failure, move = hook.wait_for("publish-nowhere"), hook.wait_for("Student")
         assert "'nowhere' is not complete" in failure["body"]
         assert move["subject"] == "Student moved by -100.0 points"

@@ -1,4 +1,4 @@
-"""`pretexeval doctor` against a real Prefect server: no pools, then both."""
+"""`pretexeval doctor` against a real Prefect server, first without work pools and then with both."""
 
 import json
 import urllib.request
@@ -21,13 +21,13 @@ def create_pool(server: dict[str, str], **pool: object) -> None:
 
 
 def delete_pool(server: dict[str, str], name: str) -> None:
-    """Other tests have the same server."""
+    """Delete a pool, because other tests use the same server."""
     request = urllib.request.Request(f"{server['PREFECT_API_URL']}/work_pools/{name}", method="DELETE")
     urllib.request.urlopen(request, timeout=20).close()
 
 
 def read_lines(server: dict[str, str], folder: Path) -> dict[str, str]:
-    """Name of a check -> its state and what was found."""
+    """Run the doctor; return name of a finding -> its state and text."""
     said = run_command("doctor", folder=folder, environment=server).require().out
     lines = [line.split(maxsplit=1) for line in said.splitlines() if line[:1] in "owf" and "  " in line]
     return {rest.split("  ")[0]: f"{state} {rest}" for state, rest in lines}
@@ -39,7 +39,7 @@ def test_server_and_pools_are_found(prefect_server: dict[str, str], tmp_path: Pa
     assert "version 3." in before["Prefect"]
     for pool in ("pool cpu", "pool gpu"):
         assert before[pool].startswith("warning ")
-        assert "not there" in before[pool]
+        assert "does not exist" in before[pool]
     create_pool(prefect_server, name="cpu")
     create_pool(prefect_server, name="gpu", concurrency_limit=1)
     try:
@@ -47,6 +47,6 @@ def test_server_and_pools_are_found(prefect_server: dict[str, str], tmp_path: Pa
     finally:
         for name in ("cpu", "gpu"):
             delete_pool(prefect_server, name)
-    # Nobody polls them yet.
+    # No worker polls them yet.
     assert "process, no limit, no worker" in after["pool cpu"]
     assert "process, 1 at once, no worker" in after["pool gpu"]

@@ -16,19 +16,19 @@ import pytest
 
 from tests.support.command import (
     Outcome,
+    build_command,
+    build_environment,
     list_half_written,
     make_rows,
     read_bytes,
     read_record,
     read_stamps,
     run_command,
-    wait_for_servers,
+    wait_for_servers_to_end,
     write_base,
-    write_command,
     write_config,
-    write_environment,
 )
-from tests.support.endpoint import Body, Endpoint, Reply, say, serve
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 
 pytestmark = pytest.mark.slow
 
@@ -80,10 +80,10 @@ class Bench:
         return asked
 
 
-def answer(body: Body, _: int) -> Reply:
+def answer(body: Body, _: int) -> EndpointReply:
     """True or False, by the prompt alone."""
     digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
-    return say(" True" if digest[0] % 2 else " False")
+    return build_reply(" True" if digest[0] % 2 else " False")
 
 
 def find_closed_port() -> str:
@@ -97,8 +97,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
     """Asked about two pairs of each relation, and two endpoints that cannot answer before it."""
     folder = tmp_path_factory.mktemp("bench")
     write_base(folder / "own.tsv", make_rows(*RELATIONS))
-    nonsense = Reply(body="<html>welcome to nginx</html>", content_type="text/html")
-    with serve(answer) as good, serve(lambda body, number: nonsense) as garbage:
+    nonsense = EndpointReply(body="<html>welcome to nginx</html>", content_type="text/html")
+    with serve_endpoint(answer) as good, serve_endpoint(lambda body, number: nonsense) as garbage:
         bench = Bench(folder, prefect_server, good, garbage)
         bench.outcomes.append(bench.evaluate(2, down=find_closed_port(), garbage=garbage.base_url))
         yield bench
@@ -138,7 +138,7 @@ def test_the_endpoint_that_answers_is_evaluated_all_the_same(two_parts: Bench) -
     assert sorted(frame.height for frame in answers) == [n_first, n_first]
     for frame in answers:
         for prompt, response in frame.select("prompt", "response").iter_rows():
-            assert answer({"prompt": prompt}, 0) == say(response)
+            assert answer({"prompt": prompt}, 0) == build_reply(response)
 
 
 def test_more_pairs_ask_only_the_new_prompts(two_parts: Bench) -> None:
@@ -180,17 +180,17 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
     knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
     write_base(tmp_path / "own.tsv", make_rows(*RELATIONS))
 
-    def answer_slowly(body: Body, number: int) -> Reply:
+    def answer_slowly(body: Body, number: int) -> EndpointReply:
         time.sleep(0.3)
         return answer(body, number)
 
-    with serve(answer_slowly) as slow, (tmp_path / "log").open("w") as log:
+    with serve_endpoint(answer_slowly) as slow, (tmp_path / "log").open("w") as log:
         models = [{"name": "slow", "engine": "openai", "model": "x", "base_url": slow.base_url}]
         config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
         process = subprocess.Popen(
-            write_command("run", config),
+            build_command("run", config),
             cwd=tmp_path,
-            env=write_environment(),
+            env=build_environment(),
             stdout=log,
             stderr=log,
             start_new_session=True,
@@ -204,6 +204,6 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
         finally:
             process.kill()
     said = (tmp_path / "log").read_text()
-    assert said.splitlines()[-1] == "pretexeval: interrupted; run the same command again to go on"
+    assert said.splitlines()[-1] == "pretexeval: interrupted; run the same command again to continue"
     assert "Traceback" not in said
-    assert wait_for_servers(tmp_path / "data")
+    assert wait_for_servers_to_end(tmp_path / "data")

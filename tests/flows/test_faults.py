@@ -13,27 +13,27 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from deploy.local.processes import start_processes
+from deploy.local.installation import start_installation
 from tests.support.command import REPOSITORY, read_bytes, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
-from tests.support.endpoint import serve
+from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import (
     KNOWLEDGE,
-    count_asked,
-    list_differing,
-    name_model,
-    say_by_checksum,
-    say_slowly,
+    answer_by_checksum,
+    answer_slowly,
+    build_model_table,
+    count_requests,
+    list_different_tables,
 )
 from tests.support.installation_faults import (
     GPU_WORKERS,
     LARGE,
     RESTARTED,
     TWICE,
-    Story,
+    FaultScenario,
     evaluate_twice_at_once,
     kill_workers,
-    restart_what_runs_need,
+    restart_server_and_database,
 )
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
@@ -42,38 +42,38 @@ MOMENT = "2026-11-16T03:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
     """Everything that happens."""
     root = tmp_path_factory.mktemp("faults") / "data"
     with ExitStack() as stack:
-        endpoint = stack.enter_context(serve(say_slowly))
+        endpoint = stack.enter_context(serve_endpoint(answer_slowly))
         database = stack.enter_context(open_database_folder())
         n_workers = len(GPU_WORKERS)
         running = stack.enter_context(
-            start_processes(root, n_gpu_workers=n_workers, database=database, folder=REPOSITORY)
+            start_installation(root, n_gpu_workers=n_workers, database=database, folder=REPOSITORY)
         )
-        models = [LARGE, *(name_model(name, endpoint) for name in RESTARTED)]
+        models = [LARGE, *(build_model_table(name, endpoint) for name in RESTARTED)]
         config = write_config(root.parent / "c.toml", root, knowledge=KNOWLEDGE, models=models)
         arguments = ("deploy", config, "--gpus", "1")
         run_command(*arguments, folder=REPOSITORY, environment=running.environment).require()
-        told = Story(root, running, endpoint)
+        told = FaultScenario(root, running, endpoint)
         run_ids = [told.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]
         kill_workers(told)
-        restart_what_runs_need(told)
+        restart_server_and_database(told)
         told.regenerated = told.wait_for_runs("both have regenerated", run_ids, 400)
         evaluate_twice_at_once(told)
         print(json.dumps(told.seconds, indent=1))
         yield told
 
 
-def test_both_runs_of_the_same_week_complete_and_make_one_edition(story: Story) -> None:
+def test_both_runs_of_the_same_week_complete_and_make_one_edition(story: FaultScenario) -> None:
     assert [run["state_type"] for run in story.regenerated] == ["COMPLETED"] * 2
     # Neither was ended and begun again: the server still knew, after its restart, who holds the limit.
     assert [run["run_count"] for run in story.regenerated] == [1, 1]
     assert len(list(story.root.glob("editions/*"))) == 1
 
 
-def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(story: Story) -> None:
+def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(story: FaultScenario) -> None:
     states = [run["state_type"] for run in story.list_evaluations("large")]
     assert states[:2] == ["CRASHED", "COMPLETED"]
     # The other run of the same week finds it done.
@@ -85,27 +85,27 @@ def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(story: Story) -
 
 
 @pytest.mark.parametrize("name", RESTARTED)
-def test_a_restart_goes_unnoticed_by_the_evaluation(story: Story, name: str) -> None:
+def test_a_restart_goes_unnoticed_by_the_evaluation(story: FaultScenario, name: str) -> None:
     assert {run["state_type"] for run in story.list_evaluations(name)} == {"COMPLETED"}
-    assert set(count_asked(story.endpoint, name).values()) == {1}
+    assert set(count_requests(story.endpoint, name).values()) == {1}
 
 
-def test_two_workers_that_evaluate_one_model_ask_it_once(story: Story) -> None:
-    first, second = story.both
-    assert [run["state_type"] for run in story.both] == ["COMPLETED"] * 2
+def test_two_workers_that_evaluate_one_model_ask_it_once(story: FaultScenario) -> None:
+    first, second = story.evaluated_twice
+    assert [run["state_type"] for run in story.evaluated_twice] == ["COMPLETED"] * 2
     begins, ends = (
         [datetime.fromisoformat(run[key]) for run in (first, second)] for key in ("start_time", "end_time")
     )
     assert max(begins) < min(ends)
-    assert set(count_asked(story.endpoint, TWICE).values()) == {1}
+    assert set(count_requests(story.endpoint, TWICE).values()) == {1}
 
 
-def test_the_tables_are_those_of_an_undisturbed_run(story: Story, tmp_path: Path) -> None:
+def test_the_tables_are_those_of_an_undisturbed_run(story: FaultScenario, tmp_path: Path) -> None:
     manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
     edition = {"seed": manifest["seed"], "label": manifest["label"]}
     root = tmp_path / "data"
-    with serve(say_by_checksum) as quick:
-        models = [LARGE, *(name_model(name, quick) for name in (*RESTARTED, TWICE))]
+    with serve_endpoint(answer_by_checksum) as quick:
+        models = [LARGE, *(build_model_table(name, quick) for name in (*RESTARTED, TWICE))]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
         run_command("run", config, folder=tmp_path, timeout_s=600).require()
-    assert list_differing(story.root, root) == []
+    assert list_different_tables(story.root, root) == []

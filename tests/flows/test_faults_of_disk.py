@@ -10,21 +10,21 @@ import pytest
 
 from primitives.errors import InputError
 from tests.support.command import (
+    build_command,
+    build_environment,
     list_half_written,
     read_bytes,
     run_command,
-    write_command,
     write_config,
-    write_environment,
 )
-from tests.support.endpoint import Body, Endpoint, Reply, serve
+from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
 from tests.support.fault_models import (
     KNOWLEDGE,
-    count_asked,
-    list_differing,
-    name_model,
+    answer_by_checksum,
+    build_model_table,
+    count_requests,
+    list_different_tables,
     read_tables,
-    say_by_checksum,
     wait_until,
 )
 from warehouse.publish import WAREHOUSE, build_warehouse
@@ -78,7 +78,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disk]:
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[Endpoint]:
-    with serve(say_by_checksum) as serving:
+    with serve_endpoint(answer_by_checksum) as serving:
         yield serving
 
 
@@ -89,7 +89,7 @@ def calm(
     """The root of a run that nothing happened to; its configuration lies beside it."""
     folder = tmp_path_factory.mktemp("calm")
     config = write_config(
-        folder / "c.toml", folder / "data", knowledge=KNOWLEDGE, models=[name_model("calm", endpoint)]
+        folder / "c.toml", folder / "data", knowledge=KNOWLEDGE, models=[build_model_table("calm", endpoint)]
     )
     run_command("run", config, folder=folder, environment=prefect_server).require()
     return folder / "data"
@@ -98,14 +98,14 @@ def calm(
 def test_a_disk_that_fills_up_in_mid_evaluation(
     disk: Disk, tmp_path: Path, prefect_server: dict[str, str], calm: Path
 ) -> None:
-    def fill_then_answer(body: Body, number: int) -> Reply:
+    def fill_then_answer(body: Body, number: int) -> EndpointReply:
         if number == FULL_AT:
             disk.fill()
-        return say_by_checksum(body, number)
+        return answer_by_checksum(body, number)
 
     root = disk.folder / "data"
-    with serve(fill_then_answer) as endpoint:
-        models = [name_model("calm", endpoint)]
+    with serve_endpoint(fill_then_answer) as endpoint:
+        models = [build_model_table("calm", endpoint)]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, models=models)
         said = run_command("run", config, folder=tmp_path, environment=prefect_server).require(2)
         assert "there is no room for" in said.err
@@ -117,8 +117,8 @@ def test_a_disk_that_fills_up_in_mid_evaluation(
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
         assert kept.items() <= read_bytes(root, "responses/*/part-*.parquet").items()
         # There was room for the chunk in flight: it had been kept before it was asked for.
-        assert set(count_asked(endpoint, "calm").values()) == {1}
-    assert list_differing(root, calm) == []
+        assert set(count_requests(endpoint, "calm").values()) == {1}
+    assert list_different_tables(root, calm) == []
 
 
 def test_a_disk_that_is_full_when_it_is_published_to(disk: Disk, calm: Path) -> None:
@@ -133,13 +133,13 @@ def test_a_disk_that_is_full_when_it_is_published_to(disk: Disk, calm: Path) -> 
     assert not list(root.glob(f"{WAREHOUSE}.*"))
     disk.ballast.unlink()
     build_warehouse(root)
-    assert list_differing(root, calm) == []
+    assert list_different_tables(root, calm) == []
 
 
 def test_two_publish_at_once_and_a_third_reads(calm: Path, prefect_server: dict[str, str]) -> None:
     before = read_tables(calm)
     config = calm.parent / "c.toml"
-    environment = write_environment(prefect_server)
+    environment = build_environment(prefect_server)
     reader = subprocess.Popen(
         [sys.executable, "-c", READER, str(calm / WAREHOUSE)],
         stdin=subprocess.PIPE,
@@ -150,7 +150,7 @@ def test_two_publish_at_once_and_a_third_reads(calm: Path, prefect_server: dict[
         assert reader.stdout is not None
         assert reader.stdout.readline() == "reading\n"
         publishers = [
-            subprocess.Popen(write_command("publish", config), cwd=calm.parent, env=environment)
+            subprocess.Popen(build_command("publish", config), cwd=calm.parent, env=environment)
             for _ in range(2)
         ]
         wait_until(lambda: all(each.poll() is not None for each in publishers), "both have published")

@@ -14,15 +14,15 @@ import pytest
 
 from tests.support.command import (
     REPOSITORY,
+    build_command,
+    build_environment,
     read_bytes,
     read_record,
     run_command,
-    write_command,
     write_config,
-    write_environment,
 )
-from tests.support.fault_models import KNOWLEDGE, list_differing, wait_until
-from tests.support.vllm_server import Server, find_free_port, start_server
+from tests.support.fault_models import KNOWLEDGE, list_different_tables, wait_until
+from tests.support.vllm_server import VllmServer, find_free_port, start_vllm_server
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ class Outage:
     """Requests that the endpoint answered during the run, by its own log."""
 
 
-def stop(server: Server) -> None:
+def stop(server: VllmServer) -> None:
     """As containers are stopped: asked, and killed after 10 s."""
     server.process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -68,9 +68,9 @@ def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, s
     root, calm = folder / "disturbed", folder / "calm"
     with ExitStack() as stack:
         said = stack.enter_context((folder / "said").open("wb"))
-        with start_server(MODEL, log, port=port, dtype="float32") as server:
+        with start_vllm_server(MODEL, log, port=port, dtype="float32") as server:
             server.wait()
-            command, environment = write_command("run", configs[0]), write_environment(prefect_server)
+            command, environment = build_command("run", configs[0]), build_environment(prefect_server)
             process = subprocess.Popen(command, cwd=folder, env=environment, stderr=said)
             stack.callback(process.kill)
             wait_until(lambda: read_bytes(root, "responses/*/part-*.parquet"), "first answers")
@@ -79,7 +79,7 @@ def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, s
             kept = read_bytes(root, "responses/*/part-*.parquet")
             gone = time.monotonic()
             stop(server)
-        server = stack.enter_context(start_server(MODEL, log, port=port, dtype="float32"))
+        server = stack.enter_context(start_vllm_server(MODEL, log, port=port, dtype="float32"))
         server.wait()
         gone_s = time.monotonic() - gone
         status = process.wait(200)
@@ -104,4 +104,4 @@ def test_nothing_is_lost_and_no_answer_is_asked_for_again(outage: Outage) -> Non
 
 
 def test_the_tables_are_those_of_an_undisturbed_run(outage: Outage) -> None:
-    assert list_differing(outage.root, outage.calm) == []
+    assert list_different_tables(outage.root, outage.calm) == []

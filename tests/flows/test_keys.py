@@ -17,14 +17,14 @@ import pytest
 from tests.support.command import (
     Outcome,
     Table,
+    build_environment,
     make_rows,
     run_command,
     write_base,
     write_config,
-    write_environment,
 )
-from tests.support.endpoint import Body, Endpoint, Reply, say, serve
-from tests.support.secret_search import find_in_files, read_server
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.slow
 
@@ -61,17 +61,19 @@ def serve_echoes() -> Iterator[Endpoint]:
     endpoints: list[Endpoint] = []
     echo = f"application/json; key={KEY}"
 
-    def answer(body: Body, number: int) -> Reply:
+    def answer(body: Body, number: int) -> EndpointReply:
         if endpoints[0].requests[number][1] != f"Bearer {KEY}":
-            return Reply(401, {"error": {"message": "no key"}})
+            return EndpointReply(401, {"error": {"message": "no key"}})
         if body["model"] == "refused":
-            return Reply(403, {"error": {"message": f"{KEY} may not use it"}}, echo)
+            return EndpointReply(403, {"error": {"message": f"{KEY} may not use it"}}, echo)
         kind = hashlib.sha256(str(body["prompt"]).encode()).digest()[0] % 4
         if kind == 0:
-            return Reply(422, {"error": {"message": f"not with {KEY}, '{KEY}'"}}, echo)
-        return Reply(body=say([f" True {KEY}", " True", " False"][kind - 1]).body, content_type=echo)
+            return EndpointReply(422, {"error": {"message": f"not with {KEY}, '{KEY}'"}}, echo)
+        return EndpointReply(
+            body=build_reply([f" True {KEY}", " True", " False"][kind - 1]).body, content_type=echo
+        )
 
-    with serve(answer) as endpoint:
+    with serve_endpoint(answer) as endpoint:
         endpoints.append(endpoint)
         yield endpoint
 
@@ -104,7 +106,7 @@ def from_block(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[st
     """The key in a block alone; and a model whose key is nowhere."""
     folder = tmp_path_factory.mktemp("block")
     save = [sys.executable, "-c", SAVE_BLOCK]
-    subprocess.run(save, input=KEY, text=True, check=True, env=write_environment(prefect_server))
+    subprocess.run(save, input=KEY, text=True, check=True, env=build_environment(prefect_server))
     with serve_echoes() as endpoint:
         models = [configure("far", endpoint, "FAR_KEY"), configure("lost", endpoint, "LOST_KEY")]
         config = write_run(folder, models)
@@ -123,7 +125,7 @@ def test_the_key_was_sent_and_repeated(from_environment: Run) -> None:
     assert " True ***" in answers["response"].to_list()
     assert any("not with ***, '***'" in error for error in answers["error"].drop_nulls())
     assert "*** may not use it" in run.outcome.err
-    told = read_server(run.server["PREFECT_API_URL"])
+    told = read_records(run.server["PREFECT_API_URL"])
     for logger in ("openai._base_client", "evaluate-model", "evaluate-far"):
         assert logger in "".join(told.values()) + run.outcome.err
 
@@ -139,7 +141,7 @@ def test_it_is_in_no_file(from_environment: Run) -> None:
 
 def test_it_is_not_on_the_console_and_nothing_that_the_server_tells(from_environment: Run) -> None:
     run = from_environment
-    told = read_server(run.server["PREFECT_API_URL"])
+    told = read_records(run.server["PREFECT_API_URL"])
     texts = told | {"out": run.outcome.out, "err": run.outcome.err}
     assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
     for name in ("flow_runs", "task_runs", "logs", "artifacts", "events"):
@@ -153,7 +155,7 @@ def test_a_key_of_a_block_is_sent_and_left_nowhere(from_block: Run) -> None:
     assert " True ***" in read_answers(run)["response"].to_list()
     assert find_in_files(run.folder, PARTS) == []
     assert find_in_files(Path(run.server["PREFECT_HOME"]), PARTS) == []
-    texts = read_server(run.server["PREFECT_API_URL"]) | {"out": run.outcome.out, "err": run.outcome.err}
+    texts = read_records(run.server["PREFECT_API_URL"]) | {"out": run.outcome.out, "err": run.outcome.err}
     assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
 
 
@@ -183,7 +185,7 @@ evaluate_model(config, "e", "a")
 
 @pytest.mark.parametrize("key", [KEY, "7c1e9a40b2d85f367c1e9a40"])
 def test_parameters_that_do_not_fit_are_not_repeated(prefect_server: dict[str, str], key: str) -> None:
-    environment = write_environment(prefect_server | LOUD)
+    environment = build_environment(prefect_server | LOUD)
     done = subprocess.run(
         [sys.executable, "-c", PARAMETERS],
         input=key,

@@ -6,15 +6,15 @@ import polars as pl
 import pytest
 
 from tests.support.command import count_actions, make_rows, read_record, write_base, write_config
-from tests.support.endpoint import Body, Reply, say, serve
+from tests.support.endpoint import Body, EndpointReply, build_reply, serve_endpoint
 
 pytestmark = pytest.mark.slow
 
 RELATIONS = ("may_prevent", "may_treat")
 
 
-def answer(body: Body, _: int) -> Reply:
-    return say(" True")
+def answer(body: Body, _: int) -> EndpointReply:
+    return build_reply(" True")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def evaluated(
     """A folder, and the counts of two commands: `build`, and `run` on the edition that it built."""
     folder = tmp_path_factory.mktemp("once")
     write_base(folder / "own.tsv", make_rows(*RELATIONS))
-    with serve(answer) as endpoint:
+    with serve_endpoint(answer) as endpoint:
         model = {"name": "m", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
         config = write_config(
             folder / "c.toml",
@@ -78,12 +78,12 @@ def test_a_build_hashes_every_file_of_a_stage_once(
 
 
 def test_the_rounds_of_a_rephraser_are_played_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
-    def reword(body: Body, _: int) -> Reply:
+    def reword(body: Body, _: int) -> EndpointReply:
         text = str(body["prompt"]).rpartition("Statement: ")[2].splitlines()[0]
-        return say(f" {text}")
+        return build_reply(f" {text}")
 
     write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    with serve(reword) as endpoint:
+    with serve_endpoint(reword) as endpoint:
         writer = {"name": "w", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
         config = write_config(
             tmp_path / "c.toml",

@@ -16,15 +16,15 @@ import pytest
 from tests.support.command import (
     Outcome,
     block_packages,
+    build_command,
+    build_environment,
     list_half_written,
     read_bytes,
     read_record,
     read_stamps,
     run_command,
-    wait_for_servers,
-    write_command,
+    wait_for_servers_to_end,
     write_config,
-    write_environment,
 )
 from tests.support.tiny_llama import build_tiny_llama
 
@@ -111,7 +111,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
     config, root = configure(folder, model), folder / "data"
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            write_command("run", config), cwd=folder, env=write_environment(), stdout=log, stderr=log
+            build_command("run", config), cwd=folder, env=build_environment(), stdout=log, stderr=log
         )
     while not list(root.glob("responses/*/part-*.parquet")):
         assert process.poll() is None, (folder / "log").read_text()
@@ -121,7 +121,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
     parts = read_bytes(root, "responses/*/part-*.parquet")
     left = [path.name for path in root.rglob("*.duckdb")] + [p.name for p in root.rglob("run.json")]
     n_rows = sum(pl.read_parquet(root / name).height for name in parts)
-    servers_ended = wait_for_servers(root)
+    servers_ended = wait_for_servers_to_end(root)
     return Killed(parts, n_rows, left, servers_ended, run(config))
 
 
@@ -204,7 +204,7 @@ def test_the_second_run_loads_no_engine_and_takes_everything_as_it_is(first: Run
 
 def test_no_server_is_left_behind(second: Run) -> None:
     # The watchdog ends a moment after the process that it watched.
-    assert wait_for_servers(second.root)
+    assert wait_for_servers_to_end(second.root)
 
 
 def test_a_killed_run_leaves_what_was_answered_and_nothing_that_looks_complete(killed: Killed) -> None:
@@ -248,5 +248,5 @@ def test_a_server_that_does_not_start_is_one_message(tmp_path: Path, model: Path
     assert outcome.err.startswith("pretexeval: Prefect's server did not start")
     assert "PREFECT_API_URL" in outcome.err
     assert "Traceback" not in outcome.err
-    assert wait_for_servers(tmp_path / "data")
+    assert wait_for_servers_to_end(tmp_path / "data")
     assert not (tmp_path / "data" / "editions").exists()

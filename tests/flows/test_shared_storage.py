@@ -3,15 +3,24 @@
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from storage.bucket import Bucket
-from tests.support.command import REPOSITORY, read_bytes, run_command, write_config, write_environment
+from tests.support.command import (
+    REPOSITORY,
+    Table,
+    build_environment,
+    read_bytes,
+    run_command,
+    write_config,
+)
+from tests.support.endpoint import build_reply, serve_endpoint
 from tests.support.object_storage import KEYS, ObjectStorage
-from tests.support.secret_search import find_in_files, read_server
+from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.slow
 
@@ -65,16 +74,17 @@ def test_what_one_host_makes_the_others_have(
 def save_keys_in_blocks(moto: ObjectStorage, prefect_server: dict[str, str]) -> dict[str, str]:
     """Save the keys as Secret blocks; return an environment that names both servers and holds no key."""
     save = [sys.executable, "-c", SAVE_BLOCKS]
-    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=write_environment(prefect_server))
+    subprocess.run(save, input=json.dumps(KEYS), text=True, check=True, env=build_environment(prefect_server))
     return prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
 
 
-def configure(folder: Path, address: str) -> Path:
+def configure(folder: Path, address: str, models: Sequence[Table] = ()) -> Path:
     """Write a configuration with that shared storage."""
     folder.mkdir(exist_ok=True)
     return write_config(
         folder / "config.toml",
         folder / "data",
+        models=models,
         storage={"shared": address},
         knowledge={"relations": ["may_treat"]},
     )
@@ -92,7 +102,7 @@ def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
         moto.set_environment(patch)
         assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
     assert find_in_files(tmp_path, SECRETS) == []
-    texts = read_server(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
+    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
 
 
@@ -123,3 +133,31 @@ def test_the_doctor_opens_it_with_keys_of_secret_blocks(
     assert "ok key AWS_ACCESS_KEY_ID in the Prefect Secret block 'aws-access-key-id'" in lines
     assert not any(secret in said.out + said.err for secret in SECRETS)
     assert not (tmp_path / "data").exists()
+
+
+def test_score_opens_it_with_keys_of_secret_blocks_and_measures_samples(
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
+    with serve_endpoint(lambda body, number: build_reply(" True")) as endpoint:
+        model: Table = {
+            "name": "m",
+            "engine": "openai",
+            "model": "x",
+            "base_url": endpoint.base_url,
+            "pairs_per_relation": 2,
+        }
+        evaluator, newcomer = (configure(tmp_path / host, address, [model]) for host in ("one", "other"))
+        with_keys = prefect_server | moto.environment
+        run_command("evaluate", evaluator, folder=tmp_path, environment=with_keys).require()
+        endpoint.requests.clear()
+        done = run_command(
+            "score", newcomer, "--policy", "coin-flip", folder=tmp_path, environment=without_keys
+        ).require()
+        assert endpoint.requests == []
+    assert "coin-flip" in done.out
+    with duckdb.connect(str(tmp_path / "other/data/warehouse.duckdb"), read_only=True) as connection:
+        counted = "select (select count(*) from sample_diversity), (select count(*) from samples)"
+        n_measured, n_samples = connection.execute(counted).fetchall()[0]
+    assert 0 < n_measured <= n_samples
+    assert find_in_files(tmp_path, SECRETS) == []

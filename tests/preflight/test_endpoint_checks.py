@@ -5,7 +5,7 @@ import pytest
 from config.engines import ModelConfig
 from preflight.endpoint_checks import check_endpoint
 from primitives import http_client
-from tests.support.web_server import serve
+from tests.support.web_server import serve_routes
 
 SECRET = "sk-very-secret"
 LISTED = {"data": [{"id": "llama"}, {"id": "gemma"}]}
@@ -20,15 +20,15 @@ def test_an_endpoint_that_serves_the_model_is_asked_for_its_list_with_the_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MY_KEY", SECRET)
-    with serve({"/v1/models": (200, LISTED)}) as web:
+    with serve_routes({"/v1/models": (200, LISTED)}) as web:
         check = check_endpoint(configure(f"{web.address}/v1/", api_key_env="MY_KEY"))
     assert (check.name, check.state) == ("model m", "ok")
     assert check.found == f"{web.address}/v1 serves llama"
     assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
 
 
-def test_a_model_that_is_not_listed_is_told_with_those_that_are() -> None:
-    with serve({"/v1/models": (200, LISTED)}) as web:
+def test_a_model_that_is_not_listed_is_a_warning_with_those_that_are() -> None:
+    with serve_routes({"/v1/models": (200, LISTED)}) as web:
         check = check_endpoint(configure(f"{web.address}/v1", model="lama"))
     assert check.state == "warning"
     assert check.found.endswith("does not list lama; it lists llama, gemma")
@@ -41,11 +41,11 @@ def test_a_model_that_is_not_listed_is_told_with_those_that_are() -> None:
         (401, "failing", "refuses the key (HTTP 401)"),
         (403, "failing", "refuses the key (HTTP 403)"),
         (404, "warning", "answers, but lists no models"),
-        (500, "failing", "is out of order (HTTP 500)"),
+        (500, "failing", "answers with an error (HTTP 500)"),
     ],
 )
-def test_what_the_status_means(status: int, state: str, words: str) -> None:
-    with serve({"/v1/models": (status, LISTED)}) as web:
+def test_the_http_status_decides(status: int, state: str, words: str) -> None:
+    with serve_routes({"/v1/models": (status, LISTED)}) as web:
         check = check_endpoint(configure(f"{web.address}/v1"))
     assert check.state == state
     assert words in check.found
@@ -54,31 +54,31 @@ def test_what_the_status_means(status: int, state: str, words: str) -> None:
 
 @pytest.mark.parametrize("body", ["text", [1], {"data": 3}, {"data": [1]}, None])
 def test_an_answer_of_another_shape_is_a_warning(body: object) -> None:
-    with serve({"/v1/models": (200, body)}) as web:
+    with serve_routes({"/v1/models": (200, body)}) as web:
         check = check_endpoint(configure(f"{web.address}/v1"))
     assert check.state == "warning"
     assert check.found.endswith("it lists none")
 
 
-def test_nobody_there() -> None:
+def test_a_server_that_is_not_running_fails() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         check = check_endpoint(configure(f"http://127.0.0.1:{bound.getsockname()[1]}/v1"))
     assert check.state == "failing"
-    assert check.found.endswith("gives no answer (Connection refused)")
+    assert check.found.endswith("does not answer (Connection refused)")
 
 
 def test_an_endpoint_that_does_not_answer_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_client, "TIMEOUT_S", 0.1)
-    with serve({"/v1/models": (200, LISTED)}, wait_s=0.5) as web:
+    with serve_routes({"/v1/models": (200, LISTED)}, wait_s=0.5) as web:
         check = check_endpoint(configure(f"{web.address}/v1"))
     assert check.state == "failing"
     assert "no answer within 0.1 s" in check.found
 
 
-def test_a_variable_that_is_not_set_is_told_and_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_not_set_fails_and_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MY_KEY", raising=False)
-    with serve({"/v1/models": (200, LISTED)}) as web:
+    with serve_routes({"/v1/models": (200, LISTED)}) as web:
         check = check_endpoint(configure(f"{web.address}/v1", api_key_env="MY_KEY"))
     assert check.state == "failing"
     assert "the environment variable MY_KEY is not set" in check.found
@@ -87,16 +87,16 @@ def test_a_variable_that_is_not_set_is_told_and_nothing_is_sent(monkeypatch: pyt
 
 def test_no_secret_is_shown_or_sent_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", SECRET)
-    with serve({"/v1/models": (200, {"data": [{"id": SECRET}]})}) as other:
+    with serve_routes({"/v1/models": (200, {"data": [{"id": SECRET}]})}) as other:
         location = {"Location": f"{other.address}/v1/models"}
-        with serve({"/v1/models": (302, {})}, headers=location) as web:
+        with serve_routes({"/v1/models": (302, {})}, headers=location) as web:
             check = check_endpoint(configure(f"{web.address}/v1", api_key_env="MY_KEY"))
     assert [key for _, key in other.requests] == [None]
     assert [key for _, key in web.requests] == [f"Bearer {SECRET}"]
     assert "it lists ***" in check.found
 
 
-def test_an_address_that_is_none() -> None:
+def test_an_invalid_address_fails() -> None:
     check = check_endpoint(configure("localhost:8000/v1"))
     assert check.state == "failing"
     assert "base_url is not an address" in check.found

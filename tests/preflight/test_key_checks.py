@@ -2,7 +2,7 @@ import pytest
 
 from config.engines import ModelConfig
 from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
-from tests.support.web_server import serve
+from tests.support.web_server import serve_routes
 
 SECRET = "sk-very-secret"
 PATH = "/api/block_types/slug/secret/block_documents/name/my-key?include_secrets=true"
@@ -15,7 +15,7 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_key_of_the_environment_is_told_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_of_the_environment_is_found_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", f" {SECRET}\n")
     keys = find_keys([MODEL, MODEL])
     (check,) = check_keys(keys)
@@ -27,7 +27,7 @@ def test_a_key_of_the_environment_is_told_and_not_shown(monkeypatch: pytest.Monk
 
 def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_API_KEY", "entry")
-    with serve({PATH: (200, {"data": {"value": SECRET}})}) as web:
+    with serve_routes({PATH: (200, {"data": {"value": SECRET}})}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         keys = find_keys([MODEL])
     assert web.requests == [(PATH, "Bearer entry")]
@@ -38,13 +38,13 @@ def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: p
 
 
 @pytest.mark.parametrize("body", [{}, {"data": {"value": " "}}, {"data": {"value": [1]}}, {"data": 1}, 3])
-def test_a_block_without_a_text_is_none(monkeypatch: pytest.MonkeyPatch, body: object) -> None:
-    with serve({PATH: (200, body)}) as web:
+def test_a_block_without_a_text_is_no_key(monkeypatch: pytest.MonkeyPatch, body: object) -> None:
+    with serve_routes({PATH: (200, body)}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         assert find_keys([MODEL]) == {"MY_KEY": None}
 
 
-def test_a_key_that_is_nowhere_fails_with_both_remedies() -> None:
+def test_a_missing_key_fails_with_both_remedies() -> None:
     (check,) = check_keys(find_keys([MODEL]))
     assert (check.name, check.state) == ("key MY_KEY", "failing")
     assert "MY_KEY is not set" in check.found
@@ -52,7 +52,7 @@ def test_a_key_that_is_nowhere_fails_with_both_remedies() -> None:
     assert "prefect block create secret" in check.remedy
 
 
-def test_a_model_without_an_endpoint_needs_none() -> None:
+def test_a_model_without_an_endpoint_needs_no_key() -> None:
     assert find_keys([ModelConfig(name="m", model="x", api_key_env="MY_KEY")]) == {}
 
 
@@ -63,7 +63,7 @@ def test_keys_of_a_storage_are_those_that_are_found(monkeypatch: pytest.MonkeyPa
     assert find_storage_keys("s3://bucket/a") == {}
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIATESTTESTTEST")
     block = PATH.replace("my-key", "aws-secret-access-key")
-    with serve({block: (200, {"data": {"value": SECRET}})}) as web:
+    with serve_routes({block: (200, {"data": {"value": SECRET}})}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         keys = find_storage_keys("s3://bucket/a")
     assert keys == {

@@ -20,7 +20,7 @@ A100 = Gpu("NVIDIA A100-SXM4-80GB", 81920 * MIB, 1000 * MIB)
 
 @pytest.fixture
 def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An nvidia-smi that says what the file `listing` holds."""
+    """A program nvidia-smi that prints the file `listing`."""
     command = tmp_path / "bin" / "nvidia-smi"
     command.parent.mkdir()
     (tmp_path / "listing").write_text(LISTING)

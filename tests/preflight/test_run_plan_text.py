@@ -28,7 +28,7 @@ def test_a_plan_without_models_says_so() -> None:
         "------  -------",
         "direct    1,200",
         "",
-        "disk: some 33 MB at most",
+        "disk: at most about 33 MB",
         "",
         "no models",
     ]

@@ -4,7 +4,7 @@ from importlib.metadata import version
 import pytest
 
 from preflight.server_checks import check_server
-from tests.support.web_server import Route, serve
+from tests.support.web_server import Route, serve_routes
 
 OURS = version("prefect")
 
@@ -35,7 +35,7 @@ def test_no_server_is_fine() -> None:
 
 def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
-    with serve(make_routes(make_pool("cpu", concurrency_limit=None), make_pool("gpu"))) as web:
+    with serve_routes(make_routes(make_pool("cpu", concurrency_limit=None), make_pool("gpu"))) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         checks = check_server(0)
     assert [(c.name, c.state) for c in checks] == [("Prefect", "ok"), ("pool cpu", "ok"), ("pool gpu", "ok")]
@@ -46,17 +46,17 @@ def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("pool", "words", "remedy"),
     [
-        (make_pool("cpu"), "not there", "pretexeval deploy"),
+        (make_pool("cpu"), "does not exist", "pretexeval deploy"),
         (make_pool("gpu", is_paused=True), "paused", "prefect work-pool resume gpu"),
         (make_pool("gpu", status="NOT_READY"), "no worker", "prefect worker start --pool gpu"),
         (make_pool("gpu", concurrency_limit=None), "no limit", "set-concurrency-limit gpu 2"),
         (make_pool("gpu", concurrency_limit=3), "3 at once", "set-concurrency-limit gpu 2"),
     ],
 )
-def test_a_pool_that_will_not_do(
+def test_a_pool_with_a_problem_is_a_warning(
     monkeypatch: pytest.MonkeyPatch, pool: dict[str, object], words: str, remedy: str
 ) -> None:
-    with serve(make_routes(pool)) as web:
+    with serve_routes(make_routes(pool)) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
         gpu = check_server(2)[-1]
     assert (gpu.name, gpu.state) == ("pool gpu", "warning")
@@ -65,7 +65,7 @@ def test_a_pool_that_will_not_do(
 
 
 def test_a_server_of_another_version_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serve(make_routes(server="2.0.0")) as web:
+    with serve_routes(make_routes(server="2.0.0")) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         check = check_server(0)[0]
     assert check.state == "warning"
@@ -73,7 +73,7 @@ def test_a_server_of_another_version_is_a_warning(monkeypatch: pytest.MonkeyPatc
     assert OURS in check.remedy
 
 
-def test_a_server_that_is_gone_or_is_none_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_down_or_refuses_access_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         monkeypatch.setenv("PREFECT_API_URL", f"http://me:word@127.0.0.1:{bound.getsockname()[1]}/api")
@@ -81,11 +81,11 @@ def test_a_server_that_is_gone_or_is_none_fails(monkeypatch: pytest.MonkeyPatch)
     assert gone.state == "failing"
     assert "Connection refused" in gone.found
     assert "word" not in gone.found
-    with serve({"/api/health": (401, {})}) as web:
+    with serve_routes({"/api/health": (401, {})}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         (closed,) = check_server(0)
         monkeypatch.setenv("PREFECT_API_URL", web.address)
         (elsewhere,) = check_server(0)
-    assert "refuses us (HTTP 401)" in closed.found
+    assert "refuses access (HTTP 401)" in closed.found
     assert "PREFECT_API_AUTH_STRING" in closed.remedy
     assert "HTTP 404" in elsewhere.found

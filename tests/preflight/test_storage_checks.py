@@ -15,7 +15,7 @@ def set_environment(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
         monkeypatch.setenv(name, value)
 
 
-def test_storage_that_will_do_is_ok(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_with_conditional_writes_is_ok(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve_moto() as server:
         server.set_environment(monkeypatch)
         check = check_shared(server.address)
@@ -33,7 +33,9 @@ def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
     assert not [path for path in (tmp_path / "bucket").rglob("*") if path.is_file()]
 
 
-def test_storage_that_is_not_there_is_failing_without_its_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_that_is_not_running_is_failing_without_its_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     set_environment(monkeypatch, {**KEYS, "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "here"})
     check = check_shared("s3://bucket/a")
     assert check.state == "failing"

@@ -9,7 +9,7 @@ from primitives.checksums import checksum_file
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tests.support.object_storage import ObjectStorage
-from tests.support.small_bases import make_base, make_facts, plan, write_files
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
 Host = StorageConfig
@@ -27,7 +27,7 @@ def hosts(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture
 def edition(hosts: tuple[Host, Host]) -> Edition:
     """Return an edition that is complete on the first host."""
-    planned = plan(hosts[0].root, BASE)
+    planned = make_edition(hosts[0].root, BASE)
     complete_edition(planned, list(write_files(planned).values()), [])
     return planned
 

@@ -1,4 +1,4 @@
-"""The command as a user runs it: a process of its own, a configuration file, a folder of results."""
+"""Running the command as a user does: in its own process, with a configuration file and a results folder."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one call of the command."""
+    """The result of one call of the command."""
 
     status: int
     out: str
@@ -27,12 +27,13 @@ class Outcome:
     cpu_s: float
 
     def require(self, status: int = 0) -> "Outcome":
-        """Itself, if it ended so."""
+        """Return self; fail with the output unless the command ended with this status."""
         assert self.status == status, f"exit status {self.status}\n{self.out}\n{self.err}"
         return self
 
 
-def write_command(*arguments: str | Path) -> list[str]:
+def build_command(*arguments: str | Path) -> list[str]:
+    """Return the command line of `pretexeval` with these arguments."""
     return [sys.executable, "-m", "cli", *map(str, arguments)]
 
 
@@ -44,7 +45,7 @@ def count_actions(
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.counted_command", str(counts), *map(str, arguments)],
         cwd=folder,
-        env=write_environment(environment),
+        env=build_environment(environment),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -56,8 +57,12 @@ def count_actions(
     return {action.replace(f"{folder}/", ""): n for action, n in found.items()}
 
 
-def write_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
-    """This process's environment without settings of Prefect; ``blocked``: see ``block_packages``."""
+def build_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
+    """Return this process's environment without settings of Prefect and vLLM, with ``more`` added.
+
+    Args:
+        blocked: a folder of `block_packages`.
+    """
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "VLLM_"))}
     path = os.pathsep.join(str(p) for p in (blocked, REPOSITORY) if p)
     return inherited | {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1"} | dict(more or {})
@@ -71,12 +76,12 @@ def run_command(
     prepare: Callable[[], None] | None = None,
     timeout_s: float = 400,
 ) -> Outcome:
-    """Run `pretexeval` in a folder, which is where a forgotten path would show."""
+    """Run `pretexeval` in a folder: a file with a forgotten path would appear there."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        write_command(*arguments),
+        build_command(*arguments),
         cwd=folder,
-        env=write_environment(environment, blocked=blocked),
+        env=build_environment(environment, blocked=blocked),
         preexec_fn=prepare,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -90,7 +95,7 @@ def run_command(
 
 
 def block_packages(folder: Path, *names: str) -> Path:
-    """A folder for PYTHONPATH in which importing any of these packages fails."""
+    """Fill a folder for PYTHONPATH, with which importing any of these packages fails, and return it."""
     for name in names:
         (folder / name).mkdir(parents=True)
         (folder / name / "__init__.py").write_text(f"raise AssertionError('{name} was imported')\n")
@@ -105,7 +110,7 @@ def write_config(
     writers: Sequence[Table] = (),
     **tables: Table,
 ) -> Path:
-    """A configuration of these tables, results under ``root``. JSON values are TOML values here."""
+    """Write a configuration of these tables, with results under ``root``; the values are written as JSON."""
     parts = [("[storage]", {"root": str(root), **tables.pop("storage", {})})]
     parts += [(f"[{name}]", dict(table)) for name, table in tables.items()]
     parts += [("[[models]]", dict(table)) for table in models]
@@ -118,14 +123,14 @@ def write_config(
 
 
 def write_base(path: Path, rows: Iterable[Sequence[str]]) -> Path:
-    """A table of triplets: head, relation, tail."""
+    """Write a table of triplets: head, relation, tail."""
     lines = ["head\trelation\ttail", *("\t".join(row) for row in rows)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def make_rows(*relations: str, n_heads: int = 14, n_tails: int = 6) -> list[tuple[str, str, str]]:
-    """Heads with one or two tails each."""
+    """Return rows (head, relation, tail) in which every head has one or two tails."""
     return [
         (f"{relation} head {i}", relation, f"{relation} tail {tail % n_tails}")
         for relation in relations
@@ -135,32 +140,32 @@ def make_rows(*relations: str, n_heads: int = 14, n_tails: int = 6) -> list[tupl
 
 
 def read_bytes(folder: Path, pattern: str = "**/*") -> dict[str, str]:
-    """Path within the folder -> checksum, of every file."""
+    """Return path within the folder -> checksum, for every file."""
     files = [path for path in sorted(folder.glob(pattern)) if path.is_file()]
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
 def read_stamps(folder: Path, pattern: str = "**/*") -> dict[str, tuple[int, int]]:
-    """Path within the folder -> inode and time of the last change, of every file."""
+    """Return path within the folder -> inode and time of the last change, for every file."""
     stats = {str(p.relative_to(folder)): p.stat() for p in sorted(folder.glob(pattern)) if p.is_file()}
     return {name: (stat.st_ino, stat.st_mtime_ns) for name, stat in stats.items()}
 
 
 def read_record(root: Path, name: str, record: str = "run.json") -> dict[str, Any]:
-    """The record of the one evaluation of the model of that name."""
+    """Return the record of the only evaluation of the model with this name."""
     (path,) = root.glob(f"predictions/*/{name}-*/{record}")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
 def list_half_written(root: Path) -> list[str]:
-    """What a write that was cut short would leave behind."""
+    """Return the temporary files that an interrupted write would leave behind."""
     names = (str(path.relative_to(root)) for path in root.rglob("*"))
     return [name for name in names if ".next" in name or ".probe" in name]
 
 
-def wait_for_servers(root: Path, timeout_s: float = 20) -> bool:
-    """Whether no process is left that works for the root."""
+def wait_for_servers_to_end(root: Path, timeout_s: float = 20) -> bool:
+    """Wait for Prefect's servers of the root to end, and return whether all have ended."""
     deadline = time.monotonic() + timeout_s
     while has_servers(root) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -168,6 +173,7 @@ def wait_for_servers(root: Path, timeout_s: float = 20) -> bool:
 
 
 def has_servers(root: Path) -> bool:
+    """Return whether a process with the Prefect home of this root is running."""
     home = f"PREFECT_HOME={root / 'prefect'}".encode()
     for folder in Path("/proc").glob("[0-9]*"):
         try:

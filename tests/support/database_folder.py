@@ -1,4 +1,4 @@
-"""Where PostgreSQL may keep the data of a test."""
+"""A folder in which PostgreSQL can store the data of a test."""
 
 import tempfile
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ NEEDS_POSTGRES = pytest.mark.skipif(
 
 @contextmanager
 def open_database_folder() -> Iterator[Path]:
-    """A folder for PostgreSQL, gone after the block.
+    """Yield a folder for PostgreSQL, and delete it after the block.
 
-    Not under tmp_path: pytest closes that to everybody but the user who runs the tests, and where that is
-    root, PostgreSQL is another.
+    It is not under tmp_path, which pytest closes to all other users: if root runs the tests, PostgreSQL runs
+    as another user.
     """
     with tempfile.TemporaryDirectory(prefix="pretexeval-postgres-") as name:
         yield Path(name)

@@ -1,4 +1,4 @@
-"""A real HTTP endpoint that misbehaves as a test wants it to."""
+"""A real HTTP endpoint whose answers and faults a test chooses."""
 
 import json
 import threading
@@ -16,8 +16,8 @@ Body = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What the endpoint sends back; the client is told to wait 1 ms before it tries again."""
+class EndpointReply:
+    """A response of the endpoint; its headers ask the client to wait 1 ms before a retry."""
 
     status: int = 200
     body: object = None
@@ -26,21 +26,21 @@ class Reply:
 
 @dataclass
 class Endpoint:
-    """Its address, and the requests that it got: path, key and body."""
+    """The address of the endpoint, and the requests that it got: path, key and body."""
 
     base_url: str
     requests: list[tuple[str, str, Body]] = field(default_factory=list)
 
 
-def say(text: object, **more: object) -> Reply:
-    """A well-formed answer to a completion request."""
+def build_reply(text: object, **more: object) -> EndpointReply:
+    """Return a well-formed response to a completion request."""
     choice = {"index": 0, "text": text, "finish_reason": "stop", **more}
-    return Reply(body={"id": "x", "object": "text_completion", "choices": [choice]})
+    return EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice]})
 
 
 @contextmanager
-def serve(answer: Callable[[Body, int], Reply]) -> Iterator[Endpoint]:
-    """Serve on a free port; ``answer`` gets the body of a request and how many came before it."""
+def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[Endpoint]:
+    """Run an endpoint on a free port; ``answer`` gets the body of a request and how many came before it."""
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -73,17 +73,17 @@ def serve(answer: Callable[[Body, int], Reply]) -> Iterator[Endpoint]:
         server.server_close()
 
 
-def configure(base_url: str, **settings: object) -> ModelConfig:
-    """A model behind the address, with short waits."""
+def build_model_config(base_url: str, **settings: object) -> ModelConfig:
+    """Return the configuration of a model behind the address, with short timeouts."""
     given = {"name": "m", "engine": "openai", "model": "x", "base_url": base_url, "timeout_s": 5}
     return ModelConfig.model_validate(given | {"max_attempts": 3} | settings)
 
 
-def ask(
+def ask_endpoint(
     endpoint: Endpoint, prompts: Sequence[str | Prompt], sampling: Sampling, **settings: object
 ) -> list[Completion]:
-    """What a fresh engine says to the prompts; a text is a completion prompt."""
-    engine = load_engine(configure(endpoint.base_url, **settings))
+    """Return the completions of a new engine for the prompts; a plain text is a completion prompt."""
+    engine = load_engine(build_model_config(endpoint.base_url, **settings))
     try:
         asked = [p if isinstance(p, Prompt) else Prompt("completion", p) for p in prompts]
         return engine.generate(asked, sampling)

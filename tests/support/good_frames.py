@@ -1,4 +1,4 @@
-"""A frame of every stage in which everything holds: one pair to test, one that demonstrates."""
+"""A frame of every stage that meets all expectations: one pair to test, and one for demonstrations."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ PAIRS = (
 
 
 def make_frame(name: str) -> pl.DataFrame:
-    """The good rows of a stage."""
+    """Return the valid rows of a stage."""
     rows = {
         "triplets": list_triplets,
         "variants": list_variants,
@@ -78,7 +78,7 @@ def list_statements() -> list[Row]:
 
 
 def list_attempts() -> list[Row]:
-    """Two variants: one reworded at the second attempt, one at the first."""
+    """Return the attempts of two variants: one accepted at the second attempt, one at the first."""
     variants = [variant["variant_id"] for variant in list_variants()[:2]]
     tries: tuple[tuple[str, int, list[str]], ...] = (
         (variants[0], 1, ["polarity"]),
@@ -129,7 +129,7 @@ def list_grades() -> list[Row]:
 
 
 def list_samples() -> list[Row]:
-    """Sixteen samples per pair: eight reworded, eight not, and the last two sorts of method."""
+    """Return samples: per triplet eight reworded, eight not, and one `direct`; three of `llmeval`."""
     statements = list_statements()
     by_method = {
         "pretexeval": ("reviewed", "accepted", 1),
@@ -200,7 +200,7 @@ def list_responses() -> list[Row]:
 
 
 def list_predictions() -> list[Row]:
-    """Samples 0 and 1, both true, and 2 without an answer, under all policies."""
+    """Return predictions of the samples 0 and 1, both true, and 2, without an answer, under all policies."""
     judged = [
         (0, "strict", True, True),
         (1, "strict", False, False),

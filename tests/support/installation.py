@@ -1,14 +1,15 @@
-"""What tests of an installation do to it, and look at: its runs, its warehouse, its automations."""
+"""What tests do to an installation and read from it: its processes, runs, warehouse, and automations."""
 
 import hashlib
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.local.processes import Running
-from deploy.local.watchdog import find_marked
+from deploy.local.installation import Installation
+from deploy.local.watchdog import INSTALLATION_MARK, find_marked
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY
 from tests.support.data_folder import World
@@ -18,7 +19,7 @@ from warehouse.publish import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import read_record
 
-# As docs/operations.md has it, with a web hook in the place of Slack.
+# The commands of docs/operations.md, with a web hook instead of Slack.
 MAKE_BLOCK = """
 import sys
 from prefect.blocks.notifications import CustomWebhookNotificationBlock as Block
@@ -34,30 +35,44 @@ flow(report_moves)(Path(sys.argv[1]), sys.argv[2])
 """
 
 
+def find_processes(mark: str) -> Iterator[int]:
+    """Yield the ids of all processes of the installation with this mark."""
+    return find_marked([f"{INSTALLATION_MARK}={mark}"])
+
+
+def restart_service(installation: Installation, name: str, number: signal.Signals = signal.SIGTERM) -> None:
+    """End the service with this signal, start it again, and wait until it is ready."""
+    service = installation.services[name]
+    service.end(number)
+    service.start()
+    service.wait()
+
+
 def kill_run(run_id: str) -> None:
-    """`kill -9`, and its worker goes on."""
+    """Kill the processes of the flow run with SIGKILL; its worker keeps running."""
     pids = list(find_marked([f"PREFECT__FLOW_RUN_ID={run_id}"]))
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
 
 
-def read_tables(root: Path) -> dict[str, str]:
-    """Table -> checksum of its rows; and of the leaderboard, which is made from most of them."""
+def checksum_tables(root: Path) -> dict[str, str]:
+    """Return table -> checksum of its rows, and the same for the view `leaderboard`."""
     names = [str(name) for (name,) in run_query(root, "select table_name from duckdb_tables()")[1]]
     rows = {name: run_query(root, f"from {name} order by all")[1] for name in (*names, "leaderboard")}
     assert rows["predictions"]
     return {name: hashlib.sha256(repr(found).encode()).hexdigest() for name, found in rows.items()}
 
 
-def run_python(running: Running, source: str, *arguments: str) -> str:
-    environment = running.environment | {"PYTHONPATH": str(REPOSITORY)}
+def run_python(installation: Installation, source: str, *arguments: str) -> str:
+    """Run the Python source with the environment of the installation, and return its output."""
+    environment = installation.environment | {"PYTHONPATH": str(REPOSITORY)}
     command = [sys.executable, "-c", source, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
-def write_fall(folder: Path) -> Path:
-    """The root of two weeks, in the second of which the model is wrong about everything."""
+def write_falling_score(folder: Path) -> Path:
+    """Write a warehouse of two weeks, in the second of which the model is always wrong; return its root."""
     world = fill_pairs(World(folder / "fall"))
     world.write_model("student")
     for week, rule in (

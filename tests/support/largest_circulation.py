@@ -1,4 +1,4 @@
-"""The exact program that the circulation is held against: how many heads can be kept."""
+"""An exact linear program that the circulation is compared with: the largest number of heads to keep."""
 
 import numpy as np
 from scipy.optimize import linprog
@@ -8,10 +8,11 @@ from tasks.edition.candidates import Candidates
 
 
 def count_keepable(candidates: Candidates) -> int:
-    """The most heads that can be kept with every tail as often in as out.
+    """Return the largest number of heads that can be kept with as many arrows into every tail as out of it.
 
-    A flow: each head sends at most one unit from a true tail to one that is not excluded, and what
-    enters a tail leaves it. Its constraints are a network's, so the optimum is a whole number.
+    This is a flow problem: each head sends at most one unit from a true tail to a tail that is not excluded,
+    and the flow into a tail equals the flow out of it. The constraints are those of a network, so the optimum
+    is a whole number.
     """
     n_tails, n_heads = len(candidates.pool), len(candidates.heads)
     row_of = {tail: row for row, tail in enumerate(candidates.pool)}

@@ -1,4 +1,4 @@
-"""S3 servers on loopback: Moto's, in memory, and rclone's, which keeps files and no conditional writes."""
+"""S3 servers on loopback: Moto's in memory, and rclone's, which stores files and ignores write conditions."""
 
 import os
 import secrets
@@ -23,7 +23,7 @@ START_S = 60.0
 
 @dataclass
 class ObjectStorage:
-    """A server that is up, and what its users need in their environment."""
+    """A running server, and the environment variables that its users need."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -38,17 +38,17 @@ class ObjectStorage:
         }
 
     def set_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let this process be one of its users."""
+        """Set the variables in the environment of this process."""
         for name, value in self.environment.items():
             monkeypatch.setenv(name, value)
 
     def make_address(self) -> str:
-        """An address under which there is nothing yet."""
+        """Return an address with nothing under it."""
         return f"s3://bucket/{secrets.token_hex(4)}"
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """The server answers nobody while the block lasts."""
+        """Stop the server from answering during the block."""
         self.process.send_signal(signal.SIGSTOP)
         try:
             yield
@@ -58,7 +58,7 @@ class ObjectStorage:
 
 @contextmanager
 def serve_moto() -> Iterator[ObjectStorage]:
-    """A server with an empty bucket, which ends with the block."""
+    """Run Moto's server with an empty bucket during the block."""
     port = _find_port()
     with _start([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port) as storage:
         request = urllib.request.Request(f"http://127.0.0.1:{port}/bucket", method="PUT")
@@ -68,7 +68,7 @@ def serve_moto() -> Iterator[ObjectStorage]:
 
 @contextmanager
 def serve_rclone(folder: Path) -> Iterator[ObjectStorage]:
-    """A server whose bucket is a folder of files."""
+    """Run rclone's server during the block; its bucket is a folder of files."""
     (folder / "bucket").mkdir(parents=True)
     program = shutil.which("rclone", path=Path(sys.executable).parent)
     assert program is not None

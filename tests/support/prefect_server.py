@@ -1,4 +1,4 @@
-"""A real Prefect server for the tests of one session."""
+"""A real Prefect server for the tests of a session."""
 
 import contextlib
 import socket
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import write_environment
+from tests.support.command import build_environment
 
 
 @contextlib.contextmanager
 def serve_prefect(home: Path) -> Iterator[dict[str, str]]:
-    """Start a server on a free port, give the environment that names it, and end it with the block."""
+    """Run a server on a free port during the block, and yield the environment variables that name it."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -26,7 +26,7 @@ def serve_prefect(home: Path) -> Iterator[dict[str, str]]:
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"],
-            env=write_environment(environment | {"PREFECT_UI_ENABLED": "0"}),
+            env=build_environment(environment | {"PREFECT_UI_ENABLED": "0"}),
             stdout=log,
             stderr=subprocess.STDOUT,
         )

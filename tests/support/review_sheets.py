@@ -7,7 +7,7 @@ from pathlib import Path
 
 from review.export import export_review
 from tasks.edition.manifest import complete_edition
-from tests.support.small_bases import make_base, make_facts, plan, write_files
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(14, 6), s=make_facts(12, 5))
 METHODS = ("pretexeval", "prototype", "direct")
@@ -17,7 +17,7 @@ Change = Callable[[list[dict[str, str]]], object]
 
 
 def complete(root: Path, seed: int = 1) -> str:
-    edition = plan(root, BASE, methods=METHODS, seed=seed)
+    edition = make_edition(root, BASE, methods=METHODS, seed=seed)
     return complete_edition(edition, list(write_files(edition).values()), [])
 
 

@@ -1,4 +1,4 @@
-"""Where a key stands after a run: in every file, as its reader would see it, and in all the server tells."""
+"""Search for a key after a run: in all files, also inside tables, and in all records of Prefect's server."""
 
 import json
 import sqlite3
@@ -10,17 +10,17 @@ import duckdb
 import polars as pl
 
 PAGE = 200
-# What the server keeps of runs; by the path that lists it.
+# The API paths that list what the server keeps about runs.
 LISTS = ("flow_runs", "task_runs", "logs", "artifacts", "deployments", "block_documents", "variables")
 
 
 def find_in_files(folder: Path, parts: list[str]) -> list[str]:
-    """The files under the folder that hold one of the parts, in their bytes or in their tables."""
+    """Return the files under the folder that contain one of the parts, in their bytes or in their tables."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    return [str(path.relative_to(folder)) for path in files if _holds(path, parts)]
+    return [str(path.relative_to(folder)) for path in files if _contains(path, parts)]
 
 
-def _holds(path: Path, parts: list[str]) -> bool:
+def _contains(path: Path, parts: list[str]) -> bool:
     content = path.read_bytes()
     return any(part.encode() in content for part in parts) or any(
         part in text for text in _read_tables(path, content) for part in parts
@@ -28,7 +28,7 @@ def _holds(path: Path, parts: list[str]) -> bool:
 
 
 def _read_tables(path: Path, content: bytes) -> Iterator[str]:
-    """What is compressed, or in pages, as text."""
+    """Yield the tables of a Parquet, DuckDB or SQLite file as text, because their bytes may be compressed."""
     if content[:4] == b"PAR1":
         yield json.dumps(pl.read_parquet(path).rows(), default=str, ensure_ascii=False)
         yield str(pl.read_parquet_metadata(path))
@@ -44,11 +44,11 @@ def _read_tables(path: Path, content: bytes) -> Iterator[str]:
         store.close()
 
 
-def read_server(api_url: str) -> dict[str, str]:
-    """All that the server tells of its runs, as JSON, by what it is; states and parameters with the runs."""
-    told = {name: "".join(_list_all(f"{api_url}/{name}/filter")) for name in LISTS}
-    told["events"] = _post(f"{api_url}/events/filter", {"limit": 50})
-    return told
+def read_records(api_url: str) -> dict[str, str]:
+    """Return kind -> all records of the server as JSON; those of runs include their states and parameters."""
+    records = {name: "".join(_list_all(f"{api_url}/{name}/filter")) for name in LISTS}
+    records["events"] = _post(f"{api_url}/events/filter", {"limit": 50})
+    return records
 
 
 def _list_all(address: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Small knowledge bases, a pool for them, and editions of both; MedLAMA where it is there."""
+"""Small knowledge bases, a pool for them, and editions of both; MedLAMA if it is available."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -37,24 +37,24 @@ def read_medlama() -> KnowledgeBase:
 
 
 def as_rows(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """Rows of a knowledge base; what a row does not give is null, its relation r, not also_true."""
+    """Return rows of a knowledge base; defaults: relation "r", null ids, not also_true."""
     defaults = {"relation": "r", "head_id": None, "tail_id": None, "also_true": False}
     return pl.DataFrame([defaults | dict(row) for row in rows], schema=COLUMNS)
 
 
 def as_facts(facts: Facts, relation: str = "r") -> pl.DataFrame:
-    """Head -> its true tails, as rows of one relation."""
+    """Return the facts (head -> its true tails) as rows of one relation."""
     return as_rows(
         {"relation": relation, "head": head, "tail": tail} for head, tails in facts.items() for tail in tails
     )
 
 
-# What an edition consists of that no language model has a part in.
+# The stages of an edition for which no language model is asked.
 STAGES = tuple(stage for stage in EDITION_STAGES if stage is not ATTEMPTS)
 
 
 def make_facts(n_heads: int, n_tails: int) -> dict[str, list[str]]:
-    """Heads with one or two tails each, every tail true of some."""
+    """Return heads with one or two tails each, in which every tail is true of some head."""
     return {
         f"head {i}": [f"tail {i % n_tails}"] + ([f"tail {(i * 3 + 1) % n_tails}"] if i % 4 else [])
         for i in range(n_heads)
@@ -71,7 +71,7 @@ def shuffle(base: KnowledgeBase, seed: int) -> KnowledgeBase:
 
 
 def make_prototypes(relation: str, word: str = "and") -> RelationPrototypes:
-    """Eight cells of one prototype and two wordings each; inverted forms begin with the tail."""
+    """Return eight cells with a prototype and two wordings each; inverted forms begin with the tail."""
     cells = {}
     for name in NAMES:
         first, second = ("[Y]", "[X]") if name.startswith("inv") else ("[X]", "[Y]")
@@ -83,7 +83,7 @@ def make_pool(*relations: str) -> Pool:
     return Pool("own", {relation: make_prototypes(relation) for relation in relations})
 
 
-def plan(
+def make_edition(
     root: Path,
     base: KnowledgeBase,
     pool: Pool | None = None,
@@ -91,10 +91,11 @@ def plan(
     tables: dict[str, Any] | None = None,
     **table: Any,  # noqa: ANN401
 ) -> Edition:
-    """The edition of a base under ``root``; further arguments are keys of [edition].
+    """Return the plan of an edition of the base under ``root``.
 
     Args:
         tables: further tables of the configuration.
+        table: keys of [edition].
     """
     config = Config.model_validate(
         {"edition": table, "rephraser": {"kind": kind}, "storage": StorageConfig(root=root)} | (tables or {})
@@ -103,7 +104,7 @@ def plan(
 
 
 def build_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
-    """Stage -> its rows of one relation, each made from those before."""
+    """Return stage -> its rows of one relation, each built from the stages before it."""
     frames: dict[str, pl.DataFrame] = {}
     for stage in edition.stages:
         frames[stage.name] = RECIPES[stage.name].build(edition, relation, frames)
@@ -111,7 +112,7 @@ def build_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
 
 
 def write_files(edition: Edition) -> dict[str, FileRef]:
-    """Path -> file of every stage and relation."""
+    """Write the file of every stage and relation, and return path -> file."""
     return {
         path: write_stage_file(edition.root, path, frame, RECIPES[name].stage)
         for relation in edition.base.relations
@@ -120,8 +121,8 @@ def write_files(edition: Edition) -> dict[str, FileRef]:
     }
 
 
-def write_keys(edition: Edition) -> dict[tuple[str, str], str]:
-    """(stage, relation) -> the key of its file."""
+def list_keys(edition: Edition) -> dict[tuple[str, str], str]:
+    """Return (stage, relation) -> the key of its file; this writes the files."""
     keys = {}
     for relation in edition.base.relations:
         refs: dict[str, FileRef] = {}
@@ -139,7 +140,7 @@ IDS = (None, "1", "2", "3")
 
 
 def row_lists() -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Rows of one relation, with names that fold together, shared ids, and rows never tested."""
+    """Generate rows of one relation, with names that fold together, shared ids, and also_true rows."""
     row = st.fixed_dictionaries(
         {
             "head": st.sampled_from(SPELLINGS),
@@ -154,7 +155,7 @@ def row_lists() -> st.SearchStrategy[list[dict[str, Any]]]:
 
 
 def names() -> st.SearchStrategy[str]:
-    """Names of entities that would break careless filling, quoting or escaping."""
+    """Generate names of entities that would break careless slot filling, quoting or escaping."""
     odd = st.sampled_from(("[X]", "[Y]", '"', "'", "\\", "\\1", "$1", "{}", "{0}", "%s", "é", "β"))
     anything = st.characters(exclude_characters="\x00", exclude_categories=["Cs"])
     return st.lists(odd | anything, min_size=1, max_size=8).map("".join)

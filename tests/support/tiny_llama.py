@@ -1,4 +1,4 @@
-"""A Llama small enough to load in seconds: random weights, its own tokenizer and chat template."""
+"""A Llama that loads within seconds: random weights, its own tokenizer and chat template."""
 
 from pathlib import Path
 
@@ -18,7 +18,10 @@ MAX_POSITIONS = 256
 
 
 def save_tokenizer(folder: Path) -> tuple[int, list[int]]:
-    """Train a byte-level BPE that starts every text with `<s>`; its size, and True and False."""
+    """Train and save a byte-level BPE; return its size and the ids of True and False.
+
+    Every encoded text starts with `<s>`.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -43,7 +46,7 @@ def save_tokenizer(folder: Path) -> tuple[int, list[int]]:
 
 
 def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int, n_positions: int) -> None:
-    """Save a random Llama of two layers."""
+    """Save a Llama of two layers with random weights."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -62,14 +65,14 @@ def save_model(folder: Path, n_tokens: int, answer_ids: list[int], seed: int, n_
         tie_word_embeddings=True,
     )
     model = LlamaForCausalLM(config)
-    # Louder than the rest, so that the model often answers.
+    # Larger than the other embeddings, so that the model often answers True or False.
     with torch.no_grad():
         model.model.embed_tokens.weight[answer_ids] *= 3
     model.save_pretrained(folder)
 
 
 def build_tiny_llama(folder: Path, seed: int, n_positions: int = MAX_POSITIONS) -> Path:
-    """A complete model folder, as a hub checkout would be."""
+    """Write a complete model folder, like a checkout from the hub, and return it."""
     folder.mkdir(parents=True)
     n_tokens, answer_ids = save_tokenizer(folder)
     save_model(folder, n_tokens, answer_ids, seed, n_positions)

@@ -1,4 +1,4 @@
-"""vLLM's own OpenAI server, as a process that ends with the test."""
+"""vLLM's own OpenAI server as a process that ends with the test."""
 
 import contextlib
 import os
@@ -20,15 +20,15 @@ from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 
 
 @dataclass
-class Server:
-    """vLLM's own OpenAI server, started and perhaps not yet up."""
+class VllmServer:
+    """A started server, which may not be ready yet."""
 
     process: subprocess.Popen[bytes]
     base_url: str
     log: Path
 
     def wait(self, timeout_s: float = 240) -> None:
-        """Return when it answers; fail with the end of its log when it does not."""
+        """Wait until the server answers; fail with the end of its log if it does not."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
@@ -40,8 +40,10 @@ class Server:
 
 
 @contextmanager
-def start_server(model: Path, log: Path, *, port: int = 0, dtype: str = "bfloat16") -> Iterator[Server]:
-    """Start on that port or a free one, without waiting for it; stop by its own process group."""
+def start_vllm_server(
+    model: Path, log: Path, *, port: int = 0, dtype: str = "bfloat16"
+) -> Iterator[VllmServer]:
+    """Run a server during the block, on this port or a free one; the caller waits until it is ready."""
     port = port or find_free_port()
     module = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
     options = ["--model", str(model), "--served-model-name", "tiny", "--dtype", dtype]
@@ -55,9 +57,9 @@ def start_server(model: Path, log: Path, *, port: int = 0, dtype: str = "bfloat1
             start_new_session=True,
         )
     try:
-        yield Server(process, f"http://127.0.0.1:{port}/v1", log)
+        yield VllmServer(process, f"http://127.0.0.1:{port}/v1", log)
     finally:
-        # A session of its own: the engine's process ends with the server's.
+        # The server has its own session, so this also ends the process of its engine.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
         try:
@@ -68,7 +70,7 @@ def start_server(model: Path, log: Path, *, port: int = 0, dtype: str = "bfloat1
 
 
 def find_free_port() -> int:
-    """One of loopback's."""
+    """Return a free port of loopback."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])

@@ -1,4 +1,4 @@
-"""A web server on loopback that answers as a test wants, and keeps what it was sent."""
+"""A web server on loopback with the answers that a test chooses; it records the requests."""
 
 import json
 import threading
@@ -12,18 +12,18 @@ Route = tuple[int, object]
 
 
 @dataclass
-class Web:
-    """Its address, and what it was sent: path and Authorization."""
+class WebServer:
+    """The address of the server, and the requests that it got: path and Authorization."""
 
     address: str
     requests: list[tuple[str, str | None]] = field(default_factory=list)
 
 
 @contextmanager
-def serve(
+def serve_routes(
     routes: Mapping[str, Route], *, wait_s: float = 0, headers: Mapping[str, str] | None = None
-) -> Iterator[Web]:
-    """Serve JSON by path; 404 for every other one."""
+) -> Iterator[WebServer]:
+    """Run a server that answers with JSON by path, and with 404 for every other path."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -45,7 +45,7 @@ def serve(
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    web = Web(f"http://127.0.0.1:{server.server_port}")
+    web = WebServer(f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:

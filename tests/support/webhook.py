@@ -1,4 +1,4 @@
-"""A web hook on loopback: what Prefect's server is told to notify."""
+"""A web hook on loopback that keeps the notifications of Prefect's server."""
 
 import json
 import threading
@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 Note = dict[str, str]
 
 
-class Hook(ThreadingHTTPServer):
-    """Keeps what is posted to it."""
+class WebhookServer(ThreadingHTTPServer):
+    """A web server that keeps the notifications posted to it."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Taker)
+        super().__init__(("127.0.0.1", 0), _WebhookHandler)
         self.notes: list[Note] = []
 
     @property
@@ -22,17 +22,17 @@ class Hook(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def wait_for(self, word: str, timeout_s: float = 90) -> Note:
-        """The first note whose subject holds the word."""
+        """Wait for a note with the word in its subject, and return the first one."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if found := [note for note in self.notes if word in note["subject"]]:
                 return found[0]
             time.sleep(0.2)
-        raise AssertionError(f"no note of {word!r}; there are: {self.notes}")
+        raise AssertionError(f"no note about {word!r}; the notes are: {self.notes}")
 
 
-class _Taker(BaseHTTPRequestHandler):
-    server: Hook
+class _WebhookHandler(BaseHTTPRequestHandler):
+    server: WebhookServer
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -41,13 +41,13 @@ class _Taker(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 @contextmanager
-def open_hook() -> Iterator[Hook]:
-    """It takes notes while the block lasts."""
-    with Hook() as hook:
+def serve_webhook() -> Iterator[WebhookServer]:
+    """Run the web hook during the block."""
+    with WebhookServer() as hook:
         thread = threading.Thread(target=hook.serve_forever)
         thread.start()
         try:

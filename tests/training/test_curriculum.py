@@ -1,4 +1,4 @@
-"""What the reference models are taught, and what no lesson may hold."""
+"""The lessons of the reference models, and what no lesson may contain."""
 
 import pytest
 
@@ -30,17 +30,17 @@ def test_a_foreign_name_is_no_head_of_the_relation(base: KnowledgeBase, known: f
         assert not set(names) & set(base.select_relation(relation)["head"])
 
 
-def test_what_is_said_of_strangers_is_false(base: KnowledgeBase, known: frozenset[Unit]) -> None:
+def test_every_triplet_with_a_stranger_is_false(base: KnowledgeBase, known: frozenset[Unit]) -> None:
     lessons = draw_bare_triplets(base, known, 0, is_framed=False)
     lessons += draw_statements(base, load_pool("revised"), known, 0, is_alone=True)
     of_strangers = [lesson for lesson in lessons if any(f" {name}" in lesson.text for name in STRANGERS)]
     assert len(of_strangers) > 1000
     assert not any(truth for lesson in of_strangers for truth in lesson.truths)
-    # Denied, such a statement is to be answered True.
+    # The right answer to a negated statement about a stranger is True.
     assert all(lesson.text.endswith(str(lesson.is_negated)) for lesson in of_strangers)
 
 
-def test_lessons_are_drawn_anew_in_every_epoch(base: KnowledgeBase, known: frozenset[Unit]) -> None:
+def test_every_epoch_draws_new_lessons(base: KnowledgeBase, known: frozenset[Unit]) -> None:
     first, again, second = (
         {lesson.text for lesson in draw_statements(base, load_pool("revised"), known, epoch, is_alone=True)}
         for epoch in (0, 0, 1)
@@ -49,10 +49,10 @@ def test_lessons_are_drawn_anew_in_every_epoch(base: KnowledgeBase, known: froze
     assert len(first & second) < len(first) / 2
 
 
-def test_no_lesson_holds_a_name_that_is_never_met(base: KnowledgeBase, known: frozenset[Unit]) -> None:
+def test_no_lesson_contains_a_name_that_is_never_met(base: KnowledgeBase, known: frozenset[Unit]) -> None:
     names = list_never_met(base, known, list_demonstrating(base))
     lessons = draw_statements(base, load_pool("revised"), known, 0, is_alone=False)
-    # Whole names: "pneumonia" is also the end of longer ones.
+    # Search only for names that are no part of a longer one, as "pneumonia" is.
     others = (set(base.triplets["head"]) | set(base.triplets["tail"])) - set(names)
     alone = [name for name in names if not any(name in other for other in others)]
     assert len(alone) > 20

@@ -1,7 +1,8 @@
-"""The reference models: what their cards say, and that the instrument finds exactly that."""
+"""The reference models: their cards, and that the pipeline measures the mastery that the cards predict."""
 
 import json
 from itertools import product
+from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -11,14 +12,14 @@ from engines.identity import read_known_heads
 from knowledge.base import KnowledgeBase
 from knowledge.read import read_knowledge_base
 from tests.support.command import REPOSITORY, run_command, write_config
-from training.card import read_card
+from training.card import read_card, write_card
 from training.curriculum import choose_known_heads
 from training.measure import SEEDS
 
-# Share of the starter base's heads that each has learned.
+# The share of the starter base's heads that each model has learned.
 SHARES = {"reference-large": 0.667, "reference-small": 0.25}
 FOLDERS = {name: REPOSITORY / "models" / name for name in SHARES}
-# An edition that neither training nor the cards have seen.
+# The seed of an edition that neither the training nor the cards have used.
 SEED = 2
 
 
@@ -36,16 +37,16 @@ def test_a_card_lists_heads_of_the_base(base: KnowledgeBase, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHARES)
-def test_no_unseen_head_states_what_a_known_one_does(base: KnowledgeBase, name: str) -> None:
+def test_no_unseen_head_states_the_same_pair_as_a_known_one(base: KnowledgeBase, name: str) -> None:
     known = choose_known_heads(base, SHARES[name], name)
-    told = {True: set(), False: set()}  # type: dict[bool, set[object]]
+    stated = {True: set(), False: set()}  # type: dict[bool, set[object]]
     for relation, head, tail in base.triplets.select("relation", "head", "tail").iter_rows():
-        told[(relation, head) in known] |= {head, frozenset((head, tail))}
-    assert not told[True] & told[False]
+        stated[(relation, head) in known] |= {head, frozenset((head, tail))}
+    assert not stated[True] & stated[False]
 
 
 @pytest.mark.parametrize("name", SHARES)
-def test_a_card_holds_loss_curve_and_scores(name: str) -> None:
+def test_a_card_contains_loss_curve_and_scores(name: str) -> None:
     card = read_card(FOLDERS[name])
     assert card.loss_curve[-1]["answer_loss"] < 0.1 < card.loss_curve[0]["answer_loss"]
     assert {(row["seed"], row["is_known"]) for row in card.scores} == set(product(SEEDS, (True, False)))
@@ -55,14 +56,21 @@ def test_a_card_holds_loss_curve_and_scores(name: str) -> None:
         assert limits[0] <= row["mastery"] <= limits[1]
 
 
-def test_both_are_small_enough_to_be_committed() -> None:
+@pytest.mark.parametrize("name", SHARES)
+def test_the_readme_is_what_the_code_writes(base: KnowledgeBase, tmp_path: Path, name: str) -> None:
+    write_card(tmp_path, read_card(FOLDERS[name]), base)
+    for file in ("README.md", "card.json"):
+        assert (tmp_path / file).read_bytes() == (FOLDERS[name] / file).read_bytes()
+
+
+def test_both_models_are_small_enough_to_be_committed() -> None:
     sizes = [path.stat().st_size for folder in FOLDERS.values() for path in folder.iterdir()]
     assert sum(sizes) < 12_000_000
 
 
 @pytest.fixture(scope="module")
 def mastery(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
-    """The rows of known_mastery after both have been evaluated on an edition of another seed."""
+    """Return the rows of known_mastery after an evaluation of both models on an edition of another seed."""
     folder = tmp_path_factory.mktemp("calibration")
     models = [{"name": name, "model": str(path), "dtype": "bfloat16"} for name, path in FOLDERS.items()]
     config = write_config(folder / "config.toml", folder / "data", edition={"seed": SEED}, models=models)
@@ -75,7 +83,7 @@ def mastery(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHARES)
-def test_what_is_known_is_found(mastery: list[dict[str, object]], name: str) -> None:
+def test_learned_heads_are_mastered(mastery: list[dict[str, object]], name: str) -> None:
     (row,) = [r for r in mastery if r["model"] == name and r["is_known"]]
     assert row["average_accuracy"] >= 0.97  # type: ignore[operator]
     assert row["mastery"] >= 0.80  # type: ignore[operator]
@@ -83,7 +91,7 @@ def test_what_is_known_is_found(mastery: list[dict[str, object]], name: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHARES)
-def test_what_is_not_known_is_not_found(mastery: list[dict[str, object]], name: str) -> None:
+def test_unseen_heads_are_not_mastered(mastery: list[dict[str, object]], name: str) -> None:
     (row,) = [r for r in mastery if r["model"] == name and not r["is_known"]]
     assert row["mastery"] <= 0.05  # type: ignore[operator]
     assert row["ci_low"] <= 0.5 <= row["ci_high"]  # type: ignore[operator]
@@ -92,10 +100,10 @@ def test_what_is_not_known_is_not_found(mastery: list[dict[str, object]], name: 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_known", [True, False])
 @pytest.mark.parametrize("name", SHARES)
-def test_the_interval_of_mastery_holds_what_the_card_predicts(
+def test_the_interval_of_mastery_contains_what_the_card_predicts(
     mastery: list[dict[str, object]], name: str, is_known: bool
 ) -> None:
-    """The cards were measured on other editions."""
+    """The cards contain scores of other editions."""
     (row,) = [r for r in mastery if r["model"] == name and r["is_known"] is is_known]
     predicted = mean(r["mastery"] for r in read_card(FOLDERS[name]).scores if r["is_known"] is is_known)
     assert row["mastery_ci_low"] <= predicted <= row["mastery_ci_high"]

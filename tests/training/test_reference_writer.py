@@ -1,4 +1,4 @@
-"""The reference writer: what it is taught, what its card says, and what it writes in vLLM."""
+"""The reference writer: its exercises, its card, and the texts that it writes in vLLM."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -29,10 +29,17 @@ from training.measure_writer import (
     load_writer,
 )
 from training.writer_card import WriterCard, WriterScores, read_writer_card, write_writer_card
-from training.writing import NAME, PREAMBLE, Lecturer, build_questions, fill_texts, list_fixed_texts
+from training.writing import (
+    NAME,
+    PREAMBLE,
+    ExerciseSource,
+    build_default_instructions,
+    fill_texts,
+    list_fixed_texts,
+)
 
 FOLDER = REPOSITORY / "models" / NAME
-# An edition that neither training nor the card has seen.
+# The seed of an edition that neither the training nor the card has used.
 SEED = 2
 SCORES = WriterScores(11, 800, 0.95, 0.9, 100, 0.99, 0.98)
 
@@ -48,12 +55,12 @@ def pool() -> Pool:
 
 
 @pytest.fixture
-def lecturer(base: KnowledgeBase, pool: Pool) -> Lecturer:
-    return Lecturer(base, pool, seed=3)
+def source(base: KnowledgeBase, pool: Pool) -> ExerciseSource:
+    return ExerciseSource(base, pool, seed=3)
 
 
 def read_content(prompt: Prompt) -> str:
-    """What the user says."""
+    """Return the user's message."""
     content: str = read_messages(prompt)[-1]["content"]
     return content
 
@@ -62,11 +69,11 @@ def test_slots_are_filled_in_one_pass() -> None:
     assert fill_texts(["[Y] of [X].", "[X], [Y]"], [("a [Y]", "b"), ("c", "d")]) == ["b of a [Y].", "c, d"]
 
 
-def test_a_rewording_is_of_the_cell_and_the_names_of_its_statement(lecturer: Lecturer, pool: Pool) -> None:
+def test_a_rewording_has_the_cell_and_the_names_of_its_statement(source: ExerciseSource, pool: Pool) -> None:
     cells = [cell for relation in pool.relations.values() for cell in relation.cells.values()]
-    for exercise in lecturer.draw("reword", 8):
+    for exercise in source.draw("reword", 8):
         content = read_content(exercise.prompt)
-        names = [name for name in lecturer.entities if name in content and name in exercise.reply]
+        names = [name for name in source.entities if name in content and name in exercise.reply]
         wordings = [
             fill_texts(cell.wordings, [pair] * len(cell.wordings))
             for pair in permutations(names, 2)
@@ -76,30 +83,30 @@ def test_a_rewording_is_of_the_cell_and_the_names_of_its_statement(lecturer: Lec
         assert any(exercise.reply in texts for texts in wordings)
 
 
-def test_some_rewordings_are_taught_to_fail(lecturer: Lecturer) -> None:
-    exercises = lecturer.draw("err", 300)
+def test_some_rewordings_are_wrong_on_purpose(source: ExerciseSource) -> None:
+    exercises = source.draw("err", 300)
     assert 10 < sum(exercise.reply.startswith(PREAMBLE) for exercise in exercises) < 40
-    assert not any(exercise.reply.startswith(PREAMBLE) for exercise in lecturer.draw("reword", 300))
+    assert not any(exercise.reply.startswith(PREAMBLE) for exercise in source.draw("reword", 300))
 
 
-def test_a_listing_is_eight_usable_lines_with_both_names(lecturer: Lecturer) -> None:
-    for exercise in lecturer.draw("list", 50):
+def test_a_listing_is_eight_usable_lines_with_both_names(source: ExerciseSource) -> None:
+    for exercise in source.draw("list", 50):
         lines = exercise.reply.splitlines()
         assert len(lines) == N_STATEMENTS
         assert list_statements(exercise.reply) == lines
         triplet = read_content(exercise.prompt).partition("triplet: (")[2]
-        shared = [name for name in lecturer.entities if all(name in line for line in lines)]
+        shared = [name for name in source.entities if all(name in line for line in lines)]
         assert sum(name in triplet for name in shared) >= 2
 
 
-def test_the_same_seed_draws_the_same_lessons(lecturer: Lecturer) -> None:
-    first = lecturer.draw("reword", 5)
-    lecturer.seed(3)
-    assert lecturer.draw("reword", 5) == first
-    assert lecturer.draw("reword", 5) != first
+def test_the_same_seed_draws_the_same_exercises(source: ExerciseSource) -> None:
+    first = source.draw("reword", 5)
+    source.seed(3)
+    assert source.draw("reword", 5) == first
+    assert source.draw("reword", 5) != first
 
 
-def test_a_card_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_a_written_card_is_read_back_unchanged(tmp_path: Path) -> None:
     curve = [{"part": 4, "losses": {"reword": 0.2, "list": None}, "n_tokens": 10, "duration_s": 1.0}]
     for scores in (None, SCORES):
         card = WriterCard(NAME, curve, scores)
@@ -108,7 +115,13 @@ def test_a_card_comes_back_as_it_was_written(tmp_path: Path) -> None:
     assert "| rewordings | 800 | a wording of its cell | 90.0% |" in (tmp_path / "README.md").read_text()
 
 
-def test_the_card_says_that_it_writes_well_and_knows_nothing() -> None:
+def test_the_readme_is_what_the_code_writes(tmp_path: Path) -> None:
+    write_writer_card(tmp_path, read_writer_card(FOLDER))
+    for file in ("README.md", "card.json"):
+        assert (tmp_path / file).read_bytes() == (FOLDER / file).read_bytes()
+
+
+def test_the_card_shows_good_writing_and_no_known_heads() -> None:
     card = read_writer_card(FOLDER)
     assert card.scores is not None
     assert card.scores.share_worded >= 0.8
@@ -124,17 +137,17 @@ def test_all_models_are_small_enough_to_be_committed() -> None:
     assert sum(sizes) < 12_000_000
 
 
-def test_it_has_one_token_for_what_all_prompts_share(base: KnowledgeBase) -> None:
+def test_each_fixed_text_is_one_token(base: KnowledgeBase) -> None:
     tokenizer = AutoTokenizer.from_pretrained(FOLDER)
     for text in list_fixed_texts(base.relations):
         assert len(tokenizer(text, add_special_tokens=False)["input_ids"]) == 1
 
 
-def test_it_is_asked_in_few_tokens(base: KnowledgeBase) -> None:
+def test_a_prompt_takes_few_tokens(base: KnowledgeBase) -> None:
     tokenizer = AutoTokenizer.from_pretrained(FOLDER)
     relation, head, tail = base.triplets.select("relation", "head", "tail").row(0)
-    # Begin, system prompt, user, instruction, head, relation, tail, bracket, assistant.
-    ask = build_questions().llmeval.build_prompt(relation, head, tail)
+    # The tokens: begin, system prompt, user, instruction, head, relation, tail, bracket, assistant.
+    ask = build_default_instructions().llmeval.build_prompt(relation, head, tail)
     assert len(tokenise_prompt(tokenizer, ask.prompt)) == 9
 
 
@@ -163,6 +176,6 @@ def test_it_lists_statements_of_triplets(engine: Engine, base: KnowledgeBase, po
 
 
 @pytest.mark.slow
-def test_it_ends_by_itself(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
+def test_replies_end_without_a_token_limit(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
     cases = list_cases(base, pool, SEED).sample(20, seed=2)
     assert all(reply.endswith(".") and "\n" not in reply for reply in ask_rewordings(engine, cases))

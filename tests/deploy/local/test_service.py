@@ -1,4 +1,4 @@
-"""One process: its readiness, its log, its end."""
+"""A service: its readiness, its log, its end."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from deploy.local.service import Service
 from primitives.errors import InputError
 
 
-def write_service(tmp_path: Path, code: str) -> Service:
+def build_service(tmp_path: Path, code: str) -> Service:
     ready = tmp_path / "ready"
     return Service(
         name="sleeper",
@@ -26,7 +26,7 @@ def write_service(tmp_path: Path, code: str) -> Service:
 
 SLEEPER = "import os, time; print('hello', flush=True); open(os.environ['READY'], 'w'); time.sleep(60)"
 STUBBORN = f"import signal; signal.signal(15, lambda *_: print('asked', flush=True)); {SLEEPER}"
-# Its child has the same session, and says who it is.
+# Its child has the same session; its id is written to the file `child`.
 PARENT = """
 import os, subprocess, sys, time
 child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
@@ -43,8 +43,8 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_it_is_waited_for_and_asked_to_end(tmp_path: Path) -> None:
-    service = write_service(tmp_path, SLEEPER)
+def test_a_service_becomes_ready_and_ends_when_asked(tmp_path: Path) -> None:
+    service = build_service(tmp_path, SLEEPER)
     service.start()
     service.wait()
     assert service.process.poll() is None
@@ -53,8 +53,8 @@ def test_it_is_waited_for_and_asked_to_end(tmp_path: Path) -> None:
     assert service.read_end_of_log() == "hello"
 
 
-def test_it_is_asked_to_end_once_only(tmp_path: Path) -> None:
-    service = write_service(tmp_path, STUBBORN)
+def test_a_service_is_asked_to_end_only_once(tmp_path: Path) -> None:
+    service = build_service(tmp_path, STUBBORN)
     service.start()
     service.wait()
     service.ask_to_end()
@@ -63,28 +63,25 @@ def test_it_is_asked_to_end_once_only(tmp_path: Path) -> None:
     assert service.read_end_of_log().splitlines() == ["hello", "asked"]
 
 
-def test_one_that_ends_too_soon_is_told_with_what_it_said(tmp_path: Path) -> None:
-    service = write_service(tmp_path, "raise SystemExit('no such disk')")
+def test_the_error_of_a_service_that_ends_too_soon_quotes_its_log(tmp_path: Path) -> None:
+    service = build_service(tmp_path, "raise SystemExit('no such disk')")
     service.start()
     with pytest.raises(InputError, match=r"(?s)sleeper ended with 1; .*no such disk"):
         service.wait()
 
 
-@pytest.mark.parametrize("spares_children", [True, False])
-def test_a_kill_takes_the_children_along_unless_they_are_spared(
-    tmp_path: Path, spares_children: bool
-) -> None:
-    service = write_service(tmp_path, PARENT)
+def test_a_kill_also_kills_the_children(tmp_path: Path) -> None:
+    service = build_service(tmp_path, PARENT)
     service.start()
     service.wait()
     child = int((tmp_path / "child").read_text())
-    service.kill(spares_children=spares_children)
+    service.kill()
     assert service.process.returncode == -signal.SIGKILL
     try:
         deadline = time.monotonic() + 5
-        while not spares_children and is_running(child) and time.monotonic() < deadline:
+        while is_running(child) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert is_running(child) == spares_children
+        assert not is_running(child)
     finally:
         if is_running(child):
             os.kill(child, signal.SIGKILL)

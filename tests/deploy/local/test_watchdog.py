@@ -1,4 +1,4 @@
-"""What becomes of the servers that a process started when it is gone, however it went."""
+"""The watchdog ends the ephemeral servers of a process that is gone, however it ended."""
 
 import os
 import signal
@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.watchdog import EPHEMERAL, MARK, find_marked
-from tests.support.command import write_environment
+from deploy.local.watchdog import EPHEMERAL, SERVER_MARK, find_marked
+from tests.support.command import build_environment
 
-# A process with a watchdog that starts what Prefect would start, and something else.
+# A process with a watchdog. It starts a process that looks like a server of Prefect, and another one.
 OWNER = f"""
 import os, signal, subprocess, sys
-from deploy.local.watchdog import MARK, start_watchdog
+from deploy.local.watchdog import SERVER_MARK, start_watchdog
 start_watchdog()
 start_watchdog()
-print(os.environ[MARK])
+print(os.environ[SERVER_MARK])
 signal.signal(signal.SIGTERM, signal.{{on_term}})
 sleep = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
 for more in ({{{{"{EPHEMERAL.partition("=")[0]}": "1"}}}}, {{{{}}}}):
@@ -27,14 +27,14 @@ for more in ({{{{"{EPHEMERAL.partition("=")[0]}": "1"}}}}, {{{{}}}}):
 print("ready", flush=True)
 sys.stdin.readline()
 """
-# What becomes of a SIGTERM to the process; its children inherit it.
+# How the process handles SIGTERM; its children inherit this.
 OBEDIENT, STUBBORN = "SIG_DFL", "SIG_IGN"
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
 
 
 def find_servers(mark: str) -> Iterator[int]:
-    return find_marked([f"{MARK}={mark}", EPHEMERAL])
+    return find_marked([f"{SERVER_MARK}={mark}", EPHEMERAL])
 
 
 def is_running(pid: int) -> bool:
@@ -53,7 +53,7 @@ def wait_for_end(pid: int, timeout_s: float = 20) -> bool:
 
 @pytest.fixture
 def bystanders() -> Iterator[list[int]]:
-    """Process ids that are ended after the test."""
+    """Return a list of process ids; the processes in it are killed after the test."""
     pids: list[int] = []
     yield pids
     for pid in filter(is_running, pids):
@@ -61,10 +61,10 @@ def bystanders() -> Iterator[list[int]]:
 
 
 def start_owner(on_term: str = OBEDIENT) -> tuple["subprocess.Popen[str]", str, int, int]:
-    """The process, its mark, its server and its other child."""
+    """Return the process, its mark, its server, and its other child."""
     owner = subprocess.Popen(
         [sys.executable, "-c", OWNER.format(on_term=on_term)],
-        env=write_environment(),
+        env=build_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -79,7 +79,7 @@ def start_owner(on_term: str = OBEDIENT) -> tuple["subprocess.Popen[str]", str, 
     ("number", "on_term"),
     [(signal.SIGKILL, OBEDIENT), (signal.SIGTERM, OBEDIENT), (signal.SIGKILL, STUBBORN)],
 )
-def test_its_servers_end_with_a_process_that_is_killed(
+def test_the_servers_of_a_killed_process_end(
     bystanders: list[int], number: signal.Signals, on_term: str
 ) -> None:
     owner, mark, server, other = start_owner(on_term)
@@ -91,7 +91,7 @@ def test_its_servers_end_with_a_process_that_is_killed(
     assert is_running(other)
 
 
-def test_another_process_keeps_its_servers(bystanders: list[int]) -> None:
+def test_the_servers_of_other_processes_keep_running(bystanders: list[int]) -> None:
     owner, _, server, other = start_owner()
     neighbour, mark, its_server, its_other = start_owner()
     bystanders += [server, other, its_server, its_other]
@@ -105,6 +105,6 @@ def test_another_process_keeps_its_servers(bystanders: list[int]) -> None:
     assert wait_for_end(its_server)
 
 
-def test_nobody_bears_an_unknown_mark() -> None:
-    assert MARK not in os.environ or os.environ[MARK] != "none"
+def test_no_process_has_an_unknown_mark() -> None:
+    assert SERVER_MARK not in os.environ or os.environ[SERVER_MARK] != "none"
     assert list(find_servers("none")) == []

@@ -21,7 +21,7 @@ from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.run_record import is_complete
 from tests.support import evaluations
 from tests.support.evaluations import ask_model, list_keys, list_prompts
-from tests.support.small_bases import make_base, make_facts, plan, write_files
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
 Answer = Callable[[Prompt], str | None]
@@ -39,7 +39,7 @@ def say_true(_: Prompt) -> str:
 @pytest.fixture
 def evaluate(tmp_path: Path) -> Evaluate:
     """Return a function that makes an evaluation of a model with recorded answers."""
-    edition, storage = plan(tmp_path, BASE), StorageConfig(root=tmp_path)
+    edition, storage = make_edition(tmp_path, BASE), StorageConfig(root=tmp_path)
     edition_id = complete_edition(edition, list(write_files(edition).values()), [])
 
     def write(name: str, answer: Answer = say_true, **table: object) -> Evaluation:

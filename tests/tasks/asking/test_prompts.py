@@ -8,7 +8,7 @@ from schemas.exchange import Prompt
 from schemas.transformations import NAMES
 from tasks.asking.prompts import Demonstration, PromptForm, fit_prompt
 from tasks.evaluation.demonstrations import draw_demonstrations, draw_demonstrations_of_methods
-from tests.support.small_bases import build_frames, make_base, make_facts, plan
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 SHOTS = tuple(Demonstration(f"Text {i}.", i % 2 == 0) for i in range(5))
 COMPLETION = """\
@@ -24,7 +24,7 @@ Answer:"""
 
 def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = ("pretexeval",)) -> pl.DataFrame:
     base = make_base(r=make_facts(30, 8), s=make_facts(20, 6))
-    edition = plan(root, base, seed=seed, methods=methods)
+    edition = make_edition(root, base, seed=seed, methods=methods)
     return pl.concat(build_frames(edition, name)["samples"] for name in base.relations)
 
 

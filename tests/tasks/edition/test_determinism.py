@@ -11,7 +11,15 @@ import polars as pl
 from config.file import Config
 from config.tables import EditionConfig, KnowledgeConfig, StorageConfig
 from tasks.edition.edition import Edition, plan_edition
-from tests.support.small_bases import STAGES, make_base, make_facts, make_pool, plan, shuffle, write_files
+from tests.support.small_bases import (
+    STAGES,
+    make_base,
+    make_edition,
+    make_facts,
+    make_pool,
+    shuffle,
+    write_files,
+)
 
 REPOSITORY = Path(__file__).parents[3]
 NAMES = ("may_treat", "symptoms")
@@ -72,6 +80,6 @@ def test_files_of_a_relation_do_not_depend_on_other_relations(tmp_path: Path) ->
     alone = make_base(r=make_facts(20, 6))
     with_another = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
     pool = make_pool("r", "s")
-    both, one = (checksum_stages(plan(tmp_path / b.name, b, pool)) for b in (with_another, alone))
+    both, one = (checksum_stages(make_edition(tmp_path / b.name, b, pool)) for b in (with_another, alone))
     assert {path: both[path] for path in one} == one
     assert len(both) == 2 * len(one) == 2 * len(STAGES)

@@ -17,10 +17,10 @@ from tasks.edition.manifest import complete_edition, list_left_out
 from tests.support.small_bases import (
     STAGES,
     make_base,
+    make_edition,
     make_facts,
     make_pool,
     make_prototypes,
-    plan,
     shuffle,
     write_files,
 )
@@ -29,7 +29,10 @@ BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 
 
 def test_name_contains_base_and_label(tmp_path: Path) -> None:
-    seeded, labelled = plan(tmp_path, BASE, seed=7), plan(tmp_path, BASE, seed=7, label="2026-W47")
+    seeded, labelled = (
+        make_edition(tmp_path, BASE, seed=7),
+        make_edition(tmp_path, BASE, seed=7, label="2026-W47"),
+    )
     assert re.fullmatch(r"own-seed7-[0-9a-f]{8}", seeded.edition_id)
     assert re.fullmatch(r"own-2026-W47-[0-9a-f]{8}", labelled.edition_id)
     assert seeded.folder == f"editions/{seeded.edition_id}"
@@ -49,15 +52,15 @@ def test_name_contains_base_and_label(tmp_path: Path) -> None:
     ],
 )
 def test_every_change_of_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, Any]) -> None:
-    other = plan(tmp_path, **{"base": BASE, **table})
-    assert other.edition_id != plan(tmp_path, BASE).edition_id
+    other = make_edition(tmp_path, **{"base": BASE, **table})
+    assert other.edition_id != make_edition(tmp_path, BASE).edition_id
 
 
 def test_name_does_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE)
-    assert plan(tmp_path / "elsewhere", shuffle(BASE, 3)).edition_id == edition.edition_id
+    edition = make_edition(tmp_path, BASE)
+    assert make_edition(tmp_path / "elsewhere", shuffle(BASE, 3)).edition_id == edition.edition_id
     more = Pool("own", {**make_pool("r", "s").relations, "t": make_prototypes("t")})
-    assert plan(tmp_path, BASE, more).edition_id == edition.edition_id
+    assert make_edition(tmp_path, BASE, more).edition_id == edition.edition_id
     assert str(tmp_path) not in json.dumps(edition.configuration)
 
 
@@ -76,7 +79,7 @@ def test_plan_writes_nothing_and_requires_prototypes_for_every_relation(tmp_path
 
 
 def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype"))
+    edition = make_edition(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype"))
     assert edition.read_files() == {}
     files = write_files(edition)
     left_out = [LeftOut("own.csv, line 3", "r: a → b", "repeats another row")]
@@ -113,11 +116,11 @@ def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> N
     assert list(manifest["files"]) == sorted(
         f"{stage.name}/{relation}.parquet" for stage in STAGES for relation in "rs"
     )
-    assert plan(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).read_files() == files
+    assert make_edition(tmp_path, BASE, seed=3, methods=("pretexeval", "prototype")).read_files() == files
 
 
 def test_manifest_of_a_complete_edition_is_never_changed(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE)
+    edition = make_edition(tmp_path, BASE)
     path = tmp_path / edition.folder / "manifest.json"
     complete_edition(edition, list(write_files(edition).values()), [])
     before = path.read_bytes()
@@ -128,7 +131,7 @@ def test_manifest_of_a_complete_edition_is_never_changed(tmp_path: Path) -> None
 def test_two_machines_write_the_same_manifest(tmp_path: Path) -> None:
     manifests = []
     for name in ("one", "two"):
-        edition = plan(tmp_path / name, BASE)
+        edition = make_edition(tmp_path / name, BASE)
         complete_edition(edition, list(write_files(edition).values()), [])
         manifests.append((edition.root / edition.folder / "manifest.json").read_bytes())
     assert manifests[0] == manifests[1]
@@ -143,17 +146,17 @@ def test_left_out_rows_and_heads_are_listed(tmp_path: Path) -> None:
     facts = make_facts(20, 5) | {"all": [f"tail {i}" for i in range(5)]}
     kept = make_base(r=facts, s=make_facts(16, 5))
     source = LeftOut("own.csv, line 3", "r: a → b", "repeats another row")
-    edition = plan(tmp_path, KnowledgeBase("own", kept.triplets, (source,)))
+    edition = make_edition(tmp_path, KnowledgeBase("own", kept.triplets, (source,)))
     assert list_left_out(edition, read_triplets(edition)) == [
         source,
         LeftOut("r", "all", "no negative could be drawn for it"),
     ]
-    whole = plan(tmp_path, BASE)
+    whole = make_edition(tmp_path, BASE)
     assert list_left_out(whole, read_triplets(whole)) == []
 
 
 def test_heads_beyond_the_cap_are_not_left_out(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE, heads_per_relation=10)
+    edition = make_edition(tmp_path, BASE, heads_per_relation=10)
     triplets = read_triplets(edition)
     assert triplets.height == 2 * 2 * 10
     assert list_left_out(edition, triplets) == []

@@ -14,13 +14,13 @@ from schemas.transformations import NAMES
 from tasks.edition.recipes import RECIPES
 from tests.support.small_bases import (
     build_frames,
+    list_keys,
     make_base,
+    make_edition,
     make_facts,
     make_pool,
     make_prototypes,
-    plan,
     shuffle,
-    write_keys,
 )
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
@@ -53,21 +53,25 @@ def test_every_stage_of_an_edition_has_a_recipe() -> None:
 
 
 def test_keys_do_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -> None:
-    keys = write_keys(plan(tmp_path / "one", BASE))
-    assert keys == write_keys(plan(tmp_path / "two", shuffle(BASE, 1)))
+    keys = list_keys(make_edition(tmp_path / "one", BASE))
+    assert keys == list_keys(make_edition(tmp_path / "two", shuffle(BASE, 1)))
     assert len(set(keys.values())) == 8
     assert {len(key) for key in keys.values()} == {32}
 
 
 def test_another_prototype_changes_statements_and_samples_of_its_relation(tmp_path: Path) -> None:
     pool = Pool("own", {"r": replace_texts(0), "s": make_prototypes("s")})
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
+    )
     assert changes == {("statements", "r"), ("samples", "r")}
 
 
 def test_another_wording_changes_only_samples_of_its_relation(tmp_path: Path) -> None:
     pool = Pool("own", {"r": replace_texts(1), "s": make_prototypes("s")})
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
+    )
     assert changes == {("samples", "r")}
 
 
@@ -75,32 +79,38 @@ def test_another_instance_changes_everything_from_variants_on(tmp_path: Path) ->
     cells = {name: cell.texts for name, cell in make_prototypes("r").cells.items()}
     renamed = build_prototypes("r", ("P", "Another"), cells)
     pool = Pool("own", {"r": renamed, "s": make_prototypes("s")})
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, pool)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
+    )
     assert changes == {("variants", "r"), ("statements", "r"), ("samples", "r")}
 
 
 @pytest.mark.parametrize("table", [{"seed": 2}, {"negatives": "uniform"}, {"heads_per_relation": 9}])
 def test_another_draw_changes_everything(tmp_path: Path, table: dict[str, Any]) -> None:
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, **table))
+    )
     assert changes == every_relation(*STAGES)
 
 
 @pytest.mark.parametrize("table", [{"kind": "none"}, {"methods": ("pretexeval", "direct")}])
 def test_another_method_changes_only_samples(tmp_path: Path, table: dict[str, Any]) -> None:
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, BASE, **table)))
+    changes = find_changes(
+        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, **table))
+    )
     assert changes == every_relation("samples")
 
 
 def test_another_fact_changes_its_relation(tmp_path: Path) -> None:
     other = make_base(r=make_facts(20, 6) | {"head 0": ["tail 0", "tail 5"]}, s=make_facts(16, 5))
-    changes = find_changes(write_keys(plan(tmp_path, BASE)), write_keys(plan(tmp_path, other)))
+    changes = find_changes(list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, other)))
     assert changes == {(stage, "r") for stage in STAGES}
 
 
 def test_additional_relation_changes_no_keys_of_the_others(tmp_path: Path) -> None:
     more = make_base(r=make_facts(20, 6), s=make_facts(16, 5), t=make_facts(9, 3))
-    keys = write_keys(plan(tmp_path, more))
-    assert {key: keys[key] for key in keys if key[1] != "t"} == write_keys(plan(tmp_path, BASE))
+    keys = list_keys(make_edition(tmp_path, more))
+    assert {key: keys[key] for key in keys if key[1] != "t"} == list_keys(make_edition(tmp_path, BASE))
 
 
 @pytest.fixture
@@ -147,20 +157,20 @@ def test_edited_module_changes_the_keys_of_the_stages_that_run_it(
     stages: tuple[str, ...],
 ) -> None:
     """Files of later stages keep their keys, because the same bytes are built."""
-    before = write_keys(plan(tmp_path, BASE))
+    before = list_keys(make_edition(tmp_path, BASE))
     edit_source(module)
-    assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation(*stages)
+    assert find_changes(before, list_keys(make_edition(tmp_path, BASE))) == every_relation(*stages)
 
 
 def test_edited_selection_of_arguments_changes_the_keys_of_the_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = write_keys(plan(tmp_path, BASE))
+    before = list_keys(make_edition(tmp_path, BASE))
     recipe = RECIPES["variants"]
     monkeypatch.setitem(
         RECIPES, "variants", replace(recipe, arguments=lambda e, r, i: recipe.arguments(e, r, i))
     )
-    assert find_changes(before, write_keys(plan(tmp_path, BASE))) == every_relation("variants")
+    assert find_changes(before, list_keys(make_edition(tmp_path, BASE))) == every_relation("variants")
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -169,7 +179,7 @@ def test_function_of_a_recipe_is_defined_in_the_module_of_its_stage(stage: str) 
 
 
 def test_recipes_build_a_relation_from_its_own_rows(tmp_path: Path) -> None:
-    frames = build_frames(plan(tmp_path, BASE, make_pool("r", "s")), "s")
+    frames = build_frames(make_edition(tmp_path, BASE, make_pool("r", "s")), "s")
     assert [frame.height for frame in frames.values()] == [32, 256, 256, 256]
     assert {name for frame in frames.values() for name in frame["relation"].unique()} == {"s"}
     assert set(frames["samples"]["transformation"]) == set(NAMES)

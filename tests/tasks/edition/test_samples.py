@@ -11,13 +11,13 @@ from primitives.errors import InputError
 from schemas.stages import SAMPLES
 from schemas.transformations import NAMES
 from tasks.edition.samples import keep_statements, reword_statements
-from tests.support.small_bases import build_frames, make_base, make_facts, make_prototypes, plan
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, make_prototypes
 
 BASE = make_base(r=make_facts(40, 10))
 
 
 def make_samples(root: Path, **table: Any) -> pl.DataFrame:  # noqa: ANN401
-    return build_frames(plan(root, BASE, **table), "r")["samples"]
+    return build_frames(make_edition(root, BASE, **table), "r")["samples"]
 
 
 def held_out(samples: pl.DataFrame) -> pl.DataFrame:
@@ -29,7 +29,7 @@ def under_test(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_reviewed_samples_are_filled_wordings_with_their_metadata(tmp_path: Path) -> None:
-    frames = build_frames(plan(tmp_path, BASE), "r")
+    frames = build_frames(make_edition(tmp_path, BASE), "r")
     samples, triplets = frames["samples"], frames["triplets"]
     assert samples.columns == SAMPLES.names
     constant = ["method", "rephraser", "status", "attempts"]
@@ -53,14 +53,14 @@ def test_all_wordings_are_drawn_but_not_the_prototype(tmp_path: Path) -> None:
 
 
 def test_labels_and_keys_are_those_of_the_statements(tmp_path: Path) -> None:
-    frames = build_frames(plan(tmp_path, BASE), "r")
+    frames = build_frames(make_edition(tmp_path, BASE), "r")
     shared = ["variant_id", "triplet_id", "pair_id", "relation", "split", "transformation", "label"]
     assert frames["samples"].select(shared).equals(frames["statements"].select(shared))
     assert frames["samples"]["sample_id"].n_unique() == frames["samples"].height == 640
 
 
 def test_another_seed_draws_other_wordings_except_for_demonstrations(tmp_path: Path) -> None:
-    frames = build_frames(plan(tmp_path, BASE), "r")
+    frames = build_frames(make_edition(tmp_path, BASE), "r")
     one, two = (
         reword_statements(frames["statements"], frames["triplets"], make_prototypes("r"), seed)
         for seed in (1, 2)
@@ -87,7 +87,7 @@ def test_demonstrations_do_not_change_with_the_edition(tmp_path: Path) -> None:
     [("pretexeval", "none", 8), ("prototype", "reviewed", 8), ("direct", "reviewed", 1)],
 )
 def test_unrephrased_sample_is_its_statement(tmp_path: Path, method: str, kind: str, n_texts: int) -> None:
-    frames = build_frames(plan(tmp_path, BASE, kind=kind, methods=(method,)), "r")
+    frames = build_frames(make_edition(tmp_path, BASE, kind=kind, methods=(method,)), "r")
     samples = frames["samples"]
     kept = frames["statements"].filter(pl.col("transformation").is_in(NAMES[:n_texts]))
     assert samples["text"].to_list() == kept["statement"].to_list()
@@ -104,7 +104,7 @@ def test_samples_of_methods_follow_each_other_and_have_distinct_ids(tmp_path: Pa
 
 
 def test_ids_change_with_method_and_text(tmp_path: Path) -> None:
-    statements = build_frames(plan(tmp_path, BASE), "r")["statements"]
+    statements = build_frames(make_edition(tmp_path, BASE), "r")["statements"]
     one = keep_statements(statements, "pretexeval")
     reworded = statements.with_columns(pl.col("statement") + " Indeed.")
     for other in (keep_statements(statements, "prototype"), keep_statements(reworded, "pretexeval")):
@@ -112,7 +112,7 @@ def test_ids_change_with_method_and_text(tmp_path: Path) -> None:
 
 
 def test_missing_wordings_are_an_error(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE)
+    edition = make_edition(tmp_path, BASE)
     cells = edition.pool.relations["r"].cells
     cells["dn"] = type(cells["dn"])(cells["dn"].prototype)
     with pytest.raises(InputError, match=r"relation 'r' has no reviewed wordings for dn in pool"):

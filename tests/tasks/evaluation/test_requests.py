@@ -11,13 +11,13 @@ from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
 from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
 from tasks.evaluation.requests import Requests, RequestSettings, build_requests, select_samples
-from tests.support.small_bases import build_frames, make_base, make_facts, plan
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 
 @pytest.fixture
 def samples(tmp_path: Path) -> pl.DataFrame:
     """Return samples of two methods: 15 test pairs of one relation."""
-    edition = plan(tmp_path, make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
+    edition = make_edition(tmp_path, make_base(r=make_facts(20, 6)), methods=("pretexeval", "direct"))
     return build_frames(edition, "r")["samples"]
 
 

@@ -10,7 +10,7 @@ from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.quality.diversity import measure_diversity, write_diversity
-from tests.support.small_bases import build_frames, make_base, make_facts, plan, write_files
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, write_files
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 METHODS = ("pretexeval", "prototype", "direct")
@@ -142,7 +142,7 @@ def test_edition_without_test_triplets_has_an_empty_frame() -> None:
 
 
 def complete(root: Path) -> Edition:
-    edition = plan(root, BASE, methods=METHODS)
+    edition = make_edition(root, BASE, methods=METHODS)
     complete_edition(edition, list(write_files(edition).values()), [])
     return edition
 
@@ -186,7 +186,7 @@ def test_file_is_written_again_if_its_key_differs(tmp_path: Path) -> None:
 
 
 def test_incomplete_edition_is_refused(tmp_path: Path) -> None:
-    edition = plan(tmp_path, BASE)
+    edition = make_edition(tmp_path, BASE)
     write_files(edition)
     with pytest.raises(InputError, match="is not complete"):
         write_diversity(tmp_path, edition.edition_id)

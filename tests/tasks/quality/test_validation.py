@@ -8,7 +8,7 @@ import pytest
 from primitives.errors import InputError
 from schemas.stages import SAMPLES, STAGES, TRIPLETS
 from tasks.quality.validation import StageInvalid, ValidationReport, require_valid, validate_stage
-from tests.support.broken_rows import BROKEN, Broken
+from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
 
 EDITION = "starter-seed1-00000000"
@@ -29,7 +29,7 @@ def test_good_frame_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=str)
-def test_broken_row_is_caught_and_named(broken: Broken) -> None:
+def test_broken_row_is_caught_and_named(broken: BrokenRow) -> None:
     frame = broken.make_frame()
     stage = STAGES[broken.stage]
     report = validate_stage(stage, frame, EDITION)

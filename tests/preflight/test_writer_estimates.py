@@ -49,7 +49,7 @@ def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:
 
 
 def reply(config: Config, asks: list[WriterPrompt], n_tokens: int) -> None:
-    """Keep a reply of so many tokens to each."""
+    """Store a reply with this number of tokens to each prompt."""
     edition = plan_edition(config)
     assert edition.rephraser is not None
     store = ResponseStore(edition.root, edition.rephraser.writer.model_id)
@@ -106,7 +106,7 @@ def test_attempts_are_as_many_as_earlier_editions_needed(base: Path) -> None:
     parts = estimate(config)
     assert parts["rephraser"].n_to_ask == Span.of(1.5 * N_STATEMENTS)
     assert parts["judge"].n_to_ask == Span.of(2 * N_STATEMENTS)
-    assert "1.50 attempts a statement, as 2 before" in parts["rephraser"].notes
+    assert "1.50 attempts per statement, as for 2 earlier ones" in parts["rephraser"].notes
 
 
 @pytest.mark.parametrize(("is_binding", "n_most"), [(False, 2), (True, 6)])
@@ -116,7 +116,7 @@ def test_a_judge_is_asked_both_ways_round(base: Path, is_binding: bool, n_most: 
     assert judge.n_prompt_tokens.high > 0
 
 
-def test_llmeval_is_asked_once_a_triplet_and_its_lengths_are_its_own(base: Path) -> None:
+def test_llmeval_is_asked_once_per_triplet_and_its_lengths_are_its_own(base: Path) -> None:
     config = configure(
         base,
         edition={"negatives": "uniform", "methods": ["pretexeval", "llmeval"]},
@@ -136,7 +136,7 @@ def test_llmeval_is_asked_once_a_triplet_and_its_lengths_are_its_own(base: Path)
     assert parts["rephraser"].n_completion_tokens.high == parts["rephraser"].n_to_ask.high * 20
 
 
-def test_texts_that_are_not_written_are_asked_whatever_was_answered(base: Path) -> None:
+def test_texts_that_are_not_written_yet_are_asked_whatever_was_answered(base: Path) -> None:
     config = configure(
         base,
         edition={"negatives": "uniform", "methods": ["pretexeval", "llmeval"]},

@@ -1,0 +1,57 @@
+"""Run the services of docker-compose.yml without containers: ``python -m deploy.local --root data``.
+
+The command runs until Ctrl-C and restarts services that end.
+"""
+
+import argparse
+import signal
+import sys
+import time
+from pathlib import Path
+
+from deploy.local.installation import start_installation
+from deploy.local.services import Ports
+from primitives.errors import InputError
+
+PAUSE_S = 5.0
+
+
+def main() -> int:
+    """Run the services until a signal, and return the exit status."""
+    options = _parse_options()
+    # Handle SIGTERM like Ctrl-C, so that the services end in order.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ports = Ports(options.port, options.report_port, 0)
+    numbers = {"n_cpu_workers": options.cpu_workers, "n_gpu_workers": options.gpu_workers}
+    try:
+        with start_installation(
+            options.root, **numbers, ports=ports, database=options.database
+        ) as installation:
+            print(
+                f"export PREFECT_API_URL={installation.api_url}\nreport pages: {installation.report_url}",
+                flush=True,
+            )
+            while True:
+                time.sleep(PAUSE_S)
+                for name in installation.restart_ended():
+                    print(f"{name} had ended and was restarted", flush=True)
+    except InputError as error:
+        print(f"deploy.local: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 0
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
+    parser.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
+    parser.add_argument("--database", type=Path, help="PostgreSQL's folder (default: ROOT/postgres)")
+    parser.add_argument("--cpu-workers", type=int, default=1, help="workers of the pool cpu (default: 1)")
+    parser.add_argument("--gpu-workers", type=int, default=1, help="workers of the pool gpu (default: 1)")
+    parser.add_argument("--port", type=int, default=4200, help="port of Prefect's server (default: 4200)")
+    parser.add_argument("--report-port", type=int, default=8080, help="port of the pages (default: 8080)")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

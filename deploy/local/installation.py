@@ -1,0 +1,112 @@
+"""An installation on this machine: database, Prefect's server, web server, and workers.
+
+`python -m deploy.local` runs it; tests call `start_installation` with free ports. Its processes end with the
+process that started them.
+"""
+
+import secrets
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.local import postgres
+from deploy.local.service import Process, Service
+from deploy.local.services import (
+    Ports,
+    build_environment,
+    build_server,
+    build_web_server,
+    build_workers,
+    create_pool,
+)
+from deploy.local.watchdog import INSTALLATION_MARK, start_installation_watchdog
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A running installation."""
+
+    api_url: str
+    report_url: str
+    environment: dict[str, str]
+    """For commands that talk to it: PREFECT_API_URL and the other variables of its own processes."""
+    services: dict[str, Service]
+    """`database`, `server`, `report`, then the workers: each needs only the services before it."""
+
+    @property
+    def workers(self) -> dict[str, Process]:
+        """The processes of the workers by name: `cpu`, `gpu`, `gpu-2`, …"""
+        fixed = ("database", "server", "report")
+        return {name: one.process for name, one in self.services.items() if name not in fixed}
+
+    def restart_ended(self) -> list[str]:
+        """Start the services that have ended, and return their names."""
+        ended = [one for one in self.services.values() if one.process.poll() is not None]
+        for service in ended:
+            service.start()
+        return [service.name for service in ended]
+
+
+@contextmanager
+def start_installation(
+    root: Path,
+    *,
+    n_cpu_workers: int = 1,
+    n_gpu_workers: int = 1,
+    ports: Ports | None = None,
+    database: Path | None = None,
+    folder: Path = REPOSITORY,
+    variables: Mapping[str, str] | None = None,
+) -> Iterator[Installation]:
+    """Start all services, and end them after the block; flow runs still active 10 s later are killed.
+
+    Args:
+        root: the data folder. The web server serves its `report/`, logs go to `logs/`, Prefect's files to
+            `prefect/`.
+        database: PostgreSQL's folder, `root/postgres` by default. If root starts PostgreSQL, PostgreSQL runs
+            as its own user, who needs access to this folder.
+        folder: the working directory of flow runs.
+        variables: environment variables of all services; they override inherited ones.
+
+    Raises:
+        InputError: if a service cannot be started.
+    """
+    root = root.absolute()
+    ports = (ports or Ports()).fill()
+    mark = secrets.token_hex(8)
+    environment = build_environment(root, ports.api, variables or {}) | {INSTALLATION_MARK: mark}
+    report_url = f"http://127.0.0.1:{ports.report}/"
+    installation = Installation(environment["PREFECT_API_URL"], report_url, environment, {})
+    cluster = postgres.open_database(database or root / "postgres", ports.database)
+    logs = root / "logs"
+    with ExitStack() as stack:
+        stack.callback(start_installation_watchdog(mark).communicate)
+        _start(installation, stack, postgres.build_service(cluster, environment, logs / "database.log"))
+        settings = cluster.build_settings()
+        _start(installation, stack, build_server(environment, settings, ports.api, logs / "server.log"))
+        pages = build_web_server(environment, root / "report", ports.report, logs / "report.log")
+        _start(installation, stack, pages)
+        for pool in ("cpu", "gpu"):
+            create_pool(installation.api_url, pool)
+        for worker in build_workers(environment, n_cpu_workers, n_gpu_workers, folder, logs):
+            _start(installation, stack, worker, is_waited_for=False)
+        for service in installation.services.values():
+            service.wait()
+        # These callbacks run first: all workers end at the same time instead of one after another.
+        for name in installation.workers:
+            stack.callback(installation.services[name].ask_to_end)
+        yield installation
+
+
+def _start(
+    installation: Installation, stack: ExitStack, service: Service, *, is_waited_for: bool = True
+) -> None:
+    service.start()
+    stack.callback(service.end, signal.SIGINT if service.name == "database" else signal.SIGTERM)
+    installation.services[service.name] = service
+    if is_waited_for:
+        service.wait()

@@ -1,0 +1,174 @@
+"""A real installation: PostgreSQL, Prefect's server on it, workers, the web server."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.local.installation import Installation, start_installation
+from deploy.local.watchdog import INSTALLATION_MARK
+from primitives.http_client import fetch_local
+from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.installation import find_processes, restart_service
+
+pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+
+# A flow that writes its process id to a file, and then sleeps for the given time.
+FLOW = """
+import os, time
+from pathlib import Path
+from prefect import flow
+
+@flow
+def leave_trace(path: str, seconds: float = 0) -> None:
+    Path(path).write_text(str(os.getpid()))
+    time.sleep(seconds)
+
+if __name__ == "__main__":
+    stored = leave_trace.from_source(source=str(Path(__file__).parent), entrypoint="trace.py:leave_trace")
+    print(stored.deploy("trace", work_pool_name="gpu", print_next_steps=False, build=False, push=False))
+"""
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    root = tmp_path_factory.mktemp("installation")
+    (root / "report").mkdir()
+    (root / "report" / "index.html").write_text("<p>the pages</p>")
+    with (
+        open_database_folder() as folder,
+        start_installation(root, n_gpu_workers=2, database=folder, folder=root) as started,
+    ):
+        yield started
+
+
+@pytest.fixture(scope="module")
+def deployment(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the id of the deployment."""
+    script = tmp_path_factory.mktemp("flow") / "trace.py"
+    script.write_text(FLOW)
+    done = subprocess.run(
+        [sys.executable, script], env=installation.environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()[-1]
+
+
+def ask(installation: Installation, path: str, body: dict[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON
+    answer = fetch_local(f"{installation.api_url}/{path}", body)
+    assert answer.is_success, path
+    return answer.read_json()
+
+
+def start_run(installation: Installation, deployment: str, **parameters: object) -> str:
+    state = {"type": "SCHEDULED"}
+    body: dict[str, object] = {"parameters": parameters, "state": state}
+    run: str = ask(installation, f"deployments/{deployment}/create_flow_run", body)["id"]
+    return run
+
+
+def wait_for(installation: Installation, run: str, state: str, timeout_s: float = 90) -> None:
+    deadline = time.monotonic() + timeout_s
+    while (found := ask(installation, f"flow_runs/{run}")["state_type"]) != state:
+        assert time.monotonic() < deadline, f"{found} after {timeout_s:g} s"
+        # The command and Compose restart services too: a worker that is starting a run while the server is
+        # away ends.
+        installation.restart_ended()
+        time.sleep(0.5)
+
+
+def wait_for_file(path: Path, timeout_s: float = 90) -> str:
+    deadline = time.monotonic() + timeout_s
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < deadline, f"no {path} after {timeout_s:g} s"
+        time.sleep(0.2)
+    return path.read_text()
+
+
+def wait_for_end(pid: int | None, mark: str, timeout_s: float = 30) -> None:
+    """Wait until the process has ended, or, if it is None, all processes with the mark."""
+    deadline = time.monotonic() + timeout_s
+    while any(pid in (None, found) for found in find_processes(mark)):
+        assert time.monotonic() < deadline, f"still there after {timeout_s:g} s"
+        time.sleep(0.2)
+
+
+def test_every_worker_asks_for_work(installation: Installation) -> None:
+    assert sorted(installation.workers) == ["cpu", "gpu", "gpu-2"]
+    for pool, names in (("cpu", ["cpu"]), ("gpu", ["gpu", "gpu-2"])):
+        workers = ask(installation, f"work_pools/{pool}/workers/filter", {})
+        assert sorted(worker["name"] for worker in workers if worker["status"] == "ONLINE") == names
+
+
+def test_the_web_server_serves_the_pages(installation: Installation) -> None:
+    assert fetch_local(f"{installation.report_url}index.html").content == b"<p>the pages</p>"
+
+
+def test_the_history_is_in_postgresql_and_not_in_a_file(installation: Installation) -> None:
+    home = Path(installation.environment["PREFECT_HOME"])
+    assert list(home.rglob("*.db")) == []
+    assert "PASSWORD" not in " ".join(installation.environment)
+
+
+def test_a_run_completes_before_and_after_restarts(
+    installation: Installation, deployment: str, tmp_path: Path
+) -> None:
+    first = start_run(installation, deployment, path=str(tmp_path / "first"))
+    wait_for(installation, first, "COMPLETED")
+    restart_service(installation, "server")
+    restart_service(installation, "database", signal.SIGINT)
+    wait_for(installation, first, "COMPLETED")
+    second = start_run(installation, deployment, path=str(tmp_path / "second"))
+    wait_for(installation, second, "COMPLETED")
+    assert (tmp_path / "first").exists()
+    assert (tmp_path / "second").exists()
+
+
+def test_a_killed_worker_ends_with_its_run_and_is_restarted(
+    installation: Installation, deployment: str, tmp_path: Path
+) -> None:
+    installation.restart_ended()
+    trace = tmp_path / "trace"
+    start_run(installation, deployment, path=str(trace), seconds=120)
+    pid = int(wait_for_file(trace))
+    for name in ("gpu", "gpu-2"):
+        installation.services[name].kill()
+        assert installation.workers[name].returncode == -9
+    wait_for_end(pid, installation.environment[INSTALLATION_MARK])
+    assert installation.restart_ended() == ["gpu", "gpu-2"]
+    after = start_run(installation, deployment, path=str(tmp_path / "after"))
+    wait_for(installation, after, "COMPLETED")
+
+
+def test_all_services_end_with_the_killed_command(tmp_path: Path) -> None:
+    with open_database_folder() as folder:
+        options = ["--root", str(tmp_path), "--database", str(folder), "--port", "0", "--report-port", "0"]
+        command = subprocess.Popen(
+            [sys.executable, "-m", "deploy.local", *options, "--gpu-workers", "0"],
+            cwd=Path(__file__).parents[3],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert command.stdout is not None
+        assert command.stdout.readline().startswith("export PREFECT_API_URL=http://127.0.0.1:")
+        environments = (Path(f"/proc/{pid}/environ") for pid in _list_children(command.pid))
+        marks = {
+            v
+            for e in environments
+            for v in e.read_bytes().split(b"\0")
+            if v.startswith(INSTALLATION_MARK.encode())
+        }
+        mark = marks.pop().decode().partition("=")[2]
+        assert len(list(find_processes(mark))) >= 4
+        command.kill()
+        command.wait()
+        wait_for_end(None, mark)
+
+
+def _list_children(pid: int) -> list[int]:
+    return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -1,0 +1,74 @@
+"""The rounds of several relations, asked of a real store by a model that is made up."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from config.engines import EngineConfig, WriterConfig
+from config.tables import StorageConfig
+from engines.base import Engine
+from engines.identity import identify_model
+from schemas.exchange import Completion, Prompt, Sampling
+from storage.mirror import Mirror
+from tasks.asking.writers import Writer
+from tasks.edition.attempt_rounds import ask_rounds
+from tasks.edition.rephraser import Rephraser
+from tests.tasks.edition.test_attempts import ASTHMA, ECZEMA, TABLE, make_rows
+
+FACTS = [ASTHMA, ECZEMA]
+
+
+class Parrot:
+    """Says its statement of asthma in sound words; what it says of eczema never passes the gate."""
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Completion]:
+        assert on_progress is not None
+        on_progress(len(prompts))
+        return [
+            Completion("Asthma may be treated with salbutamol." if "asthma" in p.text else "Hm.")
+            for p in prompts
+        ]
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def load(_: EngineConfig) -> Engine:
+    return Parrot()
+
+
+def test_the_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
+    recording = tmp_path / "w.parquet"
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    config = WriterConfig(name="w", engine="recorded", model=str(recording))
+    writer = Writer(config, identify_model(config).model_id)
+    rephraser = Rephraser(writer, TABLE.instruction, 0.7, 64, 3, seed=1)
+    shown: list[list[object]] = []
+
+    @contextlib.contextmanager
+    def show(title: str, total: int) -> Iterator[Callable[[int], None]]:
+        shown.append([title, total, 0])
+
+        def advance(n: int) -> None:
+            shown[-1][2] += n  # type: ignore[operator]
+
+        yield advance
+
+    mirror = Mirror(StorageConfig(root=tmp_path / "data"))
+    relations = [make_rows(*FACTS), make_rows(ASTHMA)]
+    attempts = ask_rounds(mirror, relations, rephraser, show, load)
+    # The same prompt is asked once, though two relations want it.
+    assert shown == [
+        ["rephraser w, round 1", 3, 3],
+        ["rephraser w, round 2", 1, 1],
+        ["rephraser w, round 3", 1, 1],
+    ]
+    assert [frame["is_accepted"].to_list() for frame in attempts] == [[True, False, False, False], [True]]
+    assert ask_rounds(mirror, relations, rephraser, show, load)[0].equals(attempts[0])
