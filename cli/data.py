@@ -24,9 +24,9 @@ def add_commands(subcommands: Subcommands) -> None:
 
 def measure(options: argparse.Namespace) -> int:
     """Print how well the gate agrees with labelled rewordings."""
-    from gate.measure import measure_gate, render
+    from gate.measurement import measure_gate, render_measurement
 
-    print(render(measure_gate(options.file)))
+    print(render_measurement(measure_gate(options.file)))
     return 0
 
 

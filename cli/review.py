@@ -37,7 +37,7 @@ def export_sheets(options: argparse.Namespace) -> int:
 
 def import_sheet(options: argparse.Namespace) -> int:
     """Load the grades of a filled-in sheet and print the path of the stored grades."""
-    from review.import_grades import import_review
+    from review.grade_import import import_review
 
     print(import_review(options.root, options.sheet, options.grader))
     return 0

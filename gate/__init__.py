@@ -1,4 +1,4 @@
-"""The gate: whether a rewording still says what its statement says (method, section 2.6)."""
+"""The gate: check whether a rewording still means the same as its statement (method, section 2.6)."""
 
 from gate.check import check_rewording, check_rewordings
 from gate.collisions import find_collisions, fold_text

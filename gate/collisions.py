@@ -1,4 +1,4 @@
-"""Texts that read the same to a model though their labels differ."""
+"""Find texts that are practically the same although their labels differ."""
 
 import re
 import unicodedata
@@ -8,16 +8,16 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 def fold_text(text: str) -> str:
-    """What texts that collide share: the words, in order, without case, punctuation or spaces."""
+    """Return the words in order, without case and punctuation; colliding texts have the same result."""
     return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def find_collisions(texts: Sequence[str], labels: Sequence[bool], taken: Mapping[str, bool]) -> list[bool]:
-    """True where a text's fold is that of a text with the opposite label, in ``taken`` or in ``texts``.
+    """Return for each text whether ``texts`` or ``taken`` has the same folded text with the opposite label.
 
     Args:
         labels: one for each text.
-        taken: fold -> label of the texts that are already there.
+        taken: folded text -> label, for the texts that were accepted before.
     """
     folds = [fold_text(text) for text in texts]
     said: dict[str, set[bool]] = {}

@@ -1,16 +1,16 @@
-"""What single words do in a statement: the vocabulary that the checks share.
+"""Tag single words by their function in a statement: the vocabulary that the checks share.
 
-Each tag has a pattern that a folded word must match whole. The vocabulary is general English and the
-general vocabulary of medicine, fitted to no relation.
+Each tag has a pattern that a folded word must match completely. The words are general English and
+general medical vocabulary; they are not specific to any relation.
 """
 
 import re
 from functools import lru_cache
 
-from gate.words import CACHE, list_words
+from gate.words import CACHE_SIZE, list_words
 
 _PATTERNS: dict[str, str] = {
-    # Negation: each turns the sentence round.
+    # Negation: each of these words reverses the sentence.
     "neg": r"""
         not|never|no|none|nobody|nothing|nowhere|neither|nor|without|lack(?:s|ed|ing)?|absent|absence|non
         |nil|zero|void|fail(?:s|ed|ing|ure)?|unable|inability|incapable|incapacity|impossible
@@ -25,7 +25,7 @@ _PATTERNS: dict[str, str] = {
         |incompatible|irrelevant|inappropriate|insufficient|inadequate|inapplicable|unsuitable|unfit
         |counterfactual|fictitious|minus|resist\w*|unrespons\w+|disallow\w*|forbid\w*|prohibit\w*
     """,
-    # Negation of frequency or likelihood, and open doubt: they turn it round without denying.
+    # Negation of frequency or likelihood, and doubt: these words reverse the sentence without a full denial.
     "rare": r"""
         rare|rarely|rarity|seldom|hardly|barely|scarcely|infrequent(?:ly)?|uncommon(?:ly)?|unusual(?:ly)?
         |little|few|atypical(?:ly)?
@@ -73,7 +73,7 @@ _PATTERNS: dict[str, str] = {
     """,
     "evidence": r"evidence|proof|prove[dn]|data",
     "no_longer": r"no_longer|not_yet",
-    # Who has it, and words that open a condition.
+    # Persons who have a condition, relative pronouns, and words that open an if-clause.
     "person": r"""
         patients?|person|persons|people|individuals?|somebody|someone|anyone|anybody|those|subjects?
         |cases?|everyone|man|woman|men|women|child|children|adults?|sufferers?|he|she|they|human|humans
@@ -111,7 +111,7 @@ _PATTERNS: dict[str, str] = {
 }
 _COMPILED = {tag: re.compile(pattern, re.VERBOSE) for tag, pattern in _PATTERNS.items()}
 
-# A negative prefix before what could stand without it.
+# A negative prefix before a word that also exists without the prefix.
 _PREFIXED = re.compile(
     r"un(?!der|i[cflnqtv]|til|to\b|usual|common|cover|veil|ravel|fold|known|clear|certain|dergo|likely|doubt|question|fail"
     r"|proven|proved|confirm|found|substan|deni|necess|support|determ)\w{3,}(?:ed|able|ably|ible|ing|ful|al|ive|ic|ous|ent|ant|ory|own|een|ound|aware)"
@@ -122,7 +122,7 @@ _PREFIXED = re.compile(
     r"|potent|practical|probable|proper|regular|relevant|replaceable|resolute|responsive|reversible|legitimate|logical|associated|connected"
     r"|joined|similar|proven|proved|counted|qualified|qualifies|favored|attributed|attributable)(?:ly)?"
 )
-# Not negations, for all their look.
+# These words only look like prefixed negations, or get their tag from the patterns above.
 _UNPREFIXED = list_words(
     """
     invariable invariably independent independently direct indirect inseparable disease disorder
@@ -132,9 +132,9 @@ _UNPREFIXED = list_words(
 _ENDLESS = re.compile(r"(?!un|never|none|regard|doubt|end|bless|need)\w{3,}less(?:ly|ness)?")
 
 
-@lru_cache(CACHE)
+@lru_cache(CACHE_SIZE)
 def tag_word(word: str) -> frozenset[str]:
-    """The tags of a folded word; empty for most."""
+    """Return the tags of a folded word; most words have none."""
     tags = {tag for tag, pattern in _COMPILED.items() if pattern.fullmatch(word)}
     if not tags & {"neg", "rare", "unlike", "doubt", "must"} and _is_negated_form(word):
         tags.add("neg")

@@ -1,4 +1,4 @@
-"""Whether a rewording is as sure as its statement: possible, usual, certain, advised."""
+"""Compare how sure a rewording and its statement are: possible, usual, certain, advised."""
 
 from gate.polarity import Polarity, Tags
 
@@ -8,30 +8,30 @@ _POSSIBLE = frozenset(("may", "can"))
 
 
 def read_modes(tags: Tags) -> frozenset[str]:
-    """The modes that the words of a sentence express."""
+    """Return the modes that the words of a sentence express."""
     found = frozenset().union(*tags) & _MODES
-    # "Not uncommon" is common, "not unlikely" likely.
+    # "Not uncommon" means common, and "not unlikely" means likely.
     n_rare = sum("rare" in word for word in tags)
     return found | {"often"} if n_rare and any("neg" in word for word in tags) else found
 
 
-def compare_polarity(statement: Polarity, text: Polarity, is_turned: bool) -> str | None:
-    """What is lost of the polarity: "polarity", "modality" where a denial is only weakened, or None.
+def compare_polarity(statement: Polarity, text: Polarity, is_opposite_used: bool) -> str | None:
+    """Return "polarity" if the text reverses the statement, "modality" if only its force changes, else None.
 
     Args:
-        is_turned: whether the text puts an opposite for a word of the statement.
+        is_opposite_used: whether the text replaces a word of the statement by its opposite.
     """
     if statement.is_condition_negated != text.is_condition_negated:
         return "polarity"
-    if (statement.is_negated != text.is_negated) != is_turned:
+    if (statement.is_negated != text.is_negated) != is_opposite_used:
         return "polarity"
-    if not is_turned and statement.force != text.force:
+    if not is_opposite_used and statement.force != text.force:
         return "modality"
     return None
 
 
-def compare_modes(statement: frozenset[str], text: frozenset[str], force: str) -> bool:
-    """Whether the text is as sure as the statement."""
+def is_modality_kept(statement: frozenset[str], text: frozenset[str], force: str) -> bool:
+    """Return whether the text is as sure as the statement."""
     if force != "affirmed":
         return ("only" in text) == ("only" in statement)
     if any((mode in statement) != (mode in text) for mode in _KEPT):

@@ -1,4 +1,4 @@
-"""Entity names as the gate looks for them: the words that must be there, and what may stand for them."""
+"""Prepare an entity name for the search in a text: its required words and its accepted variants."""
 
 import re
 from collections import Counter
@@ -6,9 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from gate.words import CACHE, FUNCTION_WORDS, MARKS, list_words, name_word, split_words, stem_word
+from gate.words import (
+    CACHE_SIZE,
+    FUNCTION_WORDS,
+    MARKS,
+    list_words,
+    normalize_name_word,
+    split_words,
+    stem_word,
+)
 
-# Class words that terminologies put in brackets behind a name.
+# Terminologies append these class words to a name in brackets.
 _CLASS_TAGS = list_words(
     """
     disorder disease finding procedure situation event organism substance product abnormality
@@ -18,24 +26,24 @@ _CLASS_TAGS = list_words(
 
 @dataclass(frozen=True)
 class Name:
-    """One entity name, ready to be looked for."""
+    """One entity name, prepared for the search."""
 
     variants: tuple[str, ...]
-    """Runs of words, each between blanks, that are the name; the fullest first."""
+    """Word sequences that count as the name, each with a blank at both ends; the longest form first."""
     needed: Counter[str]
-    """Stems of the words that carry its meaning, with how often each is there."""
+    """Stems of the words that carry the meaning, with the count of each."""
     order: tuple[str, ...]
-    """Those stems in order."""
+    """The same stems in the order of the name."""
     own_function_words: frozenset[str]
     fixed_pairs: tuple[tuple[str, str], ...]
-    """A number or a letter with the word that it follows: ("type", "1")."""
+    """(word, number or letter that follows it), such as ("type", "1"); a mention must keep them together."""
     initials: str
 
 
-@lru_cache(CACHE)
-def read_name(name: str) -> Name:
-    """What to look for where the name should stand."""
-    words = [name_word(word) for word in split_words(name)]
+@lru_cache(CACHE_SIZE)
+def parse_name(name: str) -> Name:
+    """Return the name prepared for the search in a text."""
+    words = [normalize_name_word(word) for word in split_words(name)]
     stems = [stem_word(word) for word in words]
     content = [stem for word, stem in zip(words, stems, strict=True) if _carries_meaning(word, name)]
     pairs = [
@@ -54,26 +62,26 @@ def read_name(name: str) -> Name:
 
 
 def _carries_meaning(word: str, name: str) -> bool:
-    """Whether the word is more than grammar; the A of "hepatitis A" is."""
+    """Return whether the word is not a function word; the capital A of "hepatitis A" is not one."""
     return word not in FUNCTION_WORDS or (word == "a" and re.search(r"\bA\b", name) is not None)
 
 
 def _list_variants(words: list[str]) -> list[list[str]]:
-    """The name itself, without what its brackets abbreviate or classify, and with its abbreviation alone."""
+    """Return the name, then its forms with the abbreviation for the long form, and without the bracket."""
     variants = [words]
     if "(" in words and ")" in words[words.index("(") :]:
         start, end = words.index("("), words.index(")", words.index("("))
         before, inner, after = words[:start], words[start + 1 : end], words[end + 1 :]
-        spelled = _find_spelled(before, inner)
-        if spelled is not None:
-            variants.append(before[:spelled] + inner + after)
-        if spelled is not None or (inner[-1:] and inner[-1] in _CLASS_TAGS):
+        long_form_start = _find_long_form(before, inner)
+        if long_form_start is not None:
+            variants.append(before[:long_form_start] + inner + after)
+        if long_form_start is not None or (inner[-1:] and inner[-1] in _CLASS_TAGS):
             variants.append(before + after)
     return variants
 
 
-def _find_spelled(before: list[str], inner: list[str]) -> int | None:
-    """Where the words begin that the bracket abbreviates; None if it does not."""
+def _find_long_form(before: list[str], inner: list[str]) -> int | None:
+    """Return the index of the first word that the bracket abbreviates; None if it abbreviates none."""
     if len(inner) != 1 or not before:
         return None
     for start, word in enumerate(before):
@@ -83,7 +91,7 @@ def _find_spelled(before: list[str], inner: list[str]) -> int | None:
 
 
 def is_abbreviation(short: str, letters: str) -> bool:
-    """Whether the letters of ``short`` come in this order among the letters, the first one first."""
+    """Return whether ``short`` (8 letters at most) is a subsequence of ``letters`` that starts like it."""
     if not letters or len(short) > 8 or short[0] != letters[0]:
         return False
     left = iter(letters)

@@ -1,11 +1,12 @@
-"""Turns of phrase that mean something else than their words: read as one word, or left out."""
+"""Replace idioms, whose words mean something else on their own, by one word, or remove them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
 
 from gate.words import list_words
 
-# Words of a phrase with "/" between alternatives; what it is read as, nothing if it is left out.
+# Words of a phrase ("/" separates alternatives) -> its replacement; empty if the phrase is removed. "+" in a
+# replacement stands for the first word of the phrase.
 _PHRASES = {
     "not only/just/merely/simply/solely": "",
     "if/or not": "",
@@ -80,7 +81,7 @@ _PHRASES = {
     "code/codes/coded/coding for": "encodes",
     "starting/start point": "source",
 }
-_SKIPPED_BY_USE = list_words(
+_USE_VERBS = list_words(
     """
     take takes taking use uses using receive receives receiving administer administering administration
     give giving prescribe prescribing employ employing
@@ -90,7 +91,7 @@ _AVOID = frozenset(["avoid", "avoids", "avoided", "avoiding"])
 
 
 def _index_phrases() -> dict[str, list[tuple[tuple[str, ...], list[str]]]]:
-    """First word -> (the words, what they are read as), the longest first."""
+    """Return first word -> [(the words of a phrase, its replacement)], the longest phrase first."""
     index: dict[str, list[tuple[tuple[str, ...], list[str]]]] = {}
     for pattern, meaning in _PHRASES.items():
         for words in product(*(part.split("/") for part in pattern.split())):
@@ -105,11 +106,11 @@ _INDEX = _index_phrases()
 
 
 def join_phrases(tokens: Sequence[str]) -> tuple[str, ...]:
-    """The tokens with every turn of phrase read as what it means."""
-    return tuple(_read_tokens(tokens))
+    """Return the tokens with every phrase replaced by its meaning."""
+    return tuple(_replace_phrases(tokens))
 
 
-def _read_tokens(tokens: Sequence[str]) -> Iterator[str]:
+def _replace_phrases(tokens: Sequence[str]) -> Iterator[str]:
     at = 0
     while at < len(tokens):
         token = tokens[at]
@@ -118,7 +119,7 @@ def _read_tokens(tokens: Sequence[str]) -> Iterator[str]:
             yield from found[1]
             at += len(found[0])
             continue
-        if token in _AVOID and _SKIPPED_BY_USE.intersection(tokens[at + 1 : at + 3]):
+        if token in _AVOID and _USE_VERBS.intersection(tokens[at + 1 : at + 3]):
             token = "avoid_use"
         elif token == "too" and "to" in tokens[at + 2 : at + 4]:
             token = "too_to"

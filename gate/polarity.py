@@ -1,14 +1,14 @@
-"""Whether a sentence affirms or denies, and how firmly: negations counted clause by clause."""
+"""Find out whether a sentence affirms or denies, and how firmly, by counting negations in each clause."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gate.entities import SLOTS
 from gate.words import list_words
 
 Tags = Sequence[frozenset[str]]
-SLOTS = ("X", "Y")
-_TURNS = frozenset(("neg", "rare", "unlike", "doubt"))
-# Prepositions and nouns that deny the entity itself when it stands right behind them.
+_NEGATING_TAGS = frozenset(("neg", "rare", "unlike", "doubt"))
+# These deny the entity itself if it follows directly.
 _PRIVATIVE = list_words(
     """
     without lacking lacks lack absence absent free_of devoid deficient missing other_than non
@@ -20,13 +20,13 @@ _MAY = list_words(
     may might could possibly perhaps maybe potentially conceivably sometimes occasionally
     """
 )
-# Open a condition anywhere; the others do so only where a clause begins.
+# These open a condition anywhere; the other words with the tag "if" do so only at the start of a clause.
 _CONDITIONAL = frozenset(("if", "when", "whenever", "unless"))
 
 
 @dataclass(frozen=True)
 class Polarity:
-    """Whether a sentence negates its condition and what it claims, and what sort of denial that makes."""
+    """Whether a sentence negates its condition and its claim, and how firm the denial is."""
 
     is_condition_negated: bool
     is_negated: bool
@@ -35,37 +35,37 @@ class Polarity:
 
 
 def read_polarity(tokens: Sequence[str], tags: Tags) -> Polarity:
-    """The polarity of a masked sentence."""
-    turns = [i for i, found in enumerate(tags) if found & _TURNS or _is_turned(tokens, i)]
-    if not turns:
+    """Return the polarity of a masked sentence."""
+    negations = [i for i, found in enumerate(tags) if found & _NEGATING_TAGS or _is_free_suffix(tokens, i)]
+    if not negations:
         return Polarity(False, False, "affirmed")
-    condition = frozenset(_find_condition(tokens, tags, turns))
-    in_condition = [i for i in turns if i in condition]
-    claimed = [i for i in turns if i not in condition and not _continues(tokens, i)]
+    condition = frozenset(_find_condition(tokens, tags, negations))
+    in_condition = [i for i in negations if i in condition]
+    claimed = [i for i in negations if i not in condition and not _continues_negation(tokens, i)]
     is_negated = len(claimed) % 2 == 1
     force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
     return Polarity(len(in_condition) % 2 == 1, is_negated, force)
 
 
-def _is_turned(tokens: Sequence[str], at: int) -> bool:
-    """Whether this is the second half of "pain-free"."""
+def _is_free_suffix(tokens: Sequence[str], at: int) -> bool:
+    """Return whether this is "free" after a slot, as in "pain-free"."""
     return tokens[at] == "free" and at > 0 and tokens[at - 1] in SLOTS
 
 
-def _continues(tokens: Sequence[str], at: int) -> bool:
-    """Whether this "nor" only goes on with an earlier negation."""
+def _continues_negation(tokens: Sequence[str], at: int) -> bool:
+    """Return whether this is a "nor" that only continues an earlier negation."""
     return tokens[at] == "nor" and any(word in ("neither", "not", "no", "never") for word in tokens[:at])
 
 
-def _find_condition(tokens: Sequence[str], tags: Tags, turns: Sequence[int]) -> Iterator[int]:
-    """Which of the turns stand in a condition, or deny whom the sentence is about."""
+def _find_condition(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> Iterator[int]:
+    """Yield the negations that are part of a condition or of the description of the subject."""
     slots = [i for i, token in enumerate(tokens) if token in SLOTS]
     first = slots[0] if slots else len(tokens)
     for start, end in _find_conditional_clauses(tokens, tags, slots):
-        yield from (i for i in turns if start <= i < end)
+        yield from (i for i in negations if start <= i < end)
     if len(slots) < 2:
         return
-    for i in turns:
+    for i in negations:
         if i < first and (_denies_subject(tokens, i, first) or _describes_person(tokens, tags, i)):
             yield i
 
@@ -83,7 +83,7 @@ def _find_conditional_clauses(
 
 
 def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
-    """Whether the sentence begins with what is not there: "without X, …", "a patient lacking X …"."""
+    """Return whether the sentence begins with an absence: "without X, …", "a patient lacking X …"."""
     if tokens[at] not in _PRIVATIVE or any(token not in _LIGHT for token in tokens[at + 1 : first]):
         return False
     opening = [token for token in tokens[:at] if token not in _LIGHT]
@@ -100,13 +100,13 @@ _OPENING = list_words(
 
 
 def _describes_person(tokens: Sequence[str], tags: Tags, at: int) -> bool:
-    """Whether the turn stands in a clause about the person: "a patient who does not have X"."""
+    """Return whether the negation is in a clause about a person: "a patient who does not have X"."""
     before = range(max(0, at - 4), at)
     return any("who" in tags[j] and j > 0 and "person" in tags[j - 1] for j in before)
 
 
-def _find_force(tokens: Sequence[str], tags: Tags, turns: Sequence[int]) -> str:
-    """What sort of denial the turns of the claim make together."""
+def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> str:
+    """Return how firm the denial is that the negations of the claim make together."""
     all_tags = frozenset().union(*tags)
     for tag, force in (
         ("no_longer", "no longer"),
@@ -116,16 +116,16 @@ def _find_force(tokens: Sequence[str], tags: Tags, turns: Sequence[int]) -> str:
     ):
         if tag in all_tags:
             return force
-    for at in turns:
-        if scope := _find_scope(tokens, tags, at):
-            return scope
+    for at in negations:
+        if weaker := _find_weaker_force(tokens, tags, at):
+            return weaker
     if "likely" in all_tags:
         return "unlikely"
     return "not often" if "often" in all_tags else "denied"
 
 
-def _find_scope(tokens: Sequence[str], tags: Tags, at: int) -> str | None:
-    """What the negation stands before or behind, where that weakens it."""
+def _find_weaker_force(tokens: Sequence[str], tags: Tags, at: int) -> str | None:
+    """Return the weaker force that the words around the negation give it; None if they do not weaken it."""
     reach = []
     for j in range(at + 1, min(at + 5, len(tokens))):
         if tokens[j] in SLOTS or tokens[j] == ",":

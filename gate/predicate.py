@@ -1,30 +1,30 @@
-"""Compare the kinds of relation of two sentences: what follows in time is not what causes."""
+"""Compare the kinds of relation of two sentences: "follows in time" is not "is caused by"."""
 
-from gate.reading import Reading
+from gate.sentence_features import SentenceFeatures
 
-# Kinds that a sentence states by name, and that no other wording implies.
-_STATED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
+# A rewording must name these kinds, because no other wording implies them.
+_NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
 _NEVER_ADDED = frozenset(("treat", "prevent", "time", "worse", "cause"))
 _REMEDIES = frozenset(("treat", "prevent"))
 
 
-def is_other_predicate(statement: Reading, text: Reading) -> bool:
-    """Whether the text states another kind of relation than the statement, or not its kind any more."""
+def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether the text adds a kind of relation to those of the statement, or loses its kind."""
     added = (text.stated & _NEVER_ADDED) - statement.hinted
-    # In "if X, then Y" what is given leads to the rest in a manner of speaking.
-    is_consequence = added == {"cause"} and statement.given is not None and "lead_to" in text.tokens
+    # In "if X, then Y", X leads to Y only figuratively.
+    is_consequence = added == {"cause"} and statement.premise is not None and "lead_to" in text.tokens
     if added and not is_consequence:
         return True
     if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
         return True
     if _adds_direction(statement.vocabulary, text.vocabulary, statement.stated):
         return True
-    own = statement.stated & _STATED
-    return bool(own) and not own & text.hinted
+    statement_kinds = statement.stated & _NEVER_IMPLIED
+    return bool(statement_kinds) and not statement_kinds & text.hinted
 
 
 def _adds_direction(statement: frozenset[str], text: frozenset[str], stated: frozenset[str]) -> bool:
-    """Whether the text adds that something rises, falls or is abnormal."""
+    """Return whether the text adds that something rises, falls or is abnormal."""
     if "normal" in statement and "abnormal" in text - statement:
         return True
     if statement & {"up", "down"}:

@@ -1,11 +1,11 @@
-"""Words beside an entity that make it another one: "acute X", "X vaccine", "resistance to X"."""
+"""Find words next to an entity that make it another entity: "acute X", "X vaccine", "resistance to X"."""
 
 from collections.abc import Iterator, Sequence
 
 from gate.entities import SLOTS
 from gate.words import list_words
 
-# Narrow what follows, or tell one kind of it from another.
+# Before a name, these words restrict it to a subtype, a site or a group of patients.
 _NARROWING = list_words(
     """
     acute chronic subacute left right bilateral unilateral anterior posterior proximal distal juvenile
@@ -20,8 +20,8 @@ _NARROWING = list_words(
     untreated
     """
 )
-# Follow it and change what it is.
-_CHANGING = list_words(
+# After a name, these words make it a thing of another type.
+_TYPE_CHANGING = list_words(
     """
     vaccine vaccines vaccination inhibitor inhibitors antagonist antagonists agonist agonists blocker
     blockers receptor receptors resistance deficiency intolerance allergy hypersensitivity antibody
@@ -41,32 +41,32 @@ _ORGANS = list_words(
 )
 
 
-def is_other_entity(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether a word beside an entity, which the statement does not hold, makes it another entity."""
+def is_entity_changed(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether a word next to an entity, absent from the statement, makes it another entity."""
     known = set(statement)
     for at, token in enumerate(text):
-        if token in SLOTS and any(word not in known for word in _list_changes(text, at)):
+        if token in SLOTS and any(word not in known for word in _list_qualifiers(text, at)):
             return True
     return False
 
 
-def _list_changes(text: Sequence[str], at: int) -> Iterator[str]:
-    """The words around one mention that change what it means."""
-    before, behind = text[at - 1] if at else "", text[at + 1] if at + 1 < len(text) else ""
+def _list_qualifiers(text: Sequence[str], at: int) -> Iterator[str]:
+    """Yield the words around one mention that change its meaning."""
+    before, after = text[at - 1] if at else "", text[at + 1] if at + 1 < len(text) else ""
     if before in _NARROWING or before == "family":
         yield before
-    if behind in _CHANGING or behind.isdigit() or behind in ("i", "ii", "iii", "iv"):
-        yield behind
+    if after in _TYPE_CHANGING or after.isdigit() or after in ("i", "ii", "iii", "iv"):
+        yield after
     start = at - 1
     while start >= 0 and text[start] in _ATTACHING:
         start -= 1
     if (
         0 <= start < at - 1
-        and text[start] in _CHANGING
+        and text[start] in _TYPE_CHANGING
         and text[start] not in ("type", "class", "precursor", "stage")
     ):
         yield text[start]
     if start >= 1 and text[start] == "history" and text[start - 1] == "family":
         yield "family"
-    if behind in ("of", "in"):
+    if after in ("of", "in"):
         yield from (word for word in text[at + 2 : at + 4] if word in _ORGANS)

@@ -1,13 +1,13 @@
-"""The kinds of relation (time, cause, treatment, …) that the words of a sentence state or hint at."""
+"""Find the kinds of relation (time, cause, treatment, …) that a sentence states or hints at."""
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gate.cues import find_cue
-from gate.words import CACHE
+from gate.relation_cues import find_cue
+from gate.words import CACHE_SIZE
 
-# What else tells the kind of relation, though not its direction.
+# Further words that show the kind of relation, but not its direction.
 _SIGNS = {
     "cause": r"""
         (?:affect|influenc|impact)\w*|effects?|causal|causation|factor|change|contribution|production
@@ -39,28 +39,29 @@ _SIGNS = {
     "hazard": r"risk|complications?|candidate|predispos\w+",
 }
 _COMPILED = {kind: re.compile(pattern, re.VERBOSE) for kind, pattern in _SIGNS.items()}
-_MILD = re.compile(
+# Cues that are too vague to state their kind of relation; they only hint at it.
+_WEAK_CUES = re.compile(
     r"previous(?:ly)?|preceding|beforehand|subsequent(?:ly)?|contribut\w+|effects?|effect_on|produc\w+|attribut\w+|(?:affect|influenc)\w+|responsible|outcome|brought|generat\w+"
 )
 
 
-@lru_cache(CACHE)
+@lru_cache(CACHE_SIZE)
 def find_signs(word: str) -> frozenset[str]:
-    """The kinds of relation that the word may be a sign of, besides what it states."""
+    """Return the kinds of relation that the word hints at, besides the kind that it states as a cue."""
     return frozenset(kind for kind, pattern in _COMPILED.items() if pattern.fullmatch(word))
 
 
 def find_stated(tokens: Sequence[str]) -> frozenset[str]:
-    """The kinds of relation that the sentence states by name."""
+    """Return the kinds of relation that the sentence states explicitly."""
     cues = [(token, find_cue(token)) for token in tokens]
-    stated = {cue.family for token, cue in cues if cue is not None and not _MILD.fullmatch(token)}
+    stated = {cue.kind for token, cue in cues if cue is not None and not _WEAK_CUES.fullmatch(token)}
     worse = {"worse"} if any("worse" in find_signs(token) for token in tokens) else set()
     return frozenset(stated | worse)
 
 
 def find_hinted(tokens: Sequence[str]) -> frozenset[str]:
-    """The kinds of relation that the sentence states or may be meant to."""
+    """Return the kinds of relation that the sentence states or hints at."""
     cues = (find_cue(token) for token in tokens)
-    return frozenset(cue.family for cue in cues if cue is not None).union(
+    return frozenset(cue.kind for cue in cues if cue is not None).union(
         *(find_signs(token) for token in tokens)
     )

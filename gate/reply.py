@@ -1,4 +1,4 @@
-"""What a model wraps around its one statement, taken off where nothing can be lost."""
+"""Remove what a model puts around its statement, such as quotes, if no content can get lost."""
 
 import re
 
@@ -12,7 +12,7 @@ _DOUBLED_STOP = re.compile(r"(?<!\.)\s*\.\s*\.$")
 
 
 def clean_reply(reply: str) -> str:
-    """The reply without white space, quotes or a label around it, and with one full stop at its end."""
+    """Return the reply without white space, quotes or a label around it, and without a doubled full stop."""
     text = reply.strip()
     while (bare := _unwrap(text)) != text:
         text = bare
@@ -20,7 +20,7 @@ def clean_reply(reply: str) -> str:
 
 
 def _unwrap(text: str) -> str:
-    """The text less its outermost label or pair of quotes."""
+    """Return the text without its outermost label or pair of quotes."""
     text = _LABEL.sub("", text, count=1)
     for opening, closing in _QUOTES:
         for end in (closing, f"{closing}."):

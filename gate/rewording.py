@@ -1,8 +1,8 @@
-"""A rewording and the reasons for which the gate turns one away."""
+"""A rewording, and the reasons for which the gate rejects one."""
 
 from dataclasses import dataclass
 
-# In the order in which they are looked for; "collision" is the caller's, from `find_collisions`.
+# In the order of the checks. The caller adds "collision" itself, from the result of `find_collisions`.
 REASONS: tuple[str, ...] = (
     "no text",
     "not one statement",
@@ -19,7 +19,7 @@ REASONS: tuple[str, ...] = (
 
 @dataclass(frozen=True)
 class Rewording:
-    """A statement, the text that should say the same, and the two names that the statement holds."""
+    """A statement, the text that should mean the same, and the two names that the statement contains."""
 
     statement: str
     text: str

@@ -1,1 +1,1 @@
-"""Grading by doctors: blinded sheets, their import, and the instructions."""
+"""Grading by doctors: the export of blinded sheets, the import of grades, and the instructions."""

@@ -1,15 +1,16 @@
-"""What a grader is told: PretexEval's scales (appendix H) in our words."""
+"""The instructions for graders: the scales of PretexEval (appendix H) in our words."""
 
 INSTRUCTIONS = """\
 # Grading the samples of a test set
 
 Each row of the sheet shows one fact of a medical knowledge base (`triplet`: the first thing, the
 relation, the second thing) and one to eight texts that were made from it (`sample_1`, `sample_2`, …).
-Before each text stands what it was meant to be of this fact: (true), or (false) where it was meant to
-deny it. A denial is no fault: "It is false that A causes B." is a good text if it is marked (false).
+A mark before each text shows its purpose: a text with (true) should state the fact, and a text with
+(false) should deny it. A denial is not an error: "It is false that A causes B." is a good text if its
+mark is (false).
 
-Read all texts of a row, and give one grade for them together in each of three columns: a whole number
-from 0 to 5. What 0, 3 and 5 mean is below; 1, 2 and 4 lie between.
+Read all texts of a row. Then give one grade for all of them together in each of three columns: a whole
+number from 0 to 5. The meaning of 0, 3 and 5 is below; 1, 2 and 4 are between them.
 
 ## reliability
 
@@ -17,8 +18,8 @@ from 0 to 5. What 0, 3 and 5 mean is below; 1, 2 and 4 lie between.
 - 3: Mostly right; small inaccuracies or ambiguities that leave the meaning as it is.
 - 5: Right in every text, clear and exact; no error, nothing ambiguous.
 
-Asked is whether the texts say what the triplet says, true or denied as marked. If you hold the triplet
-itself for wrong, grade the texts all the same, and say so in `comment`.
+The question is whether the texts state the triplet, or deny it, as their marks say. If you think that
+the triplet itself is wrong, grade the texts anyway, and write your doubt in `comment`.
 
 ## lexical_diversity
 
@@ -34,10 +35,11 @@ itself for wrong, grade the texts all the same, and say so in `comment`.
 
 ## Please
 
-- Grade a row with a single text like the others, against its triplet.
-- The texts of one fact come in several rows, far apart. Grade each row for itself, without its twins.
-- `comment` is yours, and may stay empty. Change no other cell; add and delete no rows. Sorting is no harm.
-- Fill every row, and save the sheet as CSV. The delimiter and the encoding do not matter.
+- Grade a row with a single text like the others: compare the text with its triplet.
+- The same fact appears in several rows, far apart. Grade each row on its own, without the other rows.
+- You may write in `comment` or leave it empty. Change no other cell, and do not add or delete rows. You
+  may sort the rows.
+- Fill in the grades of every row, and save the sheet as CSV. Any delimiter and any encoding will do.
 
 The scales are those of PretexEval (Zhou et al., ICLR 2025), appendix H, in our words.
 """

@@ -1,7 +1,7 @@
-"""The sheet that a doctor fills: a CSV file that any spreadsheet opens.
+"""Write and read the sheet that a doctor fills in: a CSV file that any spreadsheet program opens.
 
-Safe both ways: no cell is taken for a formula, a number or a date, and what comes back is read in any
-delimiter and encoding that a spreadsheet saves.
+Spreadsheets must not turn a cell into a formula, a number or a date. The filled sheet may have any
+delimiter and encoding in which a spreadsheet saves it.
 """
 
 import codecs
@@ -16,10 +16,10 @@ from primitives.hashing import draw_order
 
 GRADES = ("reliability", "lexical_diversity", "structural_diversity")
 REQUIRED = ("edition", "row_id", *GRADES)
-# A spreadsheet runs what stands in a cell that begins so.
+# A spreadsheet computes a cell that begins with one of these.
 FORMULA_STARTS = ("=", "+", "-", "@")
 DELIMITERS = (",", ";", "\t")
-# xlsx and ods, which are zip files, and xls.
+# The first bytes of xlsx and ods, which are zip files, and of xls.
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 Records = list[tuple[int, list[str]]]
 
@@ -34,29 +34,31 @@ class ReviewItem:
     head: str
     tail: str
     samples: tuple[tuple[str, bool], ...]
-    """Each text with its label."""
+    """(text, label) of each sample."""
 
-    def shuffle(self, salt: str) -> "ReviewItem":
-        """The same with its samples in an order that tells nothing of how they were made."""
+    def shuffle_samples(self, salt: str) -> "ReviewItem":
+        """Return the item with its samples in an order that does not show their transformations."""
         order = draw_order(map(str, range(len(self.samples))), salt)
         return replace(self, samples=tuple(self.samples[int(i)] for i in order))
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """A row that came back: its number, as a spreadsheet shows it, and its cells by column."""
+    """A row of a filled sheet: its number, as a spreadsheet shows it, and its cells by column."""
 
     number: int
     cells: Mapping[str, str]
-    has_too_many: bool
-    """Whether something stands beyond the last column."""
+    has_extra_cells: bool
+    """Whether there is text beyond the last column."""
 
 
 def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
-    """The sheet as CSV in UTF-8 with a byte-order mark, by which spreadsheets know it; grades empty.
+    """Return the sheet, with empty grades, as CSV in UTF-8 with a byte-order mark.
+
+    Spreadsheets recognise UTF-8 by this mark.
 
     Args:
-        rows: row id -> what it shows, in the order of the sheet.
+        rows: row id -> the item to show, in the order of the sheet.
     """
     n_samples = max((len(item.samples) for item in rows.values()), default=0)
     text = io.StringIO(newline="")
@@ -64,35 +66,35 @@ def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
     shown = [f"sample_{i}" for i in range(1, n_samples + 1)]
     writer.writerow(["edition", "row_id", "triplet", *shown, *GRADES, "comment"])
     for row_id, item in rows.items():
-        # The triplet in one cell: alone in its own, the gene MARCH1 becomes a day of the year.
+        # The triplet is one cell: in a cell of its own, the gene MARCH1 would become a date.
         triplet = " | ".join((item.head, item.relation.replace("_", " "), item.tail))
         texts = [f"({'true' if label else 'false'}) {text}" for text, label in item.samples]
         texts += [""] * (n_samples - len(texts))
         cells = [edition_id, row_id, triplet, *texts, *[""] * len(GRADES), ""]
-        writer.writerow([disarm_cell(cell) for cell in cells])
+        writer.writerow([escape_cell(cell) for cell in cells])
     return codecs.BOM_UTF8 + text.getvalue().encode()
 
 
-def disarm_cell(cell: str) -> str:
-    """The text on one line; with an apostrophe before it where a spreadsheet would compute it."""
+def escape_cell(cell: str) -> str:
+    """Return the text on one line, with an apostrophe before it if a spreadsheet would compute it."""
     line = " ".join(cell.split())
     return f"'{line}" if line.startswith(FORMULA_STARTS) else line
 
 
 def read_sheet(path: Path) -> list[SheetRow]:
-    """The rows that hold anything, in order.
+    """Return the rows that are not empty, in order.
 
     Raises:
-        InputError: if the file is no CSV, or a column that is needed is missing or there twice.
+        InputError: if the file is not CSV, or a required column is missing or occurs twice.
     """
     text = _read_text(path)
     records = max((_split_records(path, text, d) for d in DELIMITERS), key=_count_columns)
-    header = _name_columns(records)
+    header = _read_header(records)
     for name in REQUIRED:
         if header.count(name) != 1:
             raise InputError(
                 f"{path} has {header.count(name) or 'no'} columns named {name}; it begins with "
-                f"{', '.join(header[:4]) or 'nothing'}: give the sheet as exported, its first row unchanged"
+                f"{', '.join(header[:4]) or 'nothing'}: use the exported sheet with its first row unchanged"
             )
     return [_read_row(header, *record) for record in records[1:]]
 
@@ -100,39 +102,39 @@ def read_sheet(path: Path) -> list[SheetRow]:
 def _read_row(header: Sequence[str], number: int, fields: Sequence[str]) -> SheetRow:
     padded = [*fields, *[""] * (len(header) - len(fields))]
     cells = dict(zip(header, padded, strict=False))
-    return SheetRow(number, cells, has_too_many=any(padded[len(header) :]))
+    return SheetRow(number, cells, has_extra_cells=any(padded[len(header) :]))
 
 
 def _split_records(path: Path, text: str, delimiter: str) -> Records:
-    """(row number, stripped cells) of every row that holds anything."""
+    """Return (row number, stripped cells) of every row that is not empty."""
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as error:
-        raise InputError(f"{path} is no CSV file ({error}): save the sheet as CSV") from error
+        raise InputError(f"{path} is not a CSV file ({error}): save the sheet as CSV") from error
     stripped = [[cell.strip() for cell in row] for row in rows]
     return [(number, row) for number, row in enumerate(stripped, start=1) if any(row)]
 
 
-def _name_columns(records: Records) -> list[str]:
+def _read_header(records: Records) -> list[str]:
     return [name.lower() for name in records[0][1]] if records else []
 
 
 def _count_columns(records: Records) -> int:
-    return len(set(REQUIRED) & set(_name_columns(records)))
+    return len(set(REQUIRED) & set(_read_header(records)))
 
 
 def _read_text(path: Path) -> str:
-    """The text of the file: UTF-8, UTF-16 with its mark, or else Windows' cp1252."""
+    """Return the text of the file: UTF-8, UTF-16 with a byte-order mark, or else cp1252 of Windows."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     if content.startswith(WORKBOOK_STARTS):
-        raise InputError(f"{path} is a workbook: open it in the spreadsheet and save the sheet as CSV")
+        raise InputError(f"{path} is a workbook: open it in a spreadsheet program and save the sheet as CSV")
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     for encoding in ("utf-16",) if is_utf16 else ("utf-8-sig", "cp1252"):
         try:
             return content.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise InputError(f"{path} is in an encoding that nobody knows here: save the sheet as CSV in UTF-8")
+    raise InputError(f"{path} has an unknown encoding: save the sheet as CSV in UTF-8")

@@ -14,7 +14,7 @@ from tests.support.gate_statements import DISEASE, DRUG
 from tests.support.held_out_wordings import HELD_OUT_CHANGED, HELD_OUT_KEPT
 from tests.support.kept_wordings import KEPT, REWORDED
 
-# Negators inside a name say nothing about the statement.
+# Negative words inside a name do not negate the statement.
 NAMES = (
     DRUG,
     DISEASE,
@@ -39,12 +39,12 @@ def test_there_are_enough_cases() -> None:
 
 
 @pytest.mark.parametrize(("case", "names"), list(product(FLIPPED + CHANGED + HELD_OUT_CHANGED, NAMES)))
-def test_what_says_something_else_is_rejected(case: tuple[str, str], names: tuple[str, str]) -> None:
+def test_a_text_with_another_meaning_is_rejected(case: tuple[str, str], names: tuple[str, str]) -> None:
     assert check(*case, *names)
 
 
 @pytest.mark.parametrize(("case", "names"), list(product(KEPT + REWORDED + HELD_OUT_KEPT, NAMES)))
-def test_what_says_the_same_passes(case: tuple[str, str], names: tuple[str, str]) -> None:
+def test_a_text_with_the_same_meaning_passes(case: tuple[str, str], names: tuple[str, str]) -> None:
     assert check(*case, *names) == ()
 
 
@@ -63,7 +63,7 @@ def test_what_says_the_same_passes(case: tuple[str, str], names: tuple[str, str]
         ("{X} may treat {Y}.", "{X} may treat {Y} because it is strong.", "not one statement"),
     ],
 )
-def test_the_reason_says_what_is_lost(statement: str, text: str, reason: str) -> None:
+def test_the_reason_names_the_change(statement: str, text: str, reason: str) -> None:
     assert reason in check(statement, text, *DRUG)
     assert reason in REASONS
 
@@ -84,12 +84,12 @@ def test_every_wording_of_the_contradictory_is_rejected(relation: str, name: str
 
 
 @pytest.mark.parametrize(("relation", "name"), CELLS)
-def test_a_frame_of_belief_turns_a_prototype_round_or_does_not(relation: str, name: str) -> None:
+def test_it_is_false_that_negates_a_prototype_and_it_is_true_that_does_not(relation: str, name: str) -> None:
     prototype = POOL[relation].cells[name].prototype
-    told = prototype[0].lower() + prototype[1:]
+    clause = prototype[0].lower() + prototype[1:]
     for frame in ("It is false that", "It is not the case that", "It is untrue that", "Nobody claims that"):
-        assert check(prototype, f"{frame} {told}", *DISEASE)
-    assert check(prototype, f"It is true that {told}", *DISEASE) == ()
+        assert check(prototype, f"{frame} {clause}", *DISEASE)
+    assert check(prototype, f"It is true that {clause}", *DISEASE) == ()
 
 
 def test_nearly_all_reviewed_wordings_pass() -> None:
@@ -128,6 +128,6 @@ def test_rows_keep_their_order() -> None:
     assert check_rewordings(rows) == [(), ("no text",), ("polarity",), ("head lost",)]
 
 
-def test_a_statement_without_its_names_is_refused() -> None:
-    with pytest.raises(InputError, match="does not hold the name 'gout'"):
+def test_a_statement_without_its_names_is_an_error() -> None:
+    with pytest.raises(InputError, match="does not contain the name 'gout'"):
         check_rewording(Rewording("Metformin treats it.", "Metformin treats gout.", "metformin", "gout"))

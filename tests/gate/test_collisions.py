@@ -1,7 +1,7 @@
 from gate import find_collisions, fold_text
 
 
-def test_case_punctuation_and_spaces_do_not_tell_texts_apart() -> None:
+def test_folding_ignores_case_punctuation_and_spaces() -> None:
     assert fold_text(" A  treats B-12. ") == fold_text("a treats “b 12”")
     assert fold_text("A treats B") != fold_text("B treats A")
 
@@ -13,5 +13,5 @@ def test_a_text_with_the_opposite_label_collides() -> None:
     assert find_collisions(texts, labels, taken) == [True, True, True, False, False]
 
 
-def test_no_texts_no_collisions() -> None:
+def test_no_texts_have_no_collisions() -> None:
     assert find_collisions([], [], {"a": True}) == []

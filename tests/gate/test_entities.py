@@ -59,13 +59,13 @@ def test_another_name_is_another_entity(name: str, mention: str) -> None:
     assert not is_found(name, mention)
 
 
-def test_a_name_inside_the_other_is_not_its_mention() -> None:
+def test_a_name_inside_the_other_name_does_not_count_as_a_mention() -> None:
     masked = mask_entities(split_words("Hepatitis B virus causes fever."), "hepatitis B virus", "hepatitis B")
     assert masked.tokens == ("X", "causes", "fever")
     assert masked.is_tail_lost
 
 
-def test_names_that_differ_in_number_only_are_told_apart_by_order() -> None:
+def test_names_that_differ_only_in_number_are_distinguished_by_their_order() -> None:
     masked = mask_entities(split_words("Crystal shows crystals."), "crystal", "crystals")
     assert masked.tokens == ("X", "shows", "Y")
 

@@ -24,10 +24,10 @@ from gate import clean_reply
         ('"', '"'),
     ],
 )
-def test_only_what_is_wrapped_around_is_taken_off(reply: str, text: str) -> None:
+def test_only_what_surrounds_the_statement_is_removed(reply: str, text: str) -> None:
     assert clean_reply(reply) == text
 
 
 @given(st.text(max_size=40))
-def test_a_clean_reply_is_left_alone(reply: str) -> None:
+def test_cleaning_a_reply_twice_changes_nothing_more(reply: str) -> None:
     assert clean_reply(clean_reply(reply)) == clean_reply(reply)

@@ -6,16 +6,18 @@ import pytest
 
 from primitives.errors import InputError
 from review.export import draw_items, export_review, read_key
-from review.import_grades import import_review
-from tests.support.review_sheets import METHODS, N_PAIRS, complete, fill, read_rows, write_rows
+from review.grade_import import import_review
+from tests.support.review_sheets import METHODS, N_PAIRS, build_edition, fill_rows, read_rows, write_rows
 
 
 @pytest.fixture
 def edition_id(tmp_path: Path) -> str:
-    return complete(tmp_path)
+    return build_edition(tmp_path)
 
 
-def test_the_sheet_holds_the_samples_of_every_method_and_hides_which(tmp_path: Path, edition_id: str) -> None:
+def test_the_sheet_has_the_samples_of_every_method_and_hides_the_method(
+    tmp_path: Path, edition_id: str
+) -> None:
     sheet, instructions, key = export_review(tmp_path, edition_id, ["a"], n_pairs=4)
     folder = tmp_path / "reviews" / edition_id
     assert (sheet, instructions, key) == tuple(
@@ -36,7 +38,7 @@ def test_the_sheet_holds_the_samples_of_every_method_and_hides_which(tmp_path: P
     assert not any(word in text for word in (*METHODS, *(triplet_id for triplet_id, _ in items)))
 
 
-def test_only_true_triplets_to_test_are_drawn_and_all_of_a_pair_count_once(
+def test_only_true_triplets_of_the_test_split_are_drawn_and_each_pair_once(
     tmp_path: Path, edition_id: str
 ) -> None:
     triplets = pl.read_parquet(tmp_path / "editions" / edition_id / "triplets" / "*.parquet")
@@ -59,7 +61,7 @@ def test_row_ids_are_letters_that_no_spreadsheet_reads_as_a_number(tmp_path: Pat
     assert all(re.fullmatch("[bcdfghjkmnpqrstv]{12}", row["row_id"]) for row in read_rows(sheet))
 
 
-def test_graders_see_the_same_in_an_order_of_their_own(tmp_path: Path, edition_id: str) -> None:
+def test_graders_see_the_same_samples_in_different_orders(tmp_path: Path, edition_id: str) -> None:
     sheets = export_review(tmp_path, edition_id, ["a", "b"], n_pairs=10)[:2]
     key = read_key(tmp_path, edition_id).graders
     assert not key["a"].keys() & key["b"].keys()
@@ -73,24 +75,24 @@ def test_graders_see_the_same_in_an_order_of_their_own(tmp_path: Path, edition_i
     ]
     assert orders[0] != orders[1]
     assert sorted(orders[0]) == sorted(orders[1])
-    # No method comes first, and the rows of a triplet are not together.
+    # The rows are not sorted by triplet and method.
     assert sorted(orders[0]) != orders[0]
 
 
-def test_row_ids_are_those_of_one_salt(tmp_path: Path) -> None:
-    """Whoever has the edition and the code cannot tell the methods without the key."""
+def test_row_ids_depend_on_the_salt(tmp_path: Path) -> None:
+    """Nobody can find out the methods from the edition and the code without the key."""
     ids = []
     for name in ("one", "two"):
-        edition_id = complete(tmp_path / name)
+        edition_id = build_edition(tmp_path / name)
         sheet, *_ = export_review(tmp_path / name, edition_id, ["a"])
         ids.append({row["row_id"] for row in read_rows(sheet)})
     assert not ids[0] & ids[1]
 
 
-def test_a_grader_may_join_later_and_the_first_sheet_stays(tmp_path: Path, edition_id: str) -> None:
+def test_a_grader_may_join_later_and_the_first_sheet_stays_unchanged(tmp_path: Path, edition_id: str) -> None:
     first, *_ = export_review(tmp_path, edition_id, ["a"], n_pairs=4)
     content = first.read_bytes()
-    path = write_rows(tmp_path / "filled.csv", fill(read_rows(first)))
+    path = write_rows(tmp_path / "filled.csv", fill_rows(read_rows(first)))
     export_review(tmp_path, edition_id, ["b"], n_pairs=4)
     export_review(tmp_path, edition_id, ["a", "b"], n_pairs=4)
     assert first.read_bytes() == content
@@ -98,11 +100,11 @@ def test_a_grader_may_join_later_and_the_first_sheet_stays(tmp_path: Path, editi
     assert import_review(tmp_path, path, "a").is_file()
 
 
-def test_a_sheet_that_may_hold_grades_is_not_written_over(tmp_path: Path, edition_id: str) -> None:
+def test_a_sheet_that_may_contain_grades_is_not_overwritten(tmp_path: Path, edition_id: str) -> None:
     sheet, *_ = export_review(tmp_path, edition_id, ["a"], n_pairs=4)
-    write_rows(sheet, fill(read_rows(sheet)))
+    write_rows(sheet, fill_rows(read_rows(sheet)))
     content = sheet.read_bytes()
-    with pytest.raises(InputError, match=r"sheet-a\.csv is there already and differs"):
+    with pytest.raises(InputError, match=r"sheet-a\.csv already exists and differs"):
         export_review(tmp_path, edition_id, ["b", "a"], n_pairs=4)
     assert sheet.read_bytes() == content
     assert not sheet.with_name("sheet-b.csv").exists()
@@ -111,16 +113,16 @@ def test_a_sheet_that_may_hold_grades_is_not_written_over(tmp_path: Path, editio
 @pytest.mark.parametrize(
     ("graders", "n_pairs", "seed", "message"),
     [
-        (["a"], 5, 0, r"drawn with 4 pairs and seed 0, not 5 and 0: ask for the same, or delete"),
+        (["a"], 5, 0, r"drawn with 4 pairs and seed 0, not 5 and 0: use the same values, or delete"),
         (["a"], 4, 1, "with 4 pairs and seed 0, not 4 and 1"),
         ([], 4, 0, "graders are none: name one or more"),
         (["a", "a"], 4, 0, "graders are a, a"),
-        (["../a"], 4, 0, "grader '../a' cannot name a file"),
-        ([".a"], 4, 0, "grader '.a' cannot name a file"),
+        (["../a"], 4, 0, "grader '../a' is not valid as a file name"),
+        ([".a"], 4, 0, "grader '.a' is not valid as a file name"),
         (["a"], 0, 0, "0 pairs cannot be reviewed"),
     ],
 )
-def test_an_export_that_makes_no_sense_is_refused(
+def test_an_export_with_invalid_arguments_is_refused(
     tmp_path: Path, edition_id: str, graders: list[str], n_pairs: int, seed: int, message: str
 ) -> None:
     export_review(tmp_path, edition_id, ["a"], 4, 0)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from primitives.errors import InputError
-from review.sheet import ReviewItem, disarm_cell, read_sheet, render_sheet
+from review.sheet import ReviewItem, escape_cell, read_sheet, render_sheet
 
 HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
 ROW = "e-1,bcdf,gout | symptoms | pain,(true) Gout hurts.,4,0,5,"
@@ -28,7 +28,7 @@ def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
     return path
 
 
-def test_a_row_shows_triplet_and_samples_and_not_the_method() -> None:
+def test_a_row_shows_the_triplet_and_the_samples_but_not_the_method() -> None:
     content = render_sheet("e-1", {"bcdf": make_item(), "ghjk": make_item(samples=TEXTS[:1])})
     assert content.startswith(b"\xef\xbb\xbf")
     assert parse(content) == [
@@ -54,8 +54,8 @@ def test_no_cell_is_a_formula(start: str) -> None:
 
 
 @given(st.text())
-def test_a_cell_is_one_line_that_nothing_computes(text: str) -> None:
-    cell = disarm_cell(text)
+def test_a_cell_is_one_line_that_no_spreadsheet_computes(text: str) -> None:
+    cell = escape_cell(text)
     assert cell.removeprefix("'").split() == text.split() or text.strip().startswith("'")
     assert not cell.startswith(("=", "+", "-", "@"))
     assert len(cell.splitlines()) <= 1
@@ -63,10 +63,10 @@ def test_a_cell_is_one_line_that_nothing_computes(text: str) -> None:
 
 def test_samples_are_shuffled_by_the_salt_and_none_is_lost() -> None:
     item = make_item(samples=tuple((f"Text {i}.", i % 2 == 0) for i in range(8)))
-    orders = {item.shuffle(f"salt {i}").samples for i in range(20)}
+    orders = {item.shuffle_samples(f"salt {i}").samples for i in range(20)}
     assert len(orders) > 15
     assert {frozenset(order) for order in orders} == {frozenset(item.samples)}
-    assert item.shuffle("a") == item.shuffle("a")
+    assert item.shuffle_samples("a") == item.shuffle_samples("a")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -82,10 +82,10 @@ def test_a_sheet_is_read_as_any_spreadsheet_saves_it(
     assert [row.cells["row_id"] for row in rows] == ["bcdf", "ghjk"]
     assert rows[0].cells["comment"] == "naïve – déjà vu"
     assert [rows[1].cells[name] for name in ("reliability", "lexical_diversity")] == ["4", "4.0"]
-    assert not any(row.has_too_many for row in rows)
+    assert not any(row.has_extra_cells for row in rows)
 
 
-def test_rows_are_numbered_as_a_spreadsheet_does_where_a_cell_has_lines(tmp_path: Path) -> None:
+def test_rows_are_numbered_as_in_a_spreadsheet_even_if_a_cell_has_several_lines(tmp_path: Path) -> None:
     rows = read_sheet(write(tmp_path, f'{HEADER}\n{ROW}"two\nlines"\n{ROW}\n'))
     assert [row.number for row in rows] == [2, 3]
     assert rows[0].cells["comment"] == "two\nlines"
@@ -106,28 +106,28 @@ def test_columns_may_be_moved_and_cells_at_the_end_be_missing(tmp_path: Path) ->
 
 def test_cells_beyond_the_last_column_are_noticed(tmp_path: Path) -> None:
     (row,) = read_sheet(write(tmp_path, f"{HEADER}\n{ROW}well, this\n"))
-    assert row.has_too_many
+    assert row.has_extra_cells
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (b"", "has no columns named edition; it begins with nothing"),
-        (b"a,b,c\n1,2,3\n", "has no columns named edition; it begins with a, b, c: give the sheet"),
+        (b"a,b,c\n1,2,3\n", "has no columns named edition; it begins with a, b, c: use the exported sheet"),
         (f"{HEADER},row_id\n".encode(), "has 2 columns named row_id"),
         (b"PK\x03\x04...", "is a workbook: open it"),
         (b"\xd0\xcf\x11\xe0...", "is a workbook: open it"),
-        (b"edition,row_id\n\x81", "in an encoding that nobody knows"),
-        (b'"' + b"a" * 200_000, "is no CSV file"),
+        (b"edition,row_id\n\x81", "has an unknown encoding"),
+        (b'"' + b"a" * 200_000, "is not a CSV file"),
     ],
 )
-def test_what_is_no_sheet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_not_a_sheet_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "sheet.csv"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_sheet(path)
 
 
-def test_a_sheet_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_sheet_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_sheet(tmp_path / "sheet.csv")

@@ -1,4 +1,4 @@
-"""Wordings that deny, weaken or otherwise change their statement, as (statement, text)."""
+"""Wordings that deny, weaken or otherwise change their statement: (statement, text)."""
 
 from tests.support.gate_statements import (
     AFFECTS,
@@ -19,7 +19,7 @@ from tests.support.gate_statements import (
     TIME,
 )
 
-# Each says the opposite of its statement, or leaves open what the statement settles.
+# Each text means the opposite of its statement, or leaves open what the statement decides.
 FLIPPED = [
     (MAY_TREAT, "{X} cannot treat {Y}."),
     (MAY_TREAT, "{X} can't be used to treat {Y}."),
@@ -140,7 +140,7 @@ FLIPPED = [
     (ENCODES, "The gene {X} does not encode the gene product {Y}."),
 ]
 
-# Another relation, other roles, another degree of certainty.
+# Each text has another relation, other roles or another degree of certainty.
 CHANGED = [
     (MAY_TREAT, "{X} is powerless against {Y}."),
     (MAY_TREAT, "{X} does nothing to treat {Y}."),

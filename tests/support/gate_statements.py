@@ -1,4 +1,4 @@
-"""Statements that the cases are wordings of; {X} and {Y} are the names."""
+"""Statements that the test wordings reword; {X} and {Y} stand for the names."""
 
 DRUG = ("metformin", "type 2 diabetes")
 DISEASE = ("iron deficiency anemia", "chronic kidney disease")

@@ -1,4 +1,4 @@
-"""Cases written when the rules were done, to see what they do with what they were not made for."""
+"""Wordings that were written after the rules, to test the rules on cases that they were not made for."""
 
 from tests.support.gate_statements import CANNOT_TREAT, COMMON, MAY_TREAT
 

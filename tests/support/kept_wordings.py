@@ -1,4 +1,4 @@
-"""Wordings that say the same as their statement, as (statement, text)."""
+"""Wordings that mean the same as their statement: (statement, text)."""
 
 from tests.support.gate_statements import (
     AFFECTS,
@@ -83,7 +83,7 @@ KEPT = [
     (ENCODES, "{Y} is a product that the gene {X} codes for."),
 ]
 
-# On relations of other kinds.
+# More wordings, which include other kinds of relation.
 REWORDED = [
     (MAY_TREAT, "In some cases, {X} can treat {Y}."),
     (MAY_TREAT, "Potential treatments for {Y} include {X}."),

@@ -1,4 +1,4 @@
-"""Editions to review, and sheets filled in as a grader would."""
+"""Build editions to review, and fill in sheets as a grader would."""
 
 import csv
 import io
@@ -11,12 +11,12 @@ from tests.support.small_bases import make_base, make_edition, make_facts, write
 
 BASE = make_base(r=make_facts(14, 6), s=make_facts(12, 5))
 METHODS = ("pretexeval", "prototype", "direct")
-# 14 - 5 and 12 - 5 pairs to test.
+# Five pairs per relation are demonstrations: (14 - 5) + (12 - 5) pairs are tested.
 N_PAIRS = 16
 Change = Callable[[list[dict[str, str]]], object]
 
 
-def complete(root: Path, seed: int = 1) -> str:
+def build_edition(root: Path, seed: int = 1) -> str:
     edition = make_edition(root, BASE, methods=METHODS, seed=seed)
     return complete_edition(edition, list(write_files(edition).values()), [])
 
@@ -25,8 +25,8 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
 
 
-def fill(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """Every row graded, no two alike in a row's three grades and the next one's."""
+def fill_rows(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the rows with grades; the three grades of a row differ, and so do those of neighbouring rows."""
     return [
         row
         | {
@@ -48,9 +48,9 @@ def write_rows(path: Path, rows: Sequence[dict[str, str]]) -> Path:
 
 
 def export_filled(root: Path, edition_id: str, change: Change | None = None, n_pairs: int = 3) -> Path:
-    """The sheet of grader `a`, filled in and then changed."""
+    """Write the sheet of grader `a`, filled in and then changed; return its path."""
     sheet, *_ = export_review(root, edition_id, ["a"], n_pairs)
-    rows = fill(read_rows(sheet))
+    rows = fill_rows(read_rows(sheet))
     if change:
         change(rows)
     return write_rows(root / "filled.csv", rows)

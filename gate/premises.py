@@ -1,8 +1,8 @@
-"""Which entity a sentence takes as given before it claims something of the other: "if X, then …"."""
+"""Find the premise of a sentence: the entity that it assumes, such as X in "if X, then Y"."""
 
 from collections.abc import Sequence
 
-from gate.labels import SLOTS
+from gate.entities import SLOTS
 from gate.lexicon import tag_word
 from gate.words import list_words
 
@@ -34,16 +34,16 @@ _CHANGES = list_words(
     elevation reduced decreased increased diminished lowered elevated lower higher
     """
 )
-_ENDS = list_words("prevent avoid treat avert minimize reduce forestall protect cure")
+_PURPOSES = list_words("prevent avoid treat avert minimize reduce forestall protect cure")
 _LIGHT = frozenset(["the", "a", "an", "of", "in", "any", "some", "no", "none", "every", "each", "such"])
 _EXPLANATIONS = frozenset(("cause", "reason", "explanation", "source", "basis"))
 _CLAUSES = frozenset(("if", "when", "whenever"))
 _TRAILING = _CLAUSES | {"in", "among", "amongst", "for"}
 
 
-def find_given(tokens: Sequence[str]) -> str | None:
-    """The slot that is taken as given; None if the sentence does not tell."""
-    tokens = _skip_frame(tokens)
+def find_premise(tokens: Sequence[str]) -> str | None:
+    """Return the slot that the sentence assumes; None if its words do not show one."""
+    tokens = _skip_it_is_that(tokens)
     places = [i for i, token in enumerate(tokens) if token in SLOTS]
     if len({tokens[i] for i in places}) < 2:
         return None
@@ -53,15 +53,15 @@ def find_given(tokens: Sequence[str]) -> str | None:
         return tokens[first]
     if _ends_with_condition(tokens, first, second):
         return tokens[second]
-    if _opens_with_person(tokens, first) or _is_of_person(tokens, first):
+    if _opens_with_person(tokens, first) or _is_first_slot_of_person(tokens, first):
         return tokens[first]
     if _opens_with_state(tokens, first):
-        return tokens[second if _explains(tokens, first, second) else first]
+        return tokens[second if _names_cause_of_premise(tokens, first, second) else first]
     return None
 
 
-def _skip_frame(tokens: Sequence[str]) -> Sequence[str]:
-    """The tokens without an opening "it is true that"."""
+def _skip_it_is_that(tokens: Sequence[str]) -> Sequence[str]:
+    """Return the tokens without an opening such as "it is true that"."""
     if tuple(tokens[:2]) == ("it", "is") and "that" in tokens[2:5]:
         return tokens[tokens.index("that") + 1 :]
     return tokens
@@ -73,11 +73,11 @@ def _opens_with_condition(tokens: Sequence[str], first: int) -> bool:
         return True
     if opening in ("for", "in", "among", "with"):
         return any(token in _SETTINGS or _is_person(token) for token in tokens[1:first])
-    return opening == "to" and tokens[1] in _ENDS
+    return opening == "to" and tokens[1] in _PURPOSES
 
 
 def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool:
-    """Whether the sentence closes with "in patients with Y" or "when a person has Y"."""
+    """Return whether the sentence ends with "in patients with Y" or "when a person has Y"."""
     for i in range(first + 1, second - 1):
         if tokens[i] in _TRAILING:
             following = [token for token in tokens[i + 1 : second] if token not in _LIGHT]
@@ -92,12 +92,12 @@ def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool
 
 
 def _describes(token: str) -> bool:
-    """Whether the word behind a person begins to say who it is."""
+    """Return whether the word after a person begins a description of that person."""
     return token in _PREPOSITIONS or token.endswith(("ing", "ed"))
 
 
 def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
-    """Whether the sentence is about a person who is described by the first slot."""
+    """Return whether the sentence opens with a person whom the first slot describes."""
     at = next((i for i, token in enumerate(tokens[:first]) if token not in _LIGHT), first)
     if at == first or not _is_person(tokens[at]) or at + 1 >= first:
         return False
@@ -105,10 +105,10 @@ def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
     return _describes(following) or (following not in _AUXILIARIES and tokens[first + 1] in _AUXILIARIES)
 
 
-def _is_of_person(tokens: Sequence[str], first: int) -> bool:
-    """Whether a person comes right behind the first slot: "the condition diagnosed as X in somebody"."""
-    behind = [token for token in tokens[first + 1 : first + 5] if token not in ("a", "an", "the")][:2]
-    return len(behind) == 2 and behind[0] in ("in", "from", "of") and _is_person(behind[1])
+def _is_first_slot_of_person(tokens: Sequence[str], first: int) -> bool:
+    """Return whether a person comes right after the first slot: "the condition X in somebody"."""
+    after = [token for token in tokens[first + 1 : first + 5] if token not in ("a", "an", "the")][:2]
+    return len(after) == 2 and after[0] in ("in", "from", "of") and _is_person(after[1])
 
 
 def _opens_with_state(tokens: Sequence[str], first: int) -> bool:
@@ -116,8 +116,8 @@ def _opens_with_state(tokens: Sequence[str], first: int) -> bool:
     return opening in _STATES or opening in _CHANGES
 
 
-def _explains(tokens: Sequence[str], first: int, second: int) -> bool:
-    """Whether the sentence names the cause of what is given: "is the cause of Y"."""
+def _names_cause_of_premise(tokens: Sequence[str], first: int, second: int) -> bool:
+    """Return whether the sentence calls the first slot the cause of the second: "is the cause of Y"."""
     return any(
         tokens[i] in _EXPLANATIONS and tokens[i + 1] == "of" and tokens[i - 1] not in ("to",)
         for i in range(first + 1, second - 1)

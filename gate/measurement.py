@@ -1,8 +1,8 @@
-"""How well the gate tells sound rephrasings from wrong ones that somebody has read and labelled.
+"""Measure how well the gate separates correct from wrong rephrasings, against labels given by people.
 
-The gate has no parameter that is fitted to labelled data, so leaving a relation out changes nothing
-in it: what the gate does on that relation alone is what leave-one-relation-out would report. The
-word lists were, however, written with the nine relations of the project's labelled set in view.
+No parameter of the gate is fitted to labelled data, so leaving a relation out does not change the
+gate: its result on that relation alone is the result of leave-one-relation-out. However, the authors
+of the word lists knew the nine relations of the project's labelled set.
 """
 
 from collections import Counter
@@ -21,35 +21,35 @@ POLARITIES = ("positive", "negative")
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many rephrasings of each kind of error the gate caught, and how many sound ones it rejected."""
+    """Counts of the wrong rephrasings that the gate caught and of the sound ones that it rejected."""
 
     kinds: Mapping[str, tuple[int, int]]
-    """Kind of error -> (how many there are, how many were caught)."""
+    """Kind of error -> (number of rephrasings, number of those that the gate caught)."""
     n_sound: int
     n_rejected: int
 
     @property
     def n_wrong(self) -> int:
-        """How many are wrong, of whatever kind."""
+        """Return the number of wrong rephrasings of all kinds."""
         return sum(n for n, _ in self.kinds.values())
 
     @property
     def n_caught(self) -> int:
-        """How many of the wrong ones were caught."""
+        """Return the number of wrong rephrasings that the gate caught."""
         return sum(n for _, n in self.kinds.values())
 
 
 @dataclass(frozen=True)
 class GateMeasurement:
-    """The gate against the labels of one file."""
+    """The result of the gate on the labelled rephrasings of one file."""
 
     overall: Confusion
     relations: Mapping[str, Confusion]
-    """Each relation alone: what leaving it out of everything that is fitted would give."""
+    """Relation -> counts on that relation alone, which equal those of leave-one-relation-out."""
     others: Mapping[str, Confusion]
-    """Relation -> all the others together."""
+    """Relation -> counts on all other relations together."""
     reasons: Mapping[str, tuple[int, int]]
-    """Reason -> (wrong rephrasings, sound ones) that it was given for."""
+    """Reason -> (number of wrong, number of sound rephrasings) rejected for this reason."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class _Verdict:
 
 
 def measure_gate(path: Path | str) -> GateMeasurement:
-    """The gate's verdicts on the labelled rephrasings of a Parquet file, beside what their reader found.
+    """Compare the gate's verdicts with the labels of the rephrasings in a Parquet file.
 
     Raises:
-        InputError: if the file cannot be read, lacks a column or holds no row.
+        InputError: if the file cannot be read, lacks a column, has no rows or has an invalid value.
     """
     rows = _read_labelled(Path(path))
     verdicts = [
@@ -82,15 +82,15 @@ def measure_gate(path: Path | str) -> GateMeasurement:
 
 
 def _read_labelled(path: Path) -> pl.DataFrame:
-    """Columns relation, error, statement, text, head, tail: the tail is the one that the statement holds."""
+    """Return columns relation, error, statement, text, head, tail; the tail is the one in the statement."""
     try:
         rows = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} is no readable Parquet file of labelled rephrasings: {error}") from error
+        raise InputError(f"{path} is not a readable Parquet file of rephrasings: {error}") from error
     if missing := [name for name in COLUMNS if name not in rows.columns]:
         raise InputError(f"{path} lacks {', '.join(missing)}; the columns are {', '.join(COLUMNS)}")
     if rows.is_empty():
-        raise InputError(f"{path} holds no rephrasing: give a file with at least one row")
+        raise InputError(f"{path} contains no rephrasings: give a file with at least one row")
     if problem := _find_bad_row(rows):
         raise InputError(f"{path} {problem}")
     is_positive = pl.col("polarity") == "positive"
@@ -105,7 +105,7 @@ def _read_labelled(path: Path) -> pl.DataFrame:
 
 
 def _find_bad_row(rows: pl.DataFrame) -> str | None:
-    """What is wrong with the first row that cannot be measured."""
+    """Return what is wrong with the first invalid column or row; None if all are valid."""
     for name in COLUMNS:
         if name != "error" and rows[name].dtype != pl.String:
             return f"has {rows[name].dtype} in column {name}: give text"
@@ -139,8 +139,8 @@ def _count_reasons(verdicts: Iterable[_Verdict]) -> dict[str, tuple[int, int]]:
     return {reason: (wrong, sound) for reason, (wrong, sound) in sorted(counts.items())}
 
 
-def render(measurement: GateMeasurement) -> str:
-    """The measurement as plain text: by kind of error, by reason, and with one relation left out in turn."""
+def render_measurement(measurement: GateMeasurement) -> str:
+    """Return the measurement as plain text: by kind of error, by reason, and with each relation left out."""
     overall = measurement.overall
     kinds = [(kind, n, found) for kind, (n, found) in overall.kinds.items()]
     lines = [

@@ -3,7 +3,7 @@ import pytest
 from gate import Rewording, check_rewording
 
 STATEMENT = "aspirin may treat fever."
-MORE_OR_LESS = [
+NOT_ONE_STATEMENT = [
     "Here is the rephrased statement: aspirin may treat fever.",
     "Sure, aspirin may treat fever.",
     "Sure! Aspirin may treat fever.",
@@ -34,8 +34,8 @@ MORE_OR_LESS = [
 ]
 
 
-@pytest.mark.parametrize("text", MORE_OR_LESS)
-def test_more_or_less_than_one_statement_is_rejected(text: str) -> None:
+@pytest.mark.parametrize("text", NOT_ONE_STATEMENT)
+def test_a_text_that_is_not_one_statement_is_rejected(text: str) -> None:
     assert "not one statement" in check_rewording(Rewording(STATEMENT, text, "aspirin", "fever"))
 
 
@@ -56,6 +56,6 @@ def test_one_statement_passes(text: str) -> None:
         ("because syndrome", 'so-called "soft" exudate'),
     ],
 )
-def test_names_may_hold_anything(head: str, tail: str) -> None:
+def test_names_may_contain_any_marks(head: str, tail: str) -> None:
     rewording = Rewording(f"{head} may treat {tail}.", f"{tail} may be treated with {head}.", head, tail)
     assert check_rewording(rewording) == ()

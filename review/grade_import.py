@@ -1,4 +1,4 @@
-"""Human review, in: a filled sheet checked cell by cell, and kept as the grades of one grader."""
+"""Import the grades of one grader from a filled sheet, after a check of every cell."""
 
 import re
 from collections import Counter
@@ -8,86 +8,91 @@ from pathlib import Path
 import polars as pl
 
 from primitives.errors import InputError
-from review.export import FILE_NAME, ReviewKey, read_key, require_grader, review_folder
+from review.export import FILE_NAME, ReviewKey, locate_review_folder, read_key, require_grader_name
 from review.sheet import GRADES, SheetRow, read_sheet
 from schemas.stages import HUMAN_GRADES
 from storage.files import write_stage_file
 
-HIGHEST = 5
-# Spreadsheets write 4.0, and 4,0 where the comma is the decimal point.
+HIGHEST_GRADE = 5
+# Spreadsheets may save 4 as 4.0, or as 4,0 where the decimal point is a comma.
 _WHOLE = re.compile(r"([+-]?[0-9]{1,9})(?:[.,]0*)?")
 
 
 def import_review(root: Path, path: Path, grader: str, edition_id: str | None = None) -> Path:
-    """Check a filled sheet and write `reviews/<edition_id>/<grader>.parquet`, in place of any before.
+    """Check a filled sheet, write `reviews/<edition_id>/<grader>.parquet` and return its path.
+
+    Earlier grades of the same grader are replaced.
 
     Args:
-        edition_id: the edition that the sheet must be of; whichever it names if not given.
+        edition_id: the edition that the sheet must belong to; by default the one that the sheet names.
 
     Raises:
-        InputError: names every cell that is missing, doubled or wrong; then nothing was written.
+        InputError: if a cell is missing, repeated or wrong; the message lists all of them, and nothing
+            is written.
     """
-    require_grader(grader)
+    require_grader_name(grader)
     rows = read_sheet(path)
     edition_id = _require_edition(path, rows, edition_id)
     key = read_key(root, edition_id)
     if grader not in key.graders:
         raise InputError(
-            f"no sheet of {edition_id} was exported for {grader!r}, but for "
-            f"{', '.join(sorted(key.graders))}: name the grader that the sheet was made for"
+            f"no sheet of {edition_id} was exported for {grader!r}, only for "
+            f"{', '.join(sorted(key.graders))}: name the grader whose sheet this is"
         )
     if problems := list(find_problems(rows, key, grader)):
         listed = "\n  ".join(problems)
-        raise InputError(f"{path}: nothing was imported, mend {len(problems)} places:\n  {listed}")
-    target = review_folder(root, edition_id).relative_to(root) / f"{grader}.parquet"
-    write_stage_file(root, str(target), _as_grades(rows, key, grader), HUMAN_GRADES)
+        raise InputError(f"{path}: nothing was imported, correct {len(problems)} places:\n  {listed}")
+    target = locate_review_folder(root, edition_id).relative_to(root) / f"{grader}.parquet"
+    write_stage_file(root, str(target), _build_grades(rows, key, grader), HUMAN_GRADES)
     return root / target
 
 
 def _require_edition(path: Path, rows: Sequence[SheetRow], edition_id: str | None) -> str:
-    """The edition that most rows name; rows of another are a problem of theirs."""
+    """Return the edition that most rows name; `find_problems` reports rows of another edition."""
     named = Counter(row.cells["edition"] for row in rows if row.cells["edition"])
     if not named:
-        raise InputError(f"{path} names no edition in its rows: give the sheet as exported, filled in")
+        raise InputError(f"{path} names no edition in its rows: use the exported sheet, filled in")
     found = named.most_common(1)[0][0]
     if not FILE_NAME.fullmatch(found):
-        raise InputError(f"{path} names the edition {found!r}, which is none: give the sheet as exported")
+        raise InputError(
+            f"{path} names the edition {found!r}, which is not a valid id: use the exported sheet"
+        )
     if edition_id not in (None, found):
         raise InputError(
-            f"{path} is a sheet of edition {found!r}, not of {edition_id!r}: give a sheet that was "
-            f"exported of {edition_id!r}"
+            f"{path} is a sheet of edition {found!r}, not of {edition_id!r}: use a sheet that was "
+            f"exported from {edition_id!r}"
         )
     return found
 
 
 def find_problems(rows: Sequence[SheetRow], key: ReviewKey, grader: str) -> Iterator[str]:
-    """What is wrong with the sheet, cell by cell: row as the spreadsheet numbers it, and column."""
+    """Yield one message per problem, with the row number of the spreadsheet and the column."""
     expected = key.graders[grader]
     first: dict[str, int] = {}
     for row in rows:
         row_id = row.cells["row_id"]
         if row.cells["edition"] != key.edition_id:
             yield f"row {row.number}, edition: {row.cells['edition']!r} is not {key.edition_id!r}"
-        if row.has_too_many:
-            yield f"row {row.number}: something stands beyond the last column: move it into comment"
+        if row.has_extra_cells:
+            yield f"row {row.number}: there is text beyond the last column: move it to the column comment"
         if row_id in expected and row_id not in first:
             first[row_id] = row.number
             yield from _check_grades(row)
         else:
-            yield f"row {row.number}, row_id: {_describe_stranger(row_id, first, key)}"
+            yield f"row {row.number}, row_id: {_describe_unexpected_id(row_id, first, key)}"
     for row_id in expected:
         if row_id not in first:
-            yield f"row_id {row_id} is missing: copy its row from the sheet as exported, and grade it"
+            yield f"row_id {row_id} is missing: copy its row from the exported sheet, and grade it"
 
 
-def _describe_stranger(row_id: str, first: Mapping[str, int], key: ReviewKey) -> str:
+def _describe_unexpected_id(row_id: str, first: Mapping[str, int], key: ReviewKey) -> str:
     if not row_id:
         return "is missing"
     if row_id in first:
         return f"{row_id!r} repeats row {first[row_id]}"
     if owners := [name for name, rows in key.graders.items() if row_id in rows]:
-        return f"{row_id!r} is of the sheet of {owners[0]!r}"
-    return f"{row_id!r} is no row of this sheet"
+        return f"{row_id!r} belongs to the sheet of {owners[0]!r}"
+    return f"{row_id!r} is not a row of this sheet"
 
 
 def _check_grades(row: SheetRow) -> Iterator[str]:
@@ -102,10 +107,10 @@ def _check_grade(cell: str) -> str | None:
     whole = _WHOLE.fullmatch(cell)
     if whole is None:
         return f"{cell!r} is not a whole number"
-    return None if 0 <= int(whole[1]) <= HIGHEST else f"{cell} is not 0 to {HIGHEST}"
+    return None if 0 <= int(whole[1]) <= HIGHEST_GRADE else f"{cell} is not between 0 and {HIGHEST_GRADE}"
 
 
-def _as_grades(rows: Sequence[SheetRow], key: ReviewKey, grader: str) -> pl.DataFrame:
+def _build_grades(rows: Sequence[SheetRow], key: ReviewKey, grader: str) -> pl.DataFrame:
     hidden = key.graders[grader]
     graded = [
         {

@@ -1,4 +1,4 @@
-"""Whether a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
+"""Check that a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
 
 import re
 from collections.abc import Sequence
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from gate.entities import SLOTS
 from gate.words import MARKS, list_words
 
-# Nothing to look at closely in a text without any of these.
+# Fast filter: a text without any of these needs no closer check.
 _SUSPICIOUS = re.compile(r"[\n\r\t?!:;*#\[\]<>|_{}~`=\\…%$^]|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
-# A full stop that ends a sentence, and more text behind it; not that of "e.g." or "E. coli".
+# A full stop that ends a sentence; not the one in "e.g." or "E. coli".
 _STOP = r"(?<!\bvs)(?<!\bcf)(?<!\bDr)(?<!\bSt)(?<!\bsp)(?<!\bspp)(?<!\betc)(?<!\b[A-Za-z])\."
-_BROKEN = re.compile(
+_MALFORMED = re.compile(
     r"[\n\r\t?!:;*#\[\]<>|_{}~`=\\…%$^]|\.\s*\.|^\s*(?:[-•–]|\d+[.)])|" + _STOP + r"[\"”’')\]]*\s+\S"
 )
 _ANSWERS = (
@@ -49,27 +49,29 @@ _ENGLISH = list_words(
     """
 )
 _JOINING = list_words("the a an and or of in with , ( ) to for")
+# The least share of English function words among the words of a text.
 MIN_ENGLISH = 0.12
+# A text may have this many times the words of its statement, plus MAX_ADDED.
 MAX_LONGER = 2.5
 MAX_ADDED = 18
 
 
-def is_broken(text: str, names: Sequence[str]) -> bool:
-    """Whether marks outside the names make the text more or less than one statement."""
+def is_malformed(text: str, names: Sequence[str]) -> bool:
+    """Return whether a preamble or marks outside the names show that the text is not one statement."""
     is_suspicious = _SUSPICIOUS.search(text) or _PREAMBLE.match(text.lstrip("\"'“ "))
-    return is_suspicious is not None and _is_broken_without(text, names)
+    return is_suspicious is not None and _is_malformed_without(text, names)
 
 
-def _is_broken_without(text: str, names: Sequence[str]) -> bool:
-    """The same once the names are out of the way, since they may hold anything."""
+def _is_malformed_without(text: str, names: Sequence[str]) -> bool:
+    """Repeat the check after replacing the names, which may contain any mark."""
     for name in sorted(names, key=len, reverse=True):
         text = re.sub(re.escape(name), "Entity", text, flags=re.IGNORECASE)
     text = text.strip().removesuffix(".")
-    return bool(_BROKEN.search(text) or _PREAMBLE.match(text.lstrip("\"'“ ")))
+    return bool(_MALFORMED.search(text) or _PREAMBLE.match(text.lstrip("\"'“ ")))
 
 
-def is_no_sentence(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Whether the masked words are a fragment, another language, an explanation or far too many."""
+def is_not_a_sentence(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the masked words are a fragment, another language, an explanation or far too many."""
     words = [token for token in text if token not in SLOTS and token not in MARKS]
     if all(token in _JOINING for token in words):
         return True

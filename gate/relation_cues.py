@@ -1,24 +1,25 @@
-"""Words that relate two entities, by the kind of relation and by which side they put its source on.
+"""Words that relate two entities: for each the kind of relation, and whether its subject is the source.
 
-The source of a relation is what comes first in it: the cause, the treatment, the earlier event, the
-tissue of origin, what encodes, what shows a feature.
+The source of a relation is the entity that comes first in it: the cause, the treatment, the earlier
+event, the tissue of origin, the gene that encodes, the entity that shows a feature.
 """
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gate.words import CACHE
+from gate.words import CACHE_SIZE
 
 
 @dataclass(frozen=True)
 class Cue:
     """A word that relates its subject to its object."""
 
-    family: str
+    kind: str
     is_source_subject: bool
+    """Whether the subject of the word is the source of the relation."""
     is_adverb: bool = False
-    """Whether it says something of one event only: "afterwards" makes that event the later one."""
+    """Whether the word describes a single event: "afterwards" makes that event the later one."""
 
 
 _SUBJECT_IS_SOURCE = {
@@ -58,25 +59,25 @@ _OBJECT_IS_SOURCE = {
         |signs?|manifestations?|hallmarks?|propert(?:y|ies)|complications?|comorbidit(?:y|ies)|companion
     """,
 }
-_ADVERBS = {
+_EARLIER_ADVERBS = {
     "time": r"beforehand|previous(?:ly)?|preceding",
 }
-_LATE_ADVERBS = {
+_LATER_ADVERBS = {
     "time": r"afterwards?|subsequent(?:ly)?|thereafter|ensuing",
 }
 _CUES = [
-    (re.compile(pattern, re.VERBOSE), Cue(family, is_source, is_adverb))
+    (re.compile(pattern, re.VERBOSE), Cue(kind, is_source, is_adverb))
     for table, is_source, is_adverb in (
         (_SUBJECT_IS_SOURCE, True, False),
         (_OBJECT_IS_SOURCE, False, False),
-        (_ADVERBS, True, True),
-        (_LATE_ADVERBS, False, True),
+        (_EARLIER_ADVERBS, True, True),
+        (_LATER_ADVERBS, False, True),
     )
-    for family, pattern in table.items()
+    for kind, pattern in table.items()
 ]
 
 
-@lru_cache(CACHE)
+@lru_cache(CACHE_SIZE)
 def find_cue(word: str) -> Cue | None:
-    """The cue that the word is, if it is one."""
+    """Return the cue for the word; None if the word is no cue."""
     return next((cue for pattern, cue in _CUES if pattern.fullmatch(word)), None)

@@ -5,14 +5,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gate.measure import COLUMNS, measure_gate, render
+from gate.measurement import COLUMNS, measure_gate, render_measurement
 from primitives.errors import InputError
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 LABELLED = Path(FOLDER) / "rephrasings_labelled.parquet"
 needs_reference = pytest.mark.skipif(
     not (FOLDER and LABELLED.is_file()),
-    reason="PRETEXEVAL_REFERENCE_DATA names no folder with rephrasings_labelled.parquet",
+    reason="PRETEXEVAL_REFERENCE_DATA does not name a folder with rephrasings_labelled.parquet",
 )
 ROWS = [
     ("treats", "a", "b", "c", "positive", "a may treat b.", "b may be treated with a.", None),
@@ -39,17 +39,17 @@ def test_the_confusion_is_counted_by_kind_and_relation(tmp_path: Path) -> None:
 
 
 def test_the_report_names_kinds_and_relations(tmp_path: Path) -> None:
-    report = render(measure_gate(write(tmp_path / "labelled.parquet")))
+    report = render_measurement(measure_gate(write(tmp_path / "labelled.parquet")))
     assert "direction_swapped  1  1 (100.0%)" in report
     assert "sound: 3, rejected 1 (33.3%)" in report
     assert "treats    0      none" in report
 
 
-def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent\.parquet is no readable Parquet"):
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.parquet is not a readable Parquet"):
         measure_gate(tmp_path / "absent.parquet")
     (tmp_path / "text.parquet").write_text("no table")
-    with pytest.raises(InputError, match=r"text\.parquet is no readable Parquet"):
+    with pytest.raises(InputError, match=r"text\.parquet is not a readable Parquet"):
         measure_gate(tmp_path / "text.parquet")
 
 
@@ -62,7 +62,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "holds no rephrasing"),
+        ([], "contains no rephrasings"),
         ([(*ROWS[0][:4], "unsure", *ROWS[0][5:])], "has the polarity 'unsure'"),
         ([(*ROWS[0][:5], None, *ROWS[0][6:])], "has no prototype in row 0"),
     ],
@@ -73,7 +73,7 @@ def test_a_bad_row_is_named(tmp_path: Path, rows: list[tuple[str | None, ...]], 
 
 
 @needs_reference
-def test_the_gate_holds_its_figures_on_the_labelled_rephrasings() -> None:
+def test_the_gate_reaches_its_figures_on_the_labelled_rephrasings() -> None:
     measurement = measure_gate(LABELLED)
     kinds = {kind: caught / n for kind, (n, caught) in measurement.overall.kinds.items()}
     assert kinds["wrong_template_order"] == 1
@@ -81,4 +81,4 @@ def test_the_gate_holds_its_figures_on_the_labelled_rephrasings() -> None:
     assert kinds["direction_swapped"] >= 0.75
     assert kinds["predicate_changed"] >= 0.5
     assert measurement.overall.n_rejected / measurement.overall.n_sound <= 0.1
-    assert render(measurement)
+    assert render_measurement(measurement)

@@ -1,12 +1,12 @@
-"""What kind of thing a sentence calls each of its entities: "the disease X", "X is a symptom of Y"."""
+"""Find the kind of thing that a sentence calls each entity: "the disease X", "X is a symptom of Y"."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from gate.words import CACHE, list_words
+from gate.entities import SLOTS
+from gate.words import CACHE_SIZE, list_words
 
-SLOTS = ("X", "Y")
 _KINDS = {
     "disease": r"""
         diseases?|conditions?|disorders?|illness(?:es)?|syndromes?|diagnos[ei]s|ailments?|malad(?:y|ies)
@@ -29,7 +29,7 @@ _KINDS = {
     "procedure": r"procedures?|operations?|interventions?|techniques?|surger(?:y|ies)",
     "effect": r"effects?|responses?|reactions?",
 }
-# Kinds that one thing may well be called in turn.
+# One thing may have several kinds of the same genus, but not kinds of two genera.
 _GENUS = {
     kind: genus
     for genus, kinds in {
@@ -39,7 +39,7 @@ _GENUS = {
     }.items()
     for kind in kinds.split()
 }
-_BEHIND = frozenset(["disease", "gene", "cell", "tissue", "change", "product", "site"])
+_KINDS_AFTER_NAME = frozenset(["disease", "gene", "cell", "tissue", "change", "product", "site"])
 _COMPILED = [(re.compile(pattern, re.VERBOSE), kind) for kind, pattern in _KINDS.items()]
 _BE = frozenset(("is", "are", "be", "was", "were", "being", "been"))
 _DETERMINERS = list_words(
@@ -54,38 +54,38 @@ LIST_VERBS = frozenset(("include", "includes", "exclude", "excludes", "contain",
 _MAX_ADJECTIVES = 5
 
 
-@lru_cache(CACHE)
-def find_kind(word: str) -> str | None:
-    """The kind of thing that the noun names, if it is one of those that relations are about."""
+@lru_cache(CACHE_SIZE)
+def find_noun_kind(word: str) -> str | None:
+    """Return the kind of thing that the noun names; None if it names none of the known kinds."""
     return next((kind for pattern, kind in _COMPILED if pattern.fullmatch(word)), None)
 
 
-def find_labels(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
-    """Slot -> the kinds of thing that the sentence calls it."""
+def find_entity_kinds(tokens: Sequence[str]) -> dict[str, frozenset[str]]:
+    """Return slot -> the kinds of thing that the sentence calls the entity."""
     found: dict[str, set[str]] = {slot: set() for slot in SLOTS}
     for at, token in enumerate(tokens):
         if token in found:
-            found[token].update(_list_labels(tokens, at))
+            found[token].update(_list_mention_kinds(tokens, at))
     return {slot: frozenset(kinds) for slot, kinds in found.items()}
 
 
-def _list_labels(tokens: Sequence[str], at: int) -> Iterator[str]:
-    """The kinds that stand before, behind, or as the predicate of one mention."""
+def _list_mention_kinds(tokens: Sequence[str], at: int) -> Iterator[str]:
+    """Yield the kinds that come before or after one mention, or that are its predicate."""
     before = [token for token in tokens[max(0, at - 4) : at] if token not in ("the", "a", "an")]
     if before and before[-1] == "as" and len(before) > 1 and before[-2] in _LINKS:
         before = before[:-2]
     elif before and before[-1] in _LINKS:
         before = before[:-1]
-    if before and (kind := find_kind(before[-1])):
+    if before and (kind := find_noun_kind(before[-1])):
         yield kind
-    if at + 1 < len(tokens) and (kind := find_kind(tokens[at + 1])) in _BEHIND:
+    if at + 1 < len(tokens) and (kind := find_noun_kind(tokens[at + 1])) in _KINDS_AFTER_NAME:
         yield kind
-    if kind := _find_predicate(tokens, at) or _find_listed(tokens, at):
+    if kind := _find_predicate_kind(tokens, at) or _find_list_kind(tokens, at):
         yield kind
 
 
-def _find_predicate(tokens: Sequence[str], at: int) -> str | None:
-    """The kind in "X is a common symptom of …", "has X as an associated morphology"."""
+def _find_predicate_kind(tokens: Sequence[str], at: int) -> str | None:
+    """Return the kind in "X is a common symptom of …" or "has X as an associated morphology"."""
     j = at + 1
     while j < len(tokens) and tokens[j] in _DETERMINERS:
         j += 1
@@ -96,13 +96,13 @@ def _find_predicate(tokens: Sequence[str], at: int) -> str | None:
     for token in tokens[j + 1 : j + 3 + _MAX_ADJECTIVES]:
         if token in SLOTS or token in _STOPS:
             return None
-        if kind := find_kind(token):
+        if kind := find_noun_kind(token):
             return kind
     return None
 
 
-def _find_listed(tokens: Sequence[str], at: int) -> str | None:
-    """The kind in "the symptoms of Y include X": the first noun of the clause is what is listed."""
+def _find_list_kind(tokens: Sequence[str], at: int) -> str | None:
+    """Return the kind in "the symptoms of Y include X": the first noun of the clause names what is listed."""
     start = at - 1
     while start >= 0 and tokens[start] in ("the", "a", "an"):
         start -= 1
@@ -117,14 +117,14 @@ def _find_listed(tokens: Sequence[str], at: int) -> str | None:
     for token in clause:
         if token in _STOPS:
             return None
-        if kind := find_kind(token):
+        if kind := find_noun_kind(token):
             return kind
     return None
 
 
-def are_labels_swapped(statement: Mapping[str, frozenset[str]], text: Mapping[str, frozenset[str]]) -> bool:
-    """Whether the text calls one entity what the statement calls the other one only, or what it cannot be."""
-    if any(_exclude(statement[slot], text[slot]) for slot in SLOTS):
+def are_kinds_swapped(statement: Mapping[str, frozenset[str]], text: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether the text gives an entity the kind of the other one, or a kind that it cannot have."""
+    if any(_are_incompatible(statement[slot], text[slot]) for slot in SLOTS):
         return True
     return any(
         kind in statement[other] and kind not in statement[slot]
@@ -133,6 +133,6 @@ def are_labels_swapped(statement: Mapping[str, frozenset[str]], text: Mapping[st
     )
 
 
-def _exclude(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether nothing can be both one of these kinds and one of those."""
+def _are_incompatible(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether no thing can have kinds of both sets."""
     return bool(one) and bool(other) and not ({_GENUS[k] for k in one} & {_GENUS[k] for k in other})

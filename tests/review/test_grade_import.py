@@ -8,14 +8,14 @@ import pytest
 
 from primitives.errors import InputError
 from review.export import export_review, read_key
-from review.import_grades import import_review
+from review.grade_import import import_review
 from schemas.stages import HUMAN_GRADES
-from tests.support.review_sheets import Change, complete, export_filled, fill, read_rows, write_rows
+from tests.support.review_sheets import Change, build_edition, export_filled, fill_rows, read_rows, write_rows
 
 
 @pytest.fixture
 def edition_id(tmp_path: Path) -> str:
-    return complete(tmp_path)
+    return build_edition(tmp_path)
 
 
 def test_grades_are_kept_by_triplet_and_method(tmp_path: Path, edition_id: str) -> None:
@@ -59,11 +59,11 @@ def test_a_sorted_sheet_in_another_dialect_gives_the_same_grades(tmp_path: Path,
 def test_importing_again_replaces_the_grades_of_that_grader_alone(tmp_path: Path, edition_id: str) -> None:
     sheets = export_review(tmp_path, edition_id, ["a", "b"], n_pairs=2)[:2]
     paths = {
-        name: import_review(tmp_path, write_rows(tmp_path / f"{name}.csv", fill(read_rows(sheet))), name)
+        name: import_review(tmp_path, write_rows(tmp_path / f"{name}.csv", fill_rows(read_rows(sheet))), name)
         for name, sheet in zip("ab", sheets, strict=True)
     }
     before = paths["b"].read_bytes()
-    rows = [row | {"reliability": "5"} for row in fill(read_rows(sheets[0]))]
+    rows = [row | {"reliability": "5"} for row in fill_rows(read_rows(sheets[0]))]
     import_review(tmp_path, write_rows(tmp_path / "a.csv", rows), "a")
     assert set(pl.read_parquet(paths["a"])["reliability"]) == {5}
     assert paths["b"].read_bytes() == before
@@ -76,8 +76,8 @@ def set_cell(index: int, column: str, value: str) -> Change:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (set_cell(5, "reliability", "6"), "row 7, reliability: 6 is not 0 to 5"),
-        (set_cell(0, "lexical_diversity", "-1"), "row 2, lexical_diversity: -1 is not 0 to 5"),
+        (set_cell(5, "reliability", "6"), "row 7, reliability: 6 is not between 0 and 5"),
+        (set_cell(0, "lexical_diversity", "-1"), "row 2, lexical_diversity: -1 is not between 0 and 5"),
         (set_cell(0, "reliability", "99999999999999"), "row 2, reliability: '99999999999999' is not a whole"),
         (
             set_cell(1, "structural_diversity", "3.5"),
@@ -87,7 +87,7 @@ def set_cell(index: int, column: str, value: str) -> Change:
         (set_cell(1, "reliability", "³"), "row 3, reliability: '³' is not a whole number"),
         (set_cell(8, "reliability", " "), "row 10, reliability: is missing"),
         (set_cell(3, "row_id", ""), "row 5, row_id: is missing"),
-        (set_cell(3, "row_id", "bcdfghjkmnpq"), "row 5, row_id: 'bcdfghjkmnpq' is no row of this sheet"),
+        (set_cell(3, "row_id", "bcdfghjkmnpq"), "row 5, row_id: 'bcdfghjkmnpq' is not a row of this sheet"),
         (set_cell(3, "edition", "own-other"), "row 5, edition: 'own-other' is not 'own-seed1-"),
         (lambda rows: rows.append(dict(rows[2])), r"row 11, row_id: '[a-z]{12}' repeats row 4"),
         (lambda rows: rows.pop(), r"row_id [a-z]{12} is missing: copy its row"),
@@ -116,23 +116,23 @@ def test_every_wrong_cell_is_named_at_once(tmp_path: Path, edition_id: str) -> N
     with pytest.raises(InputError) as caught:
         import_review(tmp_path, filled, "a")
     assert str(caught.value).splitlines() == [
-        f"{filled}: nothing was imported, mend 5 places:",
+        f"{filled}: nothing was imported, correct 5 places:",
         "  row 2, reliability: is missing",
-        "  row 2, structural_diversity: 7 is not 0 to 5",
+        "  row 2, structural_diversity: 7 is not between 0 and 5",
         "  row 5, lexical_diversity: 'x' is not a whole number",
         f"  row 10, row_id: '{repeated}' repeats row 3",
-        f"  row_id {missing.pop()} is missing: copy its row from the sheet as exported, and grade it",
+        f"  row_id {missing.pop()} is missing: copy its row from the exported sheet, and grade it",
     ]
 
 
 def test_a_sheet_of_another_grader_or_edition_is_refused(tmp_path: Path, edition_id: str) -> None:
     filled = export_filled(tmp_path, edition_id)
-    with pytest.raises(InputError, match=r"was exported for 'b', but for a: name the grader"):
+    with pytest.raises(InputError, match=r"was exported for 'b', only for a: name the grader"):
         import_review(tmp_path, filled, "b")
     export_review(tmp_path, edition_id, ["b"], n_pairs=3)
-    with pytest.raises(InputError, match=r"row 2, row_id: '[a-z]{12}' is of the sheet of 'a'"):
+    with pytest.raises(InputError, match=r"row 2, row_id: '[a-z]{12}' belongs to the sheet of 'a'"):
         import_review(tmp_path, filled, "b")
-    other = complete(tmp_path, seed=2)
+    other = build_edition(tmp_path, seed=2)
     with pytest.raises(InputError, match=rf"is a sheet of edition '{edition_id}', not of '{other}'"):
         import_review(tmp_path, filled, "a", other)
     rows = [row | {"edition": other} for row in read_rows(filled)]
@@ -142,9 +142,10 @@ def test_a_sheet_of_another_grader_or_edition_is_refused(tmp_path: Path, edition
 
 
 @pytest.mark.parametrize(
-    ("edition", "message"), [("../x", "names the edition '../x', which is none"), ("", "names no edition")]
+    ("edition", "message"),
+    [("../x", "names the edition '../x', which is not a valid id"), ("", "names no edition")],
 )
-def test_a_sheet_leads_to_no_other_folder(
+def test_a_sheet_cannot_lead_to_another_folder(
     tmp_path: Path, edition_id: str, edition: str, message: str
 ) -> None:
     filled = export_filled(tmp_path, edition_id)
@@ -153,11 +154,11 @@ def test_a_sheet_leads_to_no_other_folder(
         import_review(tmp_path, write_rows(tmp_path / "other.csv", rows), "a")
 
 
-def test_a_key_that_was_damaged_is_refused(tmp_path: Path, edition_id: str) -> None:
+def test_a_damaged_key_is_refused(tmp_path: Path, edition_id: str) -> None:
     filled = export_filled(tmp_path, edition_id)
     path = tmp_path / "reviews" / edition_id / "key.json"
     key = json.loads(path.read_text())
     for content in ("", "[]", json.dumps({**key, "salt": None})):
         path.write_text(content)
-        with pytest.raises(InputError, match=r"key\.json is no key of a review"):
+        with pytest.raises(InputError, match=r"key\.json is not a valid key of a review"):
             import_review(tmp_path, filled, "a")
