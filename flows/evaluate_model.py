@@ -9,7 +9,7 @@ from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from tasks.evaluation import request_files
-from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
@@ -27,19 +27,25 @@ def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     Raises:
         InputError: the model or the edition cannot be used, or the engine cannot be reached.
     """
-    started = time.monotonic()
     evaluation = plan_evaluation(config, edition_id, model_name)
     link_predictions(config, edition_id, evaluation.folder)
     mirror = open_mirror(config.storage)
     mirror.pull_evaluation(edition_id, evaluation.model_id)
-    if not is_complete(evaluation):
-        provide_keys([evaluation.model])
-        requests = write_requests(evaluation)
-        report = ask_model(evaluation, requests)
-        scored = score_answers(evaluation, requests)
-        complete_run(evaluation, requests, scored, report, time.monotonic() - started)
+    with hold_evaluation(evaluation):
+        if not is_complete(evaluation):
+            complete_evaluation(evaluation)
     mirror.push_evaluation(edition_id, evaluation.model_id)
     return evaluation.model_id
+
+
+def complete_evaluation(evaluation: Evaluation) -> None:
+    """Write the requests, ask the model, score its answers, and write the record."""
+    started = time.monotonic()
+    provide_keys([evaluation.model])
+    requests = write_requests(evaluation)
+    report = ask_model(evaluation, requests)
+    scored = score_answers(evaluation, requests)
+    complete_run(evaluation, requests, scored, report, time.monotonic() - started)
 
 
 @task(name="write-requests", **RETRIES)

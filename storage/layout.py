@@ -111,6 +111,11 @@ def model_lock(model_id: str) -> str:
     return f"locks/{model_id}.lock"
 
 
+def evaluation_lock(edition_id: str, model_id: str) -> str:
+    """Return the lock file that a process of this host holds while it evaluates a model on an edition."""
+    return f"locks/{edition_id}.{model_id}.lock"
+
+
 def lease_object(name: str) -> str:
     """Return the object in the bucket that one process of all hosts holds."""
     return f"locks/{name}.json"

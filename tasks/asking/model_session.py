@@ -1,12 +1,9 @@
 """An exclusive session with one model: prompts are asked in chunks, and each chunk of answers is stored."""
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
-
-from filelock import FileLock, Timeout
 
 from config.engines import EngineConfig
 from engines.base import Engine, EngineLostError
@@ -16,11 +13,10 @@ from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
 from storage.files import write_json
 from storage.layout import model_file, model_lock
+from storage.locks import hold_file_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.progress import Advance
-
-logger = logging.getLogger(__name__)
 
 # A killed run can lose one chunk of answers. The chunk size is adjusted so that a chunk takes this long.
 CHUNK_S = 20.0
@@ -75,9 +71,8 @@ class ModelSession:
         Raises:
             InputError: the storage that hosts share cannot be used.
         """
-        self._lock.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            stack.callback(self._acquire_file_lock().release)
+            stack.enter_context(hold_file_lock(self._lock, f"asking {self.identity.model_id}"))
             self._require_lease = stack.enter_context(self._mirror.hold_lease(self.identity.model_id))
             self._mirror.sync_responses(self.identity.model_id)
             self._locks = stack.pop_all()
@@ -136,15 +131,6 @@ class ModelSession:
         path = model_file(self.identity.model_id)
         write_json(self._mirror.root / path, description)
         self._mirror.send(path)
-
-    def _acquire_file_lock(self) -> FileLock:
-        lock = FileLock(self._lock)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            logger.warning("another process is asking %s: waiting until it ends", self.identity.model_id)
-            lock.acquire()
-        return lock
 
     def _store(self, chunk: PromptsByKey, completions: Mapping[int, Completion]) -> None:
         """Store completions, each given under the position of its prompt in the chunk."""

@@ -1,5 +1,6 @@
 """The evaluation of one model on one edition: the model's identity, its prompts and its files."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,8 @@ from primitives.errors import InputError
 from schemas.exchange import Sampling
 from schemas.stages import SAMPLES
 from storage.files import FileRef
-from storage.layout import evaluation_folder
+from storage.layout import evaluation_folder, evaluation_lock
+from storage.locks import hold_file_lock
 from storage.records import read_manifest, read_manifest_files
 from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
@@ -108,3 +110,9 @@ def find_model(config: Config, name: str) -> ModelConfig:
             return model
     names = ", ".join(m.name for m in config.models) or "none"
     raise InputError(f"no model {name!r} in the configuration; its models are: {names}")
+
+
+def hold_evaluation(evaluation: Evaluation) -> AbstractContextManager[None]:
+    """Hold the lock of the evaluation: one process of this host at a time writes the files of its folder."""
+    path = evaluation.root / evaluation_lock(evaluation.edition_id, evaluation.model_id)
+    return hold_file_lock(path, f"evaluating {evaluation.model_id} on {evaluation.edition_id}")

@@ -10,7 +10,7 @@ from primitives.errors import InputError
 from schemas.stages import PREDICTIONS
 from storage.files import link_file, write_stage_file
 from storage.layout import prediction_file, request_file
-from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring, score_responses
 from tasks.evaluation.request_files import RequestFiles, write_requests
 from tasks.evaluation.run_record import (
@@ -67,8 +67,9 @@ def score_again(evaluation: Evaluation) -> None:
     Raises:
         InputError: the evaluation was never finished, or answers are missing.
     """
-    if is_complete(evaluation):
-        return
-    report, duration_s = require_finished(evaluation)
-    requests = write_requests(evaluation)
-    complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s)
+    with hold_evaluation(evaluation):
+        if is_complete(evaluation):
+            return
+        report, duration_s = require_finished(evaluation)
+        requests = write_requests(evaluation)
+        complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s)

@@ -1,0 +1,121 @@
+"""Requests on disk: written once, taken again, rebuilt where something is missing."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.engines import ModelConfig
+from config.tables import StorageConfig
+from schemas.stages import REQUESTS
+from tasks.asking.answer_extraction import AnswerWords
+from tasks.edition.manifest import complete_edition
+from tasks.evaluation import request_files
+from tasks.evaluation.evaluation import Evaluation, hold_evaluation
+from tasks.evaluation.predictions import Scoring
+from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.run_record import is_complete
+from tasks.evaluation.scoring import score_again
+from tests.support.evaluations import ask_model, finish, list_prompts
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
+
+BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
+
+
+@pytest.fixture
+def evaluation(tmp_path: Path) -> Evaluation:
+    """A model that answers True to every prompt, and a complete edition."""
+    edition = make_edition(tmp_path, BASE)
+    edition_id = complete_edition(edition, list(write_files(edition).values()), [])
+    recording = tmp_path / "yes.parquet"
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    model = ModelConfig(name="yes", engine="recorded", model=str(recording))
+    storage = StorageConfig(root=tmp_path)
+    prompts = [prompt.text for prompt in list_prompts(Evaluation(storage, edition_id, model))]
+    pl.DataFrame({"prompt": prompts, "response": ["True"] * len(prompts)}).write_parquet(recording)
+    return Evaluation(storage, edition_id, model)
+
+
+@pytest.fixture
+def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A function after whose call no prompt may be rendered."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a prompt was rendered")
+
+    return lambda: monkeypatch.setattr(request_files, "build_requests", refuse)
+
+
+def test_requests_are_there_before_the_model_is_asked(evaluation: Evaluation) -> None:
+    requests = write_requests(evaluation)
+    frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in requests.files)
+    assert frame.columns == REQUESTS.names
+    prompts = {key for ref in requests.files for key in requests.read_prompts(ref)}
+    assert prompts == set(frame["prompt_key"])
+    assert evaluation.store.is_empty
+
+
+def test_an_interrupted_run_takes_the_requests_of_the_one_before(
+    evaluation: Evaluation, forbid_rendering: Callable[[], None]
+) -> None:
+    before = write_requests(evaluation)
+    forbid_rendering()
+    assert write_requests(evaluation) == before
+
+
+def test_a_complete_evaluation_is_scored_again_without_rendering(
+    evaluation: Evaluation, forbid_rendering: Callable[[], None]
+) -> None:
+    finish(evaluation, ask_model(evaluation))
+    assert is_complete(evaluation)
+    folder = evaluation.root / evaluation.folder
+    assert sorted(path.name for path in folder.iterdir()) == ["predictions", "requests", "run.json"]
+    forbid_rendering()
+    words = Scoring(policies=("excluded",), words=AnswerWords(("yes",), ("no",)))
+    again = Evaluation(evaluation.storage, evaluation.edition_id, evaluation.model, words)
+    score_again(again)
+    predictions = pl.read_parquet(folder / "predictions/*.parquet")
+    assert predictions["prediction"].null_count() == predictions.height
+    assert set(predictions["scoring_policy"]) == {"strict", "excluded"}
+
+
+@pytest.mark.parametrize("lost", ["next/requests/r.parquet", "next/prompts/r.parquet", "next/requests.json"])
+def test_what_is_lost_is_written_again(evaluation: Evaluation, lost: str) -> None:
+    before = write_requests(evaluation)
+    (evaluation.root / evaluation.folder / lost).unlink()
+    assert write_requests(evaluation) == before
+    assert (evaluation.root / evaluation.folder / lost).is_file()
+
+
+def test_lost_answers_are_asked_again(evaluation: Evaluation) -> None:
+    finish(evaluation, ask_model(evaluation))
+    for path in evaluation.store.list_files():
+        path.unlink()
+    assert not is_complete(evaluation)
+    report = ask_model(evaluation)
+    assert report.n_asked == report.n_samples
+
+
+def test_one_process_at_a_time_evaluates_a_model_on_an_edition(evaluation: Evaluation) -> None:
+    entered: list[str] = []
+    first_may_end = threading.Event()
+
+    def evaluate(name: str) -> None:
+        with hold_evaluation(evaluation):
+            entered.append(name)
+            if name == "first":
+                assert first_may_end.wait(20)
+                entered.append("first ends")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(evaluate, "first")
+        while not entered:
+            assert not first.done()
+        second = pool.submit(evaluate, "second")
+        first_may_end.set()
+        first.result()
+        second.result()
+    assert entered == ["first", "first ends", "second"]
