@@ -1,1 +1,1 @@
-"""What runs: one Prefect flow a file; its body reads as the list of stages."""
+"""The Prefect flows, one per file. The body of a flow reads as the list of its stages."""

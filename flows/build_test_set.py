@@ -1,11 +1,11 @@
-"""build-test-set: from a knowledge base to the samples of a frozen edition."""
+"""build-test-set: build the samples of a frozen edition from a knowledge base."""
 
 from prefect import flow
 
 from config.file import Config
 from flows.rephrase_samples import rephrase_samples
-from flows.support.artifacts import link_edition, show_calls
-from flows.support.dispatch import require_part
+from flows.support.artifacts import link_edition, track_calls
+from flows.support.dispatch import require_subflow
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
@@ -22,27 +22,27 @@ from tasks.edition.stage_task import list_stage_files, run_stage
     timeout_seconds=read_time_limit(),
 )
 def build_test_set(config: Config) -> str:
-    """Build the edition and return its name. Stages that are there already are taken as they are.
+    """Build the edition and return its name. Files that exist already are reused.
 
     Raises:
-        InputError: if the knowledge base or the pool cannot be used, before anything is written;
-            or if a stage does not meet its expectations, before the edition is complete.
+        InputError: the knowledge base or the pool cannot be used, which is checked before anything is
+            written; or a stage does not meet its expectations, and the edition is not completed.
     """
     edition, mirror = plan_edition(config), open_mirror(config.storage)
     mirror.pull_edition(edition.edition_id)
-    make = show_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
-    triplets = make(edition, TRIPLETS.name)
-    variants = make(edition, VARIANTS.name, triplets)
-    statements = make(edition, STATEMENTS.name, triplets, variants)
+    build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
+    triplets = build(edition, TRIPLETS.name)
+    variants = build(edition, VARIANTS.name, triplets)
+    statements = build(edition, STATEMENTS.name, triplets, variants)
     attempts = []
     if edition.writers and not edition.has_model_texts():
-        require_part(rephrase_samples, {"config": config})
+        require_subflow(rephrase_samples, {"config": config})
         for writer in edition.writers:
             mirror.sync_responses(writer.model_id)
     if edition.rephraser:
         fetch_stored_files(edition, ATTEMPTS.name, triplets, statements, mirror=mirror)
-        attempts.append(make(edition, ATTEMPTS.name, triplets, statements))
-    samples = make(edition, SAMPLES.name, triplets, statements, *attempts)
+        attempts.append(build(edition, ATTEMPTS.name, triplets, statements))
+    samples = build(edition, SAMPLES.name, triplets, statements, *attempts)
     left_out = list_left_out(edition, triplets.read_all(edition.root))
     files = list_stage_files(triplets, variants, statements, *attempts, samples)
     complete_edition(edition, files, left_out)

@@ -1,4 +1,4 @@
-"""evaluate-model: put the samples of an edition to one model, and score its answers."""
+"""evaluate-model: ask one model about the samples of an edition, and score its answers."""
 
 import time
 
@@ -22,10 +22,10 @@ from tasks.evaluation.scoring import score_evaluation
     timeout_seconds=read_time_limit(),
 )
 def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
-    """Evaluate one model and return its id. Prompts that were ever answered are not asked again.
+    """Evaluate one model and return its id. Prompts with a stored answer are not asked again.
 
     Raises:
-        InputError: if the model or the edition cannot be used, or the engine cannot be reached.
+        InputError: the model or the edition cannot be used, or the engine cannot be reached.
     """
     evaluation = plan_evaluation(config, edition_id, model_name)
     link_predictions(config, edition_id, evaluation.folder)
@@ -50,13 +50,13 @@ def complete_evaluation(evaluation: Evaluation) -> None:
 
 @task(name="write-requests", **RETRIES)
 def write_requests(evaluation: Evaluation) -> RequestFiles:
-    """Write every sample as the prompt that the model gets."""
+    """Write the prompt of every sample for the model."""
     return request_files.write_requests(evaluation)
 
 
 @task(name="ask-model", **RETRIES)
 def ask_model(evaluation: Evaluation, requests: RequestFiles) -> AskingReport:
-    """Ask the prompts that have no answer; every chunk of answers is kept before the next is sent."""
+    """Ask the prompts that have no answer. Each chunk of answers is stored before the next is asked."""
     with show_run_progress(f"asking {evaluation.model.name}", requests.n_samples) as advance:
         return ask_missing(evaluation, requests, open_mirror(evaluation.storage), advance)
 

@@ -1,4 +1,4 @@
-"""publish: everything that is complete goes into the warehouse, and from there onto the pages."""
+"""publish: load everything that is complete into the warehouse, and write the pages from it."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from flows.support.artifacts import link_results, show_leaderboard
 from flows.support.keys import open_mirror
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_publish_run
-from flows.support.score_changes import report_moves
+from flows.support.score_changes import emit_score_changes
 from primitives.errors import InputError
 from report.page import write_pages
 from storage.layout import EDITIONS, MANIFEST, page_file
@@ -21,29 +21,30 @@ from warehouse.records import find_complete
 
 @flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
 def publish(config: Config, edition_id: str | None = None) -> list[Path]:
-    """Publish, and return the warehouse and the edition's page; the old ones stay until the new are whole.
+    """Publish, and return the paths of the warehouse and the edition's page, or of the index of all pages.
+
+    The old warehouse and pages stay until the new ones are complete.
 
     Args:
-        edition_id: whose page is written; every complete edition's, and their list, if not given.
+        edition_id: the edition whose page is written; if not given, the pages of all complete editions.
 
     Raises:
-        InputError: if there is no complete edition, a file cannot be read, or another publisher does not
-            finish.
+        InputError: no edition is complete, a file cannot be read, or another publisher does not finish.
     """
     root = config.storage.root
     with hold_publication(open_mirror(config.storage)):
         edition_ids = [edition_id] if edition_id else _list_editions(root)
         if not edition_ids:
-            raise InputError(f"{root}: no edition is complete there; `pretexeval run CONFIG` makes one")
-        for each in edition_ids:
-            measure_samples(root, each)
+            raise InputError(f"{root}: no edition is complete; `pretexeval run CONFIG` builds one")
+        for measured_id in edition_ids:
+            measure_samples(root, measured_id)
         warehouse = load_warehouse(root)
-        pages = draw_pages(root, edition_ids, config.report.title)
+        pages = write_report_pages(root, edition_ids, config.report.title)
     link_results(config, edition_id)
     if edition_id is None:
         return [warehouse, root / page_file()]
     show_leaderboard(root, edition_id)
-    report_moves(root, edition_id)
+    emit_score_changes(root, edition_id)
     return [warehouse, *pages]
 
 
@@ -53,17 +54,17 @@ def _list_editions(root: Path) -> list[str]:
 
 @task(name="measure-samples", **RETRIES)
 def measure_samples(root: Path, edition_id: str) -> Path:
-    """How diverse the edition's samples are; measured once."""
+    """Measure the diversity of the edition's samples, unless it was measured before."""
     return write_diversity(root, edition_id)
 
 
 @task(name="load-warehouse", **RETRIES)
 def load_warehouse(root: Path) -> Path:
-    """Everything complete under the root, as tables and views."""
+    """Build the warehouse: everything complete under the root, as tables and views."""
     return build_warehouse(root)
 
 
 @task(name="write-pages", **RETRIES)
-def draw_pages(root: Path, edition_ids: list[str], title: str) -> list[Path]:
-    """The pages of these editions, and the list of all."""
+def write_report_pages(root: Path, edition_ids: list[str], title: str) -> list[Path]:
+    """Write the pages of these editions, and the index of all pages."""
     return write_pages(root, edition_ids, title=title)

@@ -1,4 +1,4 @@
-"""regenerate: the next edition, every configured model on it, and the pages; what the schedule runs."""
+"""regenerate: build the edition of the week, evaluate all models on it, publish. The schedule runs this."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,32 +12,32 @@ from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_leaderboard, show_outcomes
-from flows.support.dispatch import run_parts
+from flows.support.dispatch import run_subflows
 from flows.support.retries import read_time_limit
 from flows.support.run_names import find_moment, name_week_run
 from flows.support.weeks import plan_week
 from primitives.errors import InputError
 
-# How often the server begins a run that lost its worker (deploy/automations.py): one that takes
-# its worker down with it, for want of memory, would come back for ever.
-MAX_BEGINNINGS = 4
+# How often the server may start a run whose worker is lost (deploy/automations.py). Without a limit, a run
+# that kills its worker by using too much memory would be started again forever.
+MAX_STARTS = 4
 
 
 @flow(name="regenerate", flow_run_name=name_week_run, timeout_seconds=read_time_limit())
 def regenerate(config_file: Path, moment: datetime | None = None) -> str:
-    """Make the edition of the week, and return its name. What is there already is not made again.
+    """Build, evaluate and publish the edition of the week, and return its name. Existing files are reused.
 
-    Models are evaluated at the same time, as many as the pool lets run.
+    Models are evaluated concurrently, as many as the work pool allows.
 
     Args:
         config_file: a TOML file; the week's label and seed replace those of the file.
-        moment: a time in the week that is meant; if not given, the time that the run was scheduled for, so
-            that a late run, or a second one, makes the same edition.
+        moment: a time in the week of the edition; by default the scheduled time of the run, so that a late
+            run or a second run builds the same edition.
 
     Raises:
-        InputError: if the edition cannot be built; or, after publishing, if a model failed: which, and why.
+        InputError: the edition cannot be built; or a model failed, which is raised only after publishing.
     """
-    require_beginning()
+    require_start_allowed()
     config = plan_week(load_config(config_file), find_moment())
     edition_id = build_test_set(config)
     results = evaluate_and_publish(config, edition_id)
@@ -53,55 +53,58 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
 
 
 @dataclass(frozen=True)
-class Results:
-    """What became of an edition that was there."""
+class EditionResults:
+    """The results of evaluating and publishing an edition."""
 
     outcomes: dict[str, str | None]
-    """Model -> why it failed, or null."""
+    """Model -> the reason why it failed, or null."""
     paths: list[Path]
     """The warehouse and the edition's page."""
 
     @property
     def failures(self) -> dict[str, str]:
-        """Model -> why it failed, of those that did."""
+        """Failed model -> the reason why it failed."""
         return {name: reason for name, reason in self.outcomes.items() if reason is not None}
 
 
 def evaluate_and_publish(
-    config: Config, edition_id: str, tell: Callable[[str], None] = lambda _: None
-) -> Results:
+    config: Config, edition_id: str, report_step: Callable[[str], None] = lambda _: None
+) -> EditionResults:
     """Evaluate every configured model on an edition, then publish what succeeded.
 
-    A deployed run hands the evaluations to the pool; any other run makes them itself, one after the other.
+    A deployed run starts the evaluations in the work pool. Any other run evaluates the models one by one.
+
+    Args:
+        report_step: receives the name of each step.
 
     Raises:
-        InputError: if publishing fails; the message also names the models that failed.
+        InputError: publishing failed; the message also names the models that failed.
     """
     outcomes = evaluate_models(config, edition_id)
-    tell("publishing")
+    report_step("publishing")
     try:
-        return Results(outcomes, publish(config, edition_id))
+        return EditionResults(outcomes, publish(config, edition_id))
     except InputError as error:
         failures = [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]
         raise InputError("\n".join([*failures, str(error)])) from error
 
 
 def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
-    """Evaluate every configured model; return model -> why it failed, or null. One failure stops no other."""
+    """Evaluate every configured model, even if one fails; return model -> why it failed, or null."""
     models = [model.name for model in config.models]
     calls = [{"config": config, "edition_id": edition_id, "model_name": name} for name in models]
-    return dict(zip(models, run_parts(evaluate_model, calls), strict=True))
+    return dict(zip(models, run_subflows(evaluate_model, calls), strict=True))
 
 
-def require_beginning() -> None:
-    """Give up a run that the server has begun again too often.
+def require_start_allowed() -> None:
+    """Check that the server has not started this run too often.
 
     Raises:
-        InputError: if it lost its worker every time.
+        InputError: the run was started MAX_STARTS times before, and lost its worker every time.
     """
-    n_beginnings = runtime.flow_run.run_count
-    if n_beginnings > MAX_BEGINNINGS:
+    n_starts = runtime.flow_run.run_count
+    if n_starts > MAX_STARTS:
         raise InputError(
-            f"this run lost its worker {n_beginnings - 1} times and is given up; see the worker's log (out "
-            "of memory?), then run it again: what was made and answered is there"
+            f"this run lost its worker {n_starts - 1} times and is not started again; see the worker's log "
+            "(out of memory?), then run it again: its files and answers so far are kept"
         )

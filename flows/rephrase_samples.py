@@ -1,4 +1,4 @@
-"""rephrase-samples: ask language models for what they write in an edition; only this part needs a GPU."""
+"""rephrase-samples: ask writers for the texts of an edition. In a build, only this flow needs a GPU."""
 
 from prefect import flow, task
 
@@ -21,11 +21,11 @@ from tasks.edition.statements import join_entities
     timeout_seconds=read_time_limit(),
 )
 def rephrase_samples(config: Config) -> None:
-    """Ask for rewordings, verdicts and statements; what was ever answered is not asked again.
+    """Ask for rewordings, verdicts and statements. Prompts with a stored reply are not asked again.
 
     Raises:
-        InputError: if a model cannot be used or reached, or leaves prompts without a reply. The replies
-            that it gave are kept.
+        InputError: a model cannot be used or reached, or leaves prompts without a reply. The replies that it
+            gave are kept.
     """
     provide_keys(config.writers)
     edition = plan_edition(config)
@@ -39,7 +39,7 @@ def ask_rephraser(edition: Edition) -> None:
     if edition.rephraser is None:
         return
     mirror = open_mirror(edition.config.storage)
-    # Another host may build the edition; its files are made here too, which takes seconds.
+    # Another host may build the edition, so its files may be missing here. Building them takes seconds.
     triplets = provide_files(edition, TRIPLETS.name)
     variants = provide_files(edition, VARIANTS.name, triplets)
     statements = provide_files(edition, STATEMENTS.name, triplets, variants)
@@ -59,11 +59,11 @@ def ask_llmeval(edition: Edition) -> None:
     if edition.llmeval is None:
         return
     triplets = provide_files(edition, TRIPLETS.name)
-    asks = [
-        ask
+    prompts = [
+        prompt
         for relation in edition.base.relations
-        for ask in edition.llmeval.build_prompts(triplets.read(edition.root, relation))
+        for prompt in edition.llmeval.build_prompts(triplets.read(edition.root, relation))
     ]
     writer = edition.llmeval.writer
-    with show_run_progress(f"statements by {writer.config.name}", len(asks)) as advance:
-        ask_for_replies(open_mirror(edition.config.storage), writer, asks, advance)
+    with show_run_progress(f"statements by {writer.config.name}", len(prompts)) as advance:
+        ask_for_replies(open_mirror(edition.config.storage), writer, prompts, advance)

@@ -1,4 +1,4 @@
-"""score-again: score what the models answered under other policies, and publish; no model is asked."""
+"""score-again: score stored answers again under other policies, and publish. No model is asked."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
     """Score every model of the configuration, publish, and return the edition's name.
 
     Args:
-        policies: what no answer counts for; those of the configuration if not given. Policies under which
-            a model was scored before stay.
+        policies: the scoring policies; by default those of the configuration. Policies under which a model
+            was scored before are kept.
 
     Raises:
-        InputError: if a model was never evaluated on the edition.
+        InputError: a model was never evaluated on the edition.
     """
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
     for model in config.models:

@@ -1,1 +1,1 @@
-"""What the flows share: dispatch to workers, keys, retries, and what the Prefect UI shows."""
+"""Code that the flows share: dispatch to work pools, keys, retries, run names, and artifacts in the UI."""

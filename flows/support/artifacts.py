@@ -1,4 +1,4 @@
-"""What a run leaves in the Prefect UI: links to its results, the leaderboard, and how far it is."""
+"""Artifacts of a run in the Prefect UI: links to its results, the leaderboard, and its progress."""
 
 import contextlib
 import time
@@ -20,33 +20,33 @@ from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard
 from storage.layout import EDITIONS, PAGES, WAREHOUSE, edition_folder, page_file
 
-# An update is a request to the server.
+# Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
 def link_results(config: Config, edition_id: str | None) -> None:
-    """Links to the edition's page, its Parquet files and the warehouse; to those of all if none is named."""
+    """Link the edition's page, its Parquet files and the warehouse; without an edition, those of all."""
     link_edition(config, edition_id)
     _link("warehouse", "Warehouse (DuckDB)", _locate(config, WAREHOUSE))
 
 
 def link_edition(config: Config, edition_id: str | None) -> None:
-    """Links to the edition's Parquet files, and to its page, which is there once it is published."""
+    """Link the edition's Parquet files, and its page, which exists once the edition is published."""
     link_page(config, edition_id)
     folder = edition_folder(edition_id) if edition_id else EDITIONS
     _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
 
 
 def link_predictions(config: Config, edition_id: str, folder: str) -> None:
-    """Links to an evaluation's Parquet files, and to the page that shows them once it is published."""
+    """Link an evaluation's Parquet files, and the page that shows the results once they are published."""
     link_page(config, edition_id)
     _link("parquet", f"Parquet files of {folder}", _locate(config, folder))
 
 
 def link_page(config: Config, edition_id: str | None) -> None:
-    """A link to the edition's page, or to the list of all: where they are served, else the file."""
+    """Link the edition's page, or the index of all pages: its URL if pages are served, or else its file."""
     page = page_file(edition_id)
     base_url = config.report.base_url
     served = page.removeprefix(f"{PAGES}/")
@@ -55,7 +55,7 @@ def link_page(config: Config, edition_id: str | None) -> None:
 
 
 def _locate(config: Config, path: str) -> str:
-    """Where all hosts find it: in the storage that they share, or else under the root."""
+    """Return the address of a path: in the storage that hosts share, or else under the root."""
     shared = config.storage.shared
     return f"{shared.rstrip('/')}/{path}" if shared else (config.storage.root.absolute() / path).as_uri()
 
@@ -65,7 +65,7 @@ def _link(key: str, text: str, address: str) -> None:
 
 
 def show_leaderboard(root: Path, edition_id: str) -> None:
-    """The leaderboard of the edition, with the change since the edition before it."""
+    """Show the leaderboard of the edition, with the changes since the previous edition."""
     table = [
         {
             "rank": row["rank"],
@@ -88,24 +88,43 @@ def _percent(share: float | None) -> float | None:
 
 
 def show_outcomes(edition_id: str, outcomes: Mapping[str, str | None]) -> None:
-    """What became of every model (name -> why it failed, or null)."""
+    """Show which models were evaluated and which failed.
+
+    Args:
+        outcomes: model -> the reason why it failed, or null.
+    """
     table = [{"model": name, "outcome": reason or "evaluated"} for name, reason in outcomes.items()]
     create_table_artifact(table, key="models", description=f"Evaluations on {edition_id}")
 
 
-def show_calls(
+class _ProgressArtifact:
+    """A progress bar in the UI."""
+
+    def __init__(self, title: str, total: int) -> None:
+        """Create the artifact with no progress."""
+        artifact_id = create_progress_artifact(0.0, description=title)
+        assert isinstance(artifact_id, UUID)
+        self._id = artifact_id
+        self._total = max(total, 1)
+
+    def update(self, n_done: int) -> None:
+        """Show how many items are done."""
+        # An unavailable server is no reason to stop asking a model.
+        with contextlib.suppress(httpx.HTTPError):
+            update_progress_artifact(self._id, min(100.0, 100 * n_done / self._total))
+
+
+def track_calls(
     function: Callable[Parameters, Result], title: str, total: int
 ) -> Callable[Parameters, Result]:
-    """The function; in the UI, every call that returns is one more of the total."""
-    artifact_id = create_progress_artifact(0.0, description=title)
-    assert isinstance(artifact_id, UUID)
-    n_done = 0
+    """Return the function, wrapped so that the UI shows how many of ``total`` calls have returned."""
+    artifact, n_done = _ProgressArtifact(title, total), 0
 
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         nonlocal n_done
         result = function(*args, **kwargs)
         n_done += 1
-        update_progress_artifact(artifact_id, min(100.0, 100 * n_done / total))
+        artifact.update(n_done)
         return result
 
     return call
@@ -113,9 +132,8 @@ def show_calls(
 
 @contextlib.contextmanager
 def show_run_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A function to be told how many more are done; shown on the console and in the UI."""
-    artifact_id = create_progress_artifact(0.0, description=title)
-    assert isinstance(artifact_id, UUID)
+    """Show progress on the console and in the UI; yield a function that takes the number of new items."""
+    artifact = _ProgressArtifact(title, total)
     n_done, next_update = 0, time.monotonic() + SECONDS_BETWEEN_UPDATES
     with show_progress(title, total) as advance:
 
@@ -124,14 +142,8 @@ def show_run_progress(title: str, total: int) -> Iterator[Callable[[int], None]]
             advance(n)
             n_done += n
             if time.monotonic() >= next_update:
-                _update(artifact_id, min(100.0, 100 * n_done / max(total, 1)))
+                artifact.update(n_done)
                 next_update = time.monotonic() + SECONDS_BETWEEN_UPDATES
 
         yield advance_both
-    _update(artifact_id, 100.0)
-
-
-def _update(artifact_id: UUID, progress: float) -> None:
-    """Show it in the UI; a server that is away for a moment is no reason to stop asking a model."""
-    with contextlib.suppress(httpx.HTTPError):
-        update_progress_artifact(artifact_id, progress)
+    artifact.update(max(total, 1))

@@ -1,8 +1,8 @@
-"""Where a part that loads a model runs: in this process, or as a deployment run in the pool `gpu`.
+"""Run a subflow that loads a model: in this process, or as a deployment run in its work pool.
 
-A flow that was started by hand calls it like any function. One that is a deployment run itself leaves it to
-the workers of the pool, waits without holding a GPU, and sends again what a lost worker left behind. It also
-waits for a server, or its database, that is away for a while.
+A flow that was started by hand calls the subflow as a function. A flow that is a deployment run itself starts
+a deployment run of the subflow, waits for it without holding a GPU, and starts it again if its worker is
+lost. It also waits while the server, or its database, is unavailable.
 """
 
 import time
@@ -19,23 +19,25 @@ from prefect.deployments import run_deployment
 from primitives.errors import InputError
 
 POLL_S = 2.0
-# How often a part whose worker was lost is sent again.
+# How often a subflow whose worker was lost is started again.
 MAX_CRASHES = 3
-# A server that is upgraded migrates its database first.
-SERVER_PATIENCE_S = 1800.0
+# Long enough for an upgrade of the server, which migrates its database before it answers.
+MAX_SERVER_OUTAGE_S = 1800.0
 
 Parameters = dict[str, Any]
 
 
-def run_parts(part: Flow[..., Any], calls: Sequence[Parameters]) -> list[str | None]:
-    """Run a flow once for each set of parameters; for each why it failed, or null.
+def run_subflows(subflow: Flow[..., Any], calls: Sequence[Parameters]) -> list[str | None]:
+    """Run a flow once for each set of parameters; return for each call why it failed, or null.
 
-    One that fails does not stop the others.
+    A failure does not stop the other calls.
     """
     if runtime.deployment.id is None:
-        return [_call(part, parameters) for parameters in calls]
+        return [_run_in_process(subflow, parameters) for parameters in calls]
     n_crashes = dict.fromkeys(range(len(calls)), 0)
-    runs = {number: _send(part, parameters, f"{number}-0") for number, parameters in enumerate(calls)}
+    runs = {
+        number: _create_run(subflow, parameters, f"{number}-0") for number, parameters in enumerate(calls)
+    }
     reasons: dict[int, str | None] = {}
     while runs:
         time.sleep(POLL_S)
@@ -45,8 +47,8 @@ def run_parts(part: Flow[..., Any], calls: Sequence[Parameters]) -> list[str | N
                 continue
             if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
                 n_crashes[number] += 1
-                get_run_logger().warning("%s lost its worker; it is sent again", part.name)
-                runs[number] = _send(part, calls[number], f"{number}-{n_crashes[number]}")
+                get_run_logger().warning("%s lost its worker and is started again", subflow.name)
+                runs[number] = _create_run(subflow, calls[number], f"{number}-{n_crashes[number]}")
                 continue
             del runs[number]
             is_done = state.type == StateType.COMPLETED
@@ -54,49 +56,50 @@ def run_parts(part: Flow[..., Any], calls: Sequence[Parameters]) -> list[str | N
     return [reasons[number] for number in range(len(calls))]
 
 
-def require_part(part: Flow[..., Any], parameters: Parameters) -> None:
+def require_subflow(subflow: Flow[..., Any], parameters: Parameters) -> None:
     """Run a flow that has to succeed.
 
     Raises:
-        InputError: why it failed.
+        InputError: the flow failed; the message says why.
     """
-    (reason,) = run_parts(part, [parameters])
+    (reason,) = run_subflows(subflow, [parameters])
     if reason is not None:
         raise InputError(reason)
 
 
-def _call(part: Flow[..., Any], parameters: Parameters) -> str | None:
+def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | None:
+    """Call the flow; return why it failed, or null."""
     try:
-        part(**parameters)
+        subflow(**parameters)
     except InputError as error:
         return str(error)
     return None
 
 
-def _send(part: Flow[..., Any], parameters: Parameters, key: str) -> UUID:
-    """The id of a new run of the flow's deployment, which has the flow's own name.
+def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UUID:
+    """Create a run of the flow's deployment, which has the same name as the flow, and return the run's id.
 
     Args:
-        key: tells it from the other runs that this run sends, so that none is sent twice when it is unclear
-            whether the server has heard of it.
+        key: identifies the run among those that this run creates. If it is unclear whether the server got a
+            request, the request is sent again with the same key, and the server creates only one run.
     """
     as_json = {
         name: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
         for name, value in parameters.items()
     }
-    sender = f"{runtime.flow_run.id}-{runtime.flow_run.run_count}"
+    parent = f"{runtime.flow_run.id}-{runtime.flow_run.run_count}"
 
-    def send() -> FlowRun:
+    def create() -> FlowRun:
         run = run_deployment(
-            f"{part.name}/{part.name}",
+            f"{subflow.name}/{subflow.name}",
             parameters=as_json,
             timeout=0,
-            idempotency_key=f"{sender}-{part.name}-{key}",
+            idempotency_key=f"{parent}-{subflow.name}-{key}",
         )
         assert isinstance(run, FlowRun)
         return run
 
-    return persist(send).id
+    return retry_while_unavailable(create).id
 
 
 def _read_state(run_id: UUID) -> State[Any] | None:
@@ -104,19 +107,20 @@ def _read_state(run_id: UUID) -> State[Any] | None:
         with get_client(sync_client=True) as client:
             return client.read_flow_run(run_id)
 
-    return persist(read).state
+    return retry_while_unavailable(read).state
 
 
-def persist(ask: Callable[[], FlowRun]) -> FlowRun:
-    """What the server says, as soon as it says anything.
+def retry_while_unavailable(request: Callable[[], FlowRun]) -> FlowRun:
+    """Return the server's answer to a request; retry the request while the server is unavailable.
 
     Raises:
-        PrefectHTTPStatusError: if it refuses.
+        PrefectHTTPStatusError: the server refuses the request.
+        HTTPError: the server is unavailable for longer than MAX_SERVER_OUTAGE_S.
     """
-    deadline = time.monotonic() + SERVER_PATIENCE_S
+    deadline = time.monotonic() + MAX_SERVER_OUTAGE_S
     while True:
         try:
-            return ask()
+            return request()
         except httpx.HTTPError as error:
             is_refusal = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
             if is_refusal or time.monotonic() >= deadline:

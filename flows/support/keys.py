@@ -1,4 +1,4 @@
-"""Keys from Prefect's Secret blocks, for the process of a run and as long as it lasts."""
+"""Keys from Prefect's Secret blocks, as environment variables of this process."""
 
 import logging
 import os
@@ -18,10 +18,10 @@ from storage.mirror import Mirror
 
 
 def _hide_parameters(record: logging.LogRecord) -> bool:
-    """Parameters that do not fit are logged as they were typed, before the flow begins."""
-    said = record.getMessage()
-    if "arameters" in said:
-        record.msg, record.args = hide_secrets(said), None
+    """Hide secrets in a log record: Prefect logs invalid parameters unchanged before the flow starts."""
+    message = record.getMessage()
+    if "arameters" in message:
+        record.msg, record.args = hide_secrets(message), None
     return True
 
 
@@ -29,62 +29,63 @@ logging.getLogger("prefect.flows").addFilter(_hide_parameters)
 
 
 def provide_keys(models: Iterable[EngineConfig]) -> None:
-    """Put the keys of the models' endpoints into this process's environment, where they are not.
+    """Set the variables of the keys of the models' endpoints, unless they are set.
 
-    One that is nowhere is no error here: a run whose prompts are all answered asks nobody.
+    A missing key is not an error here: a fully cached run sends no requests.
 
     Raises:
-        InputError: the server does not give what it has.
+        InputError: the server cannot be reached, or refuses a Secret block.
     """
     provide_variables(model.api_key_env for model in models if model.api_key_env)
 
 
 def provide_storage_keys(storage: StorageConfig) -> None:
-    """The same for the storage that hosts share."""
+    """Set the variables of the keys of the storage that hosts share, as `provide_keys` does for models."""
     if storage.shared is not None:
         provide_variables(SECRET_VARIABLES[storage.shared.partition("://")[0]])
 
 
 def open_mirror(storage: StorageConfig) -> Mirror:
-    """The storage that hosts share, with its keys.
+    """Set the keys of the storage that hosts share, and return the mirror of it.
 
     Raises:
-        InputError: the server does not give what it has, or the storage cannot be used.
+        InputError: a Secret block cannot be read, or the storage cannot be used.
     """
     provide_storage_keys(storage)
     return Mirror(storage)
 
 
 def provide_variables(names: Iterable[str]) -> None:
-    """Set these variables for this process, where they are not set, from the Secret blocks named after them.
+    """Set those of these variables that are unset, from the Secret blocks that are named after them.
 
-    Neither those nor the ones set before are in anything that is logged from now on. Without such a block
-    a variable stays unset.
+    From then on, log messages contain none of their values. A variable without a block stays unset.
 
     Raises:
-        InputError: the server does not give what it has.
+        InputError: the server cannot be reached, or refuses a Secret block.
     """
     wanted = list(dict.fromkeys(names))
     if missing := [name for name in wanted if not os.environ.get(name, "").strip()]:
         with get_client(sync_client=True) as client:
-            os.environ.update({name: key for name in missing if (key := _load(client, name)) is not None})
+            os.environ.update(
+                {name: key for name in missing if (key := _read_block(client, name)) is not None}
+            )
     for name in wanted:
         keep_out_of_logs(os.environ.get(name, "").strip())
 
 
-def _load(client: SyncPrefectClient, variable: str) -> str | None:
+def _read_block(client: SyncPrefectClient, variable: str) -> str | None:
     block = name_secret_block(variable)
     try:
         document = client.read_block_document_by_name(block, "secret", include_secrets=True)
     except ObjectNotFound:
         return None
     except (PrefectHTTPStatusError, httpx.HTTPError) as error:
-        # The error itself may hold the address with a password.
+        # The error itself may contain the address of the server with a password.
         raise InputError(
             f"the Prefect Secret block {block!r} cannot be read ({type(error).__name__}); see the server's "
             f"log, or set the variable {variable}"
         ) from None
     value = document.data.get("value")
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"the Prefect Secret block {block!r} holds no text; make it anew")
+        raise InputError(f"the Prefect Secret block {block!r} holds no text; create it again")
     return value.strip()

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar in a terminal, a plain line now and then elsewhere."""
+"""Progress of long work on the console: a bar in a terminal, elsewhere a plain line every 20 s."""
 
 import contextlib
 import time
@@ -12,7 +12,7 @@ SECONDS_BETWEEN_LINES = 20.0
 
 @contextlib.contextmanager
 def show_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A function to be told how many more are done."""
+    """Yield a function that takes the number of items that were done since its last call."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _print_lines(console, title, total)

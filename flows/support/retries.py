@@ -1,7 +1,7 @@
-"""How long a deployment run may take, and what is tried again within it.
+"""The time limit of deployment runs, and the retries of their tasks.
 
-What stops a run for good (a configuration, a key that is refused, an expectation that is not met) is the
-same the second time. What passes by itself (a connection, a mounted folder that is gone for a moment) is not.
+Only transient errors are retried, such as a lost connection or a mounted folder that is unavailable for a
+moment. A wrong configuration, a refused key or an expectation that is not met would fail again.
 """
 
 import errno
@@ -14,9 +14,9 @@ from prefect.client.schemas.objects import State, TaskRun
 
 from primitives.errors import InputError
 
-VARIABLE = "PRETEXEVAL_TIME_LIMIT_H"
-# A folder of another host that is away for a moment, and a lock on it.
-PASSING = {
+TIME_LIMIT_VARIABLE = "PRETEXEVAL_TIME_LIMIT_H"
+# Errors of a folder of another host that is unavailable for a moment, and of a lock on it.
+TRANSIENT_ERRNOS = {
     errno.EAGAIN,
     errno.EBUSY,
     errno.EHOSTUNREACH,
@@ -29,7 +29,7 @@ PASSING = {
 
 
 class Retries(TypedDict):
-    """Options of a Prefect task."""
+    """The options of a Prefect task that concern retries."""
 
     retries: int
     retry_delay_seconds: list[float]
@@ -37,12 +37,14 @@ class Retries(TypedDict):
 
 
 def read_time_limit() -> float | None:
-    """Seconds, from what prefect.yaml says of the deployment; none for runs in the process of a command.
+    """Return the time limit of the deployment in seconds; null for a run in the process of a command.
+
+    prefect.yaml sets the variable for each deployment.
 
     Raises:
-        InputError: if it is not a number of hours.
+        InputError: the variable is not a number of hours.
     """
-    text = os.environ.get(VARIABLE)
+    text = os.environ.get(TIME_LIMIT_VARIABLE)
     if text is None:
         return None
     try:
@@ -50,13 +52,13 @@ def read_time_limit() -> float | None:
     except ValueError:
         hours = 0
     if not hours > 0:
-        raise InputError(f"{VARIABLE} = {text!r}: give a number of hours, as prefect.yaml does")
+        raise InputError(f"{TIME_LIMIT_VARIABLE} = {text!r}: give a number of hours, as prefect.yaml does")
     return 3600 * hours
 
 
-def may_pass(error: BaseException | None) -> bool:
-    """Whether trying again can help, by the error itself or what it was raised from."""
-    return any(_is_passing(each) for each in _list_causes(error))
+def is_transient(error: BaseException | None) -> bool:
+    """Return whether a retry can help, judging by the error and its chain of causes."""
+    return any(_is_transient_itself(cause) for cause in _list_causes(error))
 
 
 def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -65,18 +67,18 @@ def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _is_passing(error: BaseException) -> bool:
+def _is_transient_itself(error: BaseException) -> bool:
     if isinstance(error, ConnectionError | TimeoutError):
         return True
-    return isinstance(error, OSError) and error.errno in PASSING
+    return isinstance(error, OSError) and error.errno in TRANSIENT_ERRNOS
 
 
-def _has_passing_error(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
-    return isinstance(state.data, BaseException) and may_pass(state.data)
+def _has_transient_error(task: Task[..., Any], run: TaskRun, state: State[Any]) -> bool:
+    return isinstance(state.data, BaseException) and is_transient(state.data)
 
 
 RETRIES: Retries = {
     "retries": 3,
     "retry_delay_seconds": [10, 60, 300],
-    "retry_condition_fn": _has_passing_error,
+    "retry_condition_fn": _has_transient_error,
 }

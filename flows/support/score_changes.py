@@ -1,7 +1,7 @@
-"""What moved since the edition before: of the leaderboard, and by more than its interval as an event.
+"""Changes of scores since the previous edition: in the leaderboard, and as events if they are significant.
 
-The edition before is looked for among the weeks alone, and model by model: a model that failed last week is
-compared with the week before that. An edition made by hand (seed1) is not one of a series.
+The previous edition is searched among the weekly ones, for each model separately: a model that failed last
+week is compared with the week before that. An edition built by hand (seed1) does not belong to the series.
 """
 
 from pathlib import Path
@@ -15,8 +15,9 @@ from warehouse.query import run_query
 
 Row = dict[str, Any]
 SCORE_MOVED = "pretexeval.score.moved"
-# The same base, pool and kind of negatives: what two schedules on one base may differ in.
-BEFORE = r"""
+# The previous edition of every model. Schedules may differ in base, pool and kind of negatives, so these must
+# be equal.
+PREVIOUS_EDITIONS = r"""
 with this as (select * from editions where edition_id = '{edition_id}')
 
 select runs.model_id, editions.edition_id
@@ -33,7 +34,7 @@ qualify 1 = row_number() over (
     order by editions.label desc, editions.edition_id desc
 )
 """
-# Of the editions that are compared alone: the warehouse holds all that were ever made.
+# Only of the compared editions, because the warehouse holds all editions.
 SCORES = """
 select
     edition_id, model_id, model, method, repeat, rank, average_accuracy, ci_low, ci_high, mastery,
@@ -42,8 +43,8 @@ from leaderboard
 where edition_id in ({edition_ids}) and scoring_policy = 'strict'
 order by method, rank, model_id, repeat
 """
-# edition_drift pairs the heads of both editions; its difference is the earlier score less the later one.
-MOVED = """
+# The view edition_drift pairs the heads of both editions. Its difference is earlier minus later score.
+SIGNIFICANT_CHANGES = """
 select
     other_edition_id as edition_id,
     edition_id as since,
@@ -68,16 +69,19 @@ order by model, method, repeat
 
 
 def read_leaderboard(root: Path, edition_id: str) -> list[Row]:
-    """One row per method, model and repeat of the edition: its scores, and what they were before.
+    """Return one row per method, model and repeat of the edition: its scores, and their change.
 
-    change: in accuracy; since: the edition before. Both null where there is none.
+    `change` is the change of accuracy, and `since` is the previous edition; both are null without one.
     """
-    before = {row["model_id"]: row["edition_id"] for row in _read_rows(root, BEFORE, edition_id=edition_id)}
-    names = ", ".join(f"'{name}'" for name in sorted({edition_id, *before.values()}))
+    previous = {
+        row["model_id"]: row["edition_id"]
+        for row in _read_rows(root, PREVIOUS_EDITIONS, edition_id=edition_id)
+    }
+    names = ", ".join(f"'{name}'" for name in sorted({edition_id, *previous.values()}))
     rows = _read_rows(root, SCORES, edition_ids=names)
     scores = {(row["edition_id"], *_key(row)): row for row in rows}
     return [
-        row | _compare(row, scores.get((before.get(row["model_id"]), *_key(row))))
+        row | _compare(row, scores.get((previous.get(row["model_id"]), *_key(row))))
         for row in rows
         if row["edition_id"] == edition_id
     ]
@@ -90,25 +94,27 @@ def _compare(row: Row, earlier: Row | None) -> Row:
     return {"change": change, "since": earlier["edition_id"]}
 
 
-def find_moves(root: Path, edition_id: str) -> list[Row]:
-    """One row per score that moved by more than its interval: on the heads that both editions test."""
+def find_score_changes(root: Path, edition_id: str) -> list[Row]:
+    """Return one row per score whose change exceeds its interval, on the heads that both editions test."""
     since = {_key(row): row["since"] for row in read_leaderboard(root, edition_id)}
     editions = sorted({name for name in since.values() if name})
     rows = [
-        row for name in editions for row in _read_rows(root, MOVED.format(edition_id=edition_id, since=name))
+        row
+        for name in editions
+        for row in _read_rows(root, SIGNIFICANT_CHANGES, edition_id=edition_id, since=name)
     ]
     return [row for row in rows if row["since"] == since.get(_key(row))]
 
 
-def report_moves(root: Path, edition_id: str) -> list[Row]:
-    """Emit an event for every score that moved, for automations; the rows.
+def emit_score_changes(root: Path, edition_id: str) -> list[Row]:
+    """Emit an event for every significant change of a score, for automations; return the rows.
 
-    The event's id is that of the move, and one that the server has heard of is not emitted again: an edition
-    is published anew whenever something is added to it.
+    An edition is published again whenever something is added to it. The id of an event is therefore a hash of
+    the change, and an event that the server knows already is not emitted again.
     """
-    moves = {_identify(row): row for row in find_moves(root, edition_id)}
-    known = _list_known(list(moves)) if moves else set()
-    for event_id, row in moves.items():
+    changes = {_hash_event_id(row): row for row in find_score_changes(root, edition_id)}
+    known = _list_known_events(list(changes)) if changes else set()
+    for event_id, row in changes.items():
         if event_id in known:
             continue
         emit_event(
@@ -120,20 +126,20 @@ def report_moves(root: Path, edition_id: str) -> list[Row]:
             payload=row,
             id=event_id,
         )
-    return list(moves.values())
+    return list(changes.values())
 
 
-def _identify(row: Row) -> UUID:
-    what = [row[name] for name in ("edition_id", "since", "model_id", "method", "repeat", "change")]
-    return uuid5(NAMESPACE_URL, "/".join(map(str, what)))
+def _hash_event_id(row: Row) -> UUID:
+    values = [row[name] for name in ("edition_id", "since", "model_id", "method", "repeat", "change")]
+    return uuid5(NAMESPACE_URL, "/".join(map(str, values)))
 
 
-def _list_known(event_ids: list[UUID]) -> set[UUID]:
-    """Those of the events that the server keeps (for a week, unless it is told otherwise)."""
+def _list_known_events(event_ids: list[UUID]) -> set[UUID]:
+    """Return the events that the server still has. By default it keeps events for a week."""
     with get_client(sync_client=True) as client:
-        wanted = {"filter": {"id": {"id": [str(each) for each in event_ids]}}, "limit": 50}
+        wanted = {"filter": {"id": {"id": [str(event_id) for event_id in event_ids]}}, "limit": 50}
         found = client.request("POST", "/events/filter", json=wanted).json()["events"]
-    return {UUID(each["id"]) for each in found}
+    return {UUID(event["id"]) for event in found}
 
 
 def _key(row: Row) -> tuple[object, ...]:

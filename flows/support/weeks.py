@@ -1,4 +1,4 @@
-"""Scheduled editions: the name and the seed of an edition come from the week it is made for."""
+"""Scheduled editions: the label and the seed of an edition come from its week."""
 
 from datetime import UTC, datetime
 
@@ -7,15 +7,15 @@ from primitives.hashing import hash_text
 
 
 def name_week(moment: datetime) -> str:
-    """The ISO week, in UTC, as `2026-W47`."""
+    """Return the ISO week in UTC, as `2026-W47`."""
     year, week, _ = moment.astimezone(UTC).isocalendar()
     return f"{year}-W{week:02}"
 
 
 def plan_week(config: Config, moment: datetime) -> Config:
-    """The configuration of the edition of that week: the same for every moment of it.
+    """Return the configuration of the edition of a week: the same for every moment of the week.
 
-    The seed of the configuration is part of it, so that two schedules on one base differ.
+    The new seed depends on the seed of the configuration, so that two schedules on one base differ.
     """
     week = name_week(moment)
     seed = int(hash_text("week", week, str(config.edition.seed), digits=8), 16) % 2**31

@@ -83,7 +83,7 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
     """Return the report of a finished evaluation, and the seconds that it took.
 
     Raises:
-        InputError: if the evaluation was never finished.
+        InputError: the evaluation was never finished.
     """
     found = read_report(evaluation)
     if found is None:

@@ -1,4 +1,4 @@
-"""`pretexeval build`: the same edition everywhere, no work twice, nothing half-written."""
+"""`pretexeval build`: editions are deterministic, work is reused, and no file is incomplete."""
 
 import json
 import random
@@ -33,7 +33,7 @@ ROWS = make_rows(*RELATIONS)
 
 @dataclass(frozen=True)
 class Bench:
-    """A folder with a base in it, and where its editions go; a Prefect server for all."""
+    """A folder with a knowledge base and its editions, and a Prefect server."""
 
     folder: Path
     server: dict[str, str]
@@ -49,7 +49,7 @@ class Bench:
         return write_config(config, self.root, knowledge=knowledge, edition=edition)
 
     def build(self, config: Path, **environment: str) -> Path:
-        """The folder of the edition."""
+        """Build the edition, and return its folder."""
         outcome = run_command(
             "build", config, folder=self.folder, environment=self.server | environment
         ).require()
@@ -71,7 +71,7 @@ def read_manifest(edition: Path) -> dict[str, Any]:
 
 
 def copy_pool(path: Path, relation: str, find: str, replace: str) -> Path:
-    """A pool that extends ours by one relation of it, one cell of which is changed."""
+    """Write a pool that extends the bundled one, with a change in the cell `none` of one relation."""
     with (REPOSITORY / "prototypes" / "medlama.revised.toml").open("rb") as file:
         table = tomllib.load(file)[relation]
     assert all(find in text for text in table["none"])
@@ -102,13 +102,13 @@ def shuffled(elsewhere: Bench) -> Path:
     return elsewhere.build(elsewhere.configure("shuffled", rows), POLARS_MAX_THREADS="1")
 
 
-def test_an_edition_is_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:
+def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:
     assert first.parent == bench.root / "editions"
     files = [f"{stage}/{relation}.parquet" for stage in STAGES for relation in RELATIONS]
     assert sorted(read_bytes(first)) == sorted(["manifest.json", *files])
     manifest = read_manifest(first)
     assert manifest["edition_id"] == first.name
-    # 14 heads a relation, five of them for demonstrations.
+    # Each relation has 14 heads, five of them for demonstrations.
     samples = pl.concat([pl.read_parquet(path) for path in first.glob("samples/*.parquet")])
     tested = samples.filter(pl.col("split") == "test").select("relation", "pair_id").unique()
     counts = dict(tested.group_by("relation").len().iter_rows())
@@ -123,7 +123,7 @@ def test_rows_in_another_order_and_one_thread_give_the_same_bytes(first: Path, s
     assert read_bytes(shuffled) == read_bytes(first)
 
 
-def test_another_seed_is_another_edition(bench: Bench, first: Path) -> None:
+def test_another_seed_gives_another_edition(bench: Bench, first: Path) -> None:
     before = read_stamps(first)
     second = bench.build(bench.configure("second", seed=2))
     assert second.name != first.name
@@ -134,7 +134,7 @@ def test_another_seed_is_another_edition(bench: Bench, first: Path) -> None:
     assert read_stamps(first) == before
 
 
-def test_changing_one_prototype_makes_one_relation_anew(bench: Bench, first: Path) -> None:
+def test_another_prototype_changes_files_of_its_relation_only(bench: Bench, first: Path) -> None:
     before = read_stamps(first)
     pool = copy_pool(bench.folder / "pool.toml", "may_treat", "[X]", "tablet [X]")
     changed = bench.build(bench.configure("changed", pool=str(pool)))
@@ -142,14 +142,14 @@ def test_changing_one_prototype_makes_one_relation_anew(bench: Bench, first: Pat
     old, new = read_bytes(first, "*/*"), read_bytes(changed, "*/*")
     differing = {name for name in old if old[name] != new[name]}
     assert differing == {"statements/may_treat.parquet", "samples/may_treat.parquet"}
-    # The same file under two names: nothing was made again.
+    # The other files are hard links, so nothing was built again.
     links = {name: inode for name, (inode, _) in read_stamps(changed, "*/*").items()}
     shared = {name for name, inode in links.items() if inode == before[name][0]}
     assert shared == old.keys() - differing
     assert read_stamps(first) == before
 
 
-def test_what_is_truncated_changed_or_gone_is_made_again(elsewhere: Bench, shuffled: Path) -> None:
+def test_truncated_changed_or_missing_files_are_built_again(elsewhere: Bench, shuffled: Path) -> None:
     before, stamps = read_bytes(shuffled), read_stamps(shuffled)
     cut, changed, gone = (
         shuffled / stage / f"{relation}.parquet"
@@ -171,24 +171,24 @@ def test_what_is_truncated_changed_or_gone_is_made_again(elsewhere: Bench, shuff
     assert made == {str(path.relative_to(shuffled)) for path in (cut, changed, gone)}
 
 
-def test_a_failed_expectation_stops_before_the_edition_is_complete(
+def test_failed_expectation_stops_before_the_edition_is_complete(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    """A control character, which no check of pools looks for."""
+    """The pool contains a control character, which no check of pools looks for."""
     bench = Bench(tmp_path, prefect_server)
     pool = copy_pool(tmp_path / "pool.toml", "may_treat", " ", "\x01 ")
-    said = bench.fail(bench.configure("own", pool=str(pool)))
-    assert said.status == 2
-    assert "stage statements of own-seed1-" in said.err
-    assert "statement: is_one_line (no line breaks or control characters)" in said.err
-    assert "variant_id=" in said.err
+    outcome = bench.fail(bench.configure("own", pool=str(pool)))
+    assert outcome.status == 2
+    assert "stage statements of own-seed1-" in outcome.err
+    assert "statement: is_one_line (no line breaks or control characters)" in outcome.err
+    assert "variant_id=" in outcome.err
     assert not list(bench.root.glob("editions/*/samples"))
 
 
-def test_a_full_disk_leaves_nothing_half_written_and_the_next_run_goes_on(
+def test_full_disk_leaves_no_incomplete_file_and_the_next_run_continues(
     tmp_path: Path, prefect_server: dict[str, str], first: Path
 ) -> None:
-    """A limit on the size of files stands in for the disk: the system refuses the write alike."""
+    """A limit on file sizes imitates the full disk: the system refuses the write in the same way."""
     bench = Bench(tmp_path, prefect_server)
     config = bench.configure("first")
     triplets, variants = (
@@ -200,10 +200,10 @@ def test_a_full_disk_leaves_nothing_half_written_and_the_next_run_goes_on(
     def limit_files() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    said = bench.fail(config, prepare=limit_files)
-    assert said.status == 1
-    assert "File too large" in said.err
-    assert "run again" in said.err
+    outcome = bench.fail(config, prepare=limit_files)
+    assert outcome.status == 1
+    assert "File too large" in outcome.err
+    assert "run again" in outcome.err
     kept = read_bytes(bench.root / "editions" / first.name)
     assert kept.items() < read_bytes(first).items()
     assert {f"triplets/{relation}.parquet" for relation in RELATIONS} <= kept.keys()

@@ -1,4 +1,4 @@
-"""The scheduled flow where it runs: a server on PostgreSQL, two pools, their workers, and the web server."""
+"""The scheduled flow in a full installation: a server on PostgreSQL, two pools, workers, a web server."""
 
 import json
 import re
@@ -18,8 +18,8 @@ from deploy.local.installation import Installation, start_installation
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.installation import (
+    EMIT_SCORE_CHANGES,
     MAKE_BLOCK,
-    REPORT_MOVES,
     checksum_tables,
     kill_run,
     run_python,
@@ -38,32 +38,32 @@ Row = dict[str, Any]
 
 
 class Server:
-    """Prefect's server as the test asks it."""
+    """A client of Prefect's server."""
 
     def __init__(self, running: Installation) -> None:
         self.client = httpx.Client(base_url=running.api_url, timeout=30)
 
-    def filter(self, kind: str, **what: object) -> list[Row]:
-        rows: list[Row] = self.client.post(f"/{kind}/filter", json=what).raise_for_status().json()
+    def filter(self, kind: str, **filters: object) -> list[Row]:
+        rows: list[Row] = self.client.post(f"/{kind}/filter", json=filters).raise_for_status().json()
         return rows
 
     def list_runs(self, flow: str) -> list[Row]:
         return self.filter("flow_runs", flows={"name": {"any_": [flow]}}, sort="START_TIME_ASC")
 
     def list_artifacts(self, run: Row) -> dict[str, Row]:
-        """By key; those without, as progress, by their type."""
+        """Return the artifacts of a run by their key, or by their type if they have no key."""
         rows = self.filter("artifacts", artifacts={"flow_run_id": {"any_": [run["id"]]}})
-        return {each["key"] or each["type"]: each for each in rows}
+        return {row["key"] or row["type"]: row for row in rows}
 
     def start(self, name: str, **parameters: object) -> str:
-        """The id of a new run of the deployment of that name."""
+        """Create a run of the deployment of that name, and return the id of the run."""
         deployment = self.client.get(f"/deployments/name/{name}/{name}").raise_for_status().json()
         path = f"/deployments/{deployment['id']}/create_flow_run"
         run_id: str = self.client.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
         return run_id
 
     def wait(self, run_id: str, states: tuple[str, ...], timeout_s: float = 300) -> Row:
-        """The run, as soon as it is in one of the states."""
+        """Wait until the run is in one of the states, and return it."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             run: Row = self.client.get(f"/flow_runs/{run_id}").raise_for_status().json()
@@ -73,7 +73,7 @@ class Server:
         raise AssertionError(f"{run['name']} is {run['state_name']} after {timeout_s:g} s")
 
     def run(self, name: str, timeout_s: float = 300, **parameters: object) -> Row:
-        """Start the deployment of that name, and what became of the run."""
+        """Create a run of the deployment of that name, and return the run when it has ended."""
         return self.wait(self.start(name, **parameters), (*ENDED, "CRASHED"), timeout_s)
 
 
@@ -114,7 +114,7 @@ def regenerated(server: Server) -> Row:
     return server.run("regenerate")
 
 
-def test_the_scheduled_flow_completes(regenerated: Row) -> None:
+def test_scheduled_flow_completes(regenerated: Row) -> None:
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
 
 
@@ -126,13 +126,13 @@ def test_the_scheduled_flow_completes(regenerated: Row) -> None:
         ("publish", f"publish-starter-{WEEK}-[0-9a-f]{{8}}"),
     ],
 )
-def test_names_tell_runs_apart(regenerated: Row, server: Server, flow: str, name: str) -> None:
+def test_run_names_contain_the_week(regenerated: Row, server: Server, flow: str, name: str) -> None:
     begun = [run["name"] for run in server.list_runs(flow) if run["start_time"]]
     assert begun
-    assert all(re.fullmatch(name, each) for each in begun), begun
+    assert all(re.fullmatch(name, run_name) for run_name in begun), begun
 
 
-def test_models_are_evaluated_in_the_pool_gpu_and_never_two_at_once(regenerated: Row, server: Server) -> None:
+def test_models_are_evaluated_one_at_a_time_in_the_gpu_pool(regenerated: Row, server: Server) -> None:
     runs = server.list_runs("evaluate-model")
     assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2
     assert {run["work_pool_name"] for run in runs} == {"gpu"}
@@ -144,10 +144,10 @@ def test_models_are_evaluated_in_the_pool_gpu_and_never_two_at_once(regenerated:
     assert first < second
 
 
-def test_the_run_leaves_links_that_answer_and_the_page_shows_its_numbers(
+def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
     regenerated: Row, server: Server, running: Installation
 ) -> None:
-    artifacts = {each["key"]: each for each in server.filter("artifacts") if each["key"]}
+    artifacts = {row["key"]: row for row in server.filter("artifacts") if row["key"]}
     stages = {f"quality-{stage}" for stage in ("triplets", "variants", "statements", "samples")}
     results = {"dashboard", "parquet", "warehouse", "leaderboard"}
     assert results | stages <= set(artifacts)
@@ -168,7 +168,7 @@ def test_the_run_leaves_links_that_answer_and_the_page_shows_its_numbers(
 
 
 def read_page(link: str) -> str:
-    """What a browser makes of the page; where there is none, what the server sends."""
+    """Return the page as a browser renders it, or without a browser as the server sends it."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     if browser is None:
         return httpx.get(link).text
@@ -176,7 +176,7 @@ def read_page(link: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
 
 
-def test_the_schedule_has_upcoming_runs(regenerated: Row, server: Server) -> None:
+def test_schedule_has_upcoming_runs(regenerated: Row, server: Server) -> None:
     deadline = time.monotonic() + 90
     upcoming: list[Row] = []
     while not upcoming and time.monotonic() < deadline:
@@ -186,7 +186,7 @@ def test_the_schedule_has_upcoming_runs(regenerated: Row, server: Server) -> Non
     assert all(run["auto_scheduled"] for run in upcoming)
 
 
-def test_the_same_week_again_asks_nothing_even_if_it_loses_its_process(
+def test_second_run_of_the_week_asks_nothing_even_if_its_process_is_killed(
     regenerated: Row, server: Server, root: Path
 ) -> None:
     before = read_stamps(root, "responses/**/*.parquet")
@@ -200,13 +200,13 @@ def test_the_same_week_again_asks_nothing_even_if_it_loses_its_process(
     assert sorted(path.name for path in (root / "editions").iterdir()) == editions
 
 
-def test_a_lost_warehouse_is_made_again_from_parquet(
+def test_lost_warehouse_is_built_again_from_parquet(
     regenerated: Row, running: Installation, root: Path, server: Server
 ) -> None:
     before, page = checksum_tables(root), (root / "report" / "index.html").read_bytes()
     (root / WAREHOUSE).unlink()
     shutil.rmtree(root / "report")
-    # The configuration's own edition (seed1) was never made: only those of weeks are there.
+    # The edition of the configuration itself (seed1) was never built; only weekly ones exist.
     done = run_command(
         "publish", root.parent / "config.toml", folder=REPOSITORY, environment=running.environment
     ).require()
@@ -217,7 +217,7 @@ def test_a_lost_warehouse_is_made_again_from_parquet(
     assert httpx.get(f"{running.report_url}{edition_id}/index.html").status_code == 200
 
 
-def test_failures_and_scores_that_moved_are_notified(
+def test_failures_and_score_changes_are_notified(
     running: Installation, server: Server, root: Path, tmp_path: Path
 ) -> None:
     with serve_webhook() as hook:
@@ -229,7 +229,9 @@ def test_failures_and_scores_that_moved_are_notified(
         config = {"storage": {"root": str(root)}}
         assert server.run("publish", config=config, edition_id="nowhere")["state_type"] == "FAILED"
         for _ in range(2):
-            run_python(running, REPORT_MOVES, str(write_falling_score(tmp_path)), "starter-2026-W48-00000001")
+            run_python(
+                running, EMIT_SCORE_CHANGES, str(write_falling_score(tmp_path)), "starter-2026-W48-00000001"
+            )
         failure, move = hook.wait_for("publish-nowhere"), hook.wait_for("Student")
         assert "'nowhere' is not complete" in failure["body"]
         assert move["subject"] == "Student moved by -100.0 points"

@@ -28,8 +28,8 @@ def delete_pool(server: dict[str, str], name: str) -> None:
 
 def read_lines(server: dict[str, str], folder: Path) -> dict[str, str]:
     """Run the doctor; return name of a finding -> its state and text."""
-    said = run_command("doctor", folder=folder, environment=server).require().out
-    lines = [line.split(maxsplit=1) for line in said.splitlines() if line[:1] in "owf" and "  " in line]
+    output = run_command("doctor", folder=folder, environment=server).require().out
+    lines = [line.split(maxsplit=1) for line in output.splitlines() if line[:1] in "owf" and "  " in line]
     return {rest.split("  ")[0]: f"{state} {rest}" for state, rest in lines}
 
 

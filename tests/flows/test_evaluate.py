@@ -1,4 +1,4 @@
-"""`pretexeval evaluate` against real endpoints: what fails, what is asked again and what never is."""
+"""`pretexeval evaluate` with real endpoints: failures, and which prompts are asked again."""
 
 import hashlib
 import os
@@ -38,7 +38,7 @@ SAMPLES_OF_A_PAIR = 16
 
 @dataclass
 class Bench:
-    """A folder with a base in it, an endpoint that answers, and one that talks nonsense."""
+    """A folder with a knowledge base, an endpoint that answers, and one that sends HTML instead."""
 
     folder: Path
     server: dict[str, str]
@@ -52,7 +52,11 @@ class Bench:
         return self.folder / "data"
 
     def evaluate(self, pairs: int, **others: str) -> Outcome:
-        """Ask the good endpoint about so many pairs of each relation, after the others, by name."""
+        """Evaluate the other endpoints, given by name, and then the good one.
+
+        Args:
+            pairs: the number of pairs per relation.
+        """
         addresses = others | {"good": self.good.base_url}
         models = [
             {
@@ -74,14 +78,14 @@ class Bench:
         return sorted(self.root.glob("responses/good-*/part-*.parquet"))
 
     def take_asked(self) -> list[str]:
-        """The prompts that the good endpoint got since this was last called."""
+        """Return the prompts that the good endpoint received since the last call."""
         asked = [str(body["prompt"]) for _, _, body in self.good.requests]
         self.good.requests.clear()
         return asked
 
 
 def answer(body: Body, _: int) -> EndpointReply:
-    """True or False, by the prompt alone."""
+    """Answer true or false, depending only on the prompt."""
     digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
     return build_reply(" True" if digest[0] % 2 else " False")
 
@@ -94,7 +98,7 @@ def find_closed_port() -> str:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Bench]:
-    """Asked about two pairs of each relation, and two endpoints that cannot answer before it."""
+    """Return a bench after an evaluation with two pairs of each relation and two failing endpoints."""
     folder = tmp_path_factory.mktemp("bench")
     write_base(folder / "own.tsv", make_rows(*RELATIONS))
     nonsense = EndpointReply(body="<html>welcome to nginx</html>", content_type="text/html")
@@ -106,30 +110,30 @@ def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
 
 @pytest.fixture(scope="module")
 def two_parts(bench: Bench) -> Bench:
-    """Asked about two further pairs of each relation."""
+    """Return the bench after an evaluation with two further pairs of each relation."""
     bench.take_asked()
     bench.outcomes.append(bench.evaluate(4).require())
     bench.records.append(read_record(bench.root, "good"))
     return bench
 
 
-def test_an_endpoint_that_cannot_answer_fails_alone_and_says_why(bench: Bench) -> None:
+def test_failing_endpoint_is_reported_and_stops_no_other(bench: Bench) -> None:
     first = bench.outcomes[0]
     assert first.status == 1
     assert "Traceback" not in first.err
     lines = {name: [s for s in first.err.splitlines() if f"'{name}'" in s] for name in ("down", "garbage")}
-    for name, said in lines.items():
-        assert len(said) == 1
-        assert said[0].startswith(f"pretexeval: {name}: ")
-        assert "gives no answer" in said[0]
-        assert "check that it is up, and base_url" in said[0]
+    for name, messages in lines.items():
+        assert len(messages) == 1
+        assert messages[0].startswith(f"pretexeval: {name}: ")
+        assert "gives no answer" in messages[0]
+        assert "check that it is up, and base_url" in messages[0]
         assert not list(bench.root.glob(f"responses/{name}-*/part-*"))
         assert not list(bench.root.glob(f"predictions/*/{name}-*"))
     assert bench.garbage.requests
     assert list_half_written(bench.root) == []
 
 
-def test_the_endpoint_that_answers_is_evaluated_all_the_same(two_parts: Bench) -> None:
+def test_good_endpoint_is_evaluated_despite_failures_of_others(two_parts: Bench) -> None:
     n_first = len(RELATIONS) * 2 * SAMPLES_OF_A_PAIR
     record = two_parts.records[0]
     assert record["n_errors"] == 0
@@ -146,8 +150,8 @@ def test_more_pairs_ask_only_the_new_prompts(two_parts: Bench) -> None:
     assert record["n_asked"] == record["n_reused"] == record["n_samples"] // 2
 
 
-def test_lost_responses_are_asked_again_and_no_others(two_parts: Bench) -> None:
-    """A file of responses that is cut short after the run was complete."""
+def test_only_lost_responses_are_asked_again(two_parts: Bench) -> None:
+    """A file of responses is truncated after the evaluation was complete."""
     kept, cut = two_parts.list_parts()
     lost = pl.read_parquet(cut)
     (record,) = two_parts.root.glob("predictions/*/good-*/run.json")
@@ -163,7 +167,7 @@ def test_lost_responses_are_asked_again_and_no_others(two_parts: Bench) -> None:
     assert (counts["n_asked"], counts["n_reused"]) == (lost.height, counts["n_samples"] - lost.height)
 
 
-def test_a_lost_file_of_predictions_is_made_again_and_nobody_asked(two_parts: Bench) -> None:
+def test_lost_file_of_predictions_is_written_again_without_asking(two_parts: Bench) -> None:
     (record,) = two_parts.root.glob("predictions/*/good-*/run.json")
     before = read_bytes(record.parent, "*/*")
     lost = record.parent / "predictions" / "occurs_after.parquet"
@@ -175,8 +179,8 @@ def test_a_lost_file_of_predictions_is_made_again_and_nobody_asked(two_parts: Be
     assert read_record(two_parts.root, "good")["n_asked"] == 0
 
 
-def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
-    """Of a terminal: it goes to every process of the group, Prefect's own server among them."""
+def test_ctrl_c_prints_one_message(tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to every process of the group, including Prefect's server."""
     knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
     write_base(tmp_path / "own.tsv", make_rows(*RELATIONS))
 
@@ -203,7 +207,7 @@ def test_ctrl_c_is_one_message(tmp_path: Path) -> None:
             assert process.wait(60) == 130, (tmp_path / "log").read_text()
         finally:
             process.kill()
-    said = (tmp_path / "log").read_text()
-    assert said.splitlines()[-1] == "pretexeval: interrupted; run the same command again to continue"
-    assert "Traceback" not in said
+    log_text = (tmp_path / "log").read_text()
+    assert log_text.splitlines()[-1] == "pretexeval: interrupted; run the same command again to continue"
+    assert "Traceback" not in log_text
     assert wait_for_servers_to_end(tmp_path / "data")

@@ -1,4 +1,4 @@
-"""What happens in production, to one run of the scheduled flow; nothing is lost.
+"""Faults of an installation during one run of the scheduled flow: no answer is lost or asked twice.
 
 The worker is killed, then the server, then the database is restarted, each in the middle of another model's
 evaluation; the run was triggered twice; and at last one model is evaluated by two workers at once.
@@ -43,7 +43,7 @@ MOMENT = "2026-11-16T03:00:00+00:00"
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
-    """Everything that happens."""
+    """Run the scheduled flow through all faults, and return the scenario."""
     root = tmp_path_factory.mktemp("faults") / "data"
     with ExitStack() as stack:
         endpoint = stack.enter_context(serve_endpoint(answer_slowly))
@@ -56,27 +56,27 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
         config = write_config(root.parent / "c.toml", root, knowledge=KNOWLEDGE, models=models)
         arguments = ("deploy", config, "--gpus", "1")
         run_command(*arguments, folder=REPOSITORY, environment=running.environment).require()
-        told = FaultScenario(root, running, endpoint)
-        run_ids = [told.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]
-        kill_workers(told)
-        restart_server_and_database(told)
-        told.regenerated = told.wait_for_runs("both have regenerated", run_ids, 400)
-        evaluate_twice_at_once(told)
-        print(json.dumps(told.seconds, indent=1))
-        yield told
+        scenario = FaultScenario(root, running, endpoint)
+        run_ids = [scenario.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]
+        kill_workers(scenario)
+        restart_server_and_database(scenario)
+        scenario.regenerated = scenario.wait_for_runs("both have regenerated", run_ids, 400)
+        evaluate_twice_at_once(scenario)
+        print(json.dumps(scenario.seconds, indent=1))
+        yield scenario
 
 
-def test_both_runs_of_the_same_week_complete_and_make_one_edition(story: FaultScenario) -> None:
+def test_two_runs_of_the_same_week_complete_and_build_one_edition(story: FaultScenario) -> None:
     assert [run["state_type"] for run in story.regenerated] == ["COMPLETED"] * 2
-    # Neither was ended and begun again: the server still knew, after its restart, who holds the limit.
+    # Neither run was ended and started again: after its restart, the server still knew who holds the limit.
     assert [run["run_count"] for run in story.regenerated] == [1, 1]
     assert len(list(story.root.glob("editions/*"))) == 1
 
 
-def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(story: FaultScenario) -> None:
+def test_evaluation_continues_after_its_worker_was_killed(story: FaultScenario) -> None:
     states = [run["state_type"] for run in story.list_evaluations("large")]
     assert states[:2] == ["CRASHED", "COMPLETED"]
-    # The other run of the same week finds it done.
+    # The other run of the same week finds the evaluation complete.
     assert states[2:] == ["COMPLETED"]
     assert story.kept.items() <= read_bytes(story.root, "responses/*/part-*.parquet").items()
     record = json.loads(next(story.root.glob("predictions/*/large-*/run.json")).read_text())
@@ -85,12 +85,12 @@ def test_an_evaluation_whose_worker_was_killed_is_taken_up_again(story: FaultSce
 
 
 @pytest.mark.parametrize("name", RESTARTED)
-def test_a_restart_goes_unnoticed_by_the_evaluation(story: FaultScenario, name: str) -> None:
+def test_evaluation_survives_a_restart_of_server_or_database(story: FaultScenario, name: str) -> None:
     assert {run["state_type"] for run in story.list_evaluations(name)} == {"COMPLETED"}
     assert set(count_requests(story.endpoint, name).values()) == {1}
 
 
-def test_two_workers_that_evaluate_one_model_ask_it_once(story: FaultScenario) -> None:
+def test_two_workers_with_the_same_model_ask_every_prompt_once(story: FaultScenario) -> None:
     first, second = story.evaluated_twice
     assert [run["state_type"] for run in story.evaluated_twice] == ["COMPLETED"] * 2
     begins, ends = (
@@ -100,7 +100,7 @@ def test_two_workers_that_evaluate_one_model_ask_it_once(story: FaultScenario) -
     assert set(count_requests(story.endpoint, TWICE).values()) == {1}
 
 
-def test_the_tables_are_those_of_an_undisturbed_run(story: FaultScenario, tmp_path: Path) -> None:
+def test_tables_equal_those_of_an_undisturbed_run(story: FaultScenario, tmp_path: Path) -> None:
     manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
     edition = {"seed": manifest["seed"], "label": manifest["label"]}
     root = tmp_path / "data"

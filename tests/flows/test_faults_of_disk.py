@@ -1,4 +1,4 @@
-"""A disk that fills up in the middle, and two that publish at once: nothing is lost, the tables are equal."""
+"""A full disk during an evaluation, and concurrent publications: nothing is lost, the tables are equal."""
 
 import shutil
 import subprocess
@@ -31,11 +31,11 @@ from warehouse.publish import WAREHOUSE, build_warehouse
 
 pytestmark = pytest.mark.slow
 
-# More than Prefect wants to see free, so that the run begins at all.
+# More than the free space that Prefect needs, so that the run starts.
 DISK = "size=80m"
-# In the first of two chunks of answers.
+# The disk is full at this request, in the first of two chunks of answers.
 FULL_AT = 500
-# Whoever reads: opens the file, counts, closes it, until a line comes. Prints every count that it met.
+# A reader that opens the file, counts rows and closes it, until it receives a line. It prints all counts.
 READER = """
 import duckdb, select, sys
 counts, n_times = set(), 0
@@ -57,7 +57,7 @@ class Disk:
         self.ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Not a byte is left."""
+        """Write until no byte is free."""
         with self.ballast.open("ab", buffering=0) as file:
             try:
                 while True:
@@ -86,7 +86,7 @@ def endpoint() -> Iterator[Endpoint]:
 def calm(
     tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str], endpoint: Endpoint
 ) -> Path:
-    """The root of a run that nothing happened to; its configuration lies beside it."""
+    """Return the root of an undisturbed run; its configuration is next to it."""
     folder = tmp_path_factory.mktemp("calm")
     config = write_config(
         folder / "c.toml", folder / "data", knowledge=KNOWLEDGE, models=[build_model_table("calm", endpoint)]
@@ -95,7 +95,7 @@ def calm(
     return folder / "data"
 
 
-def test_a_disk_that_fills_up_in_mid_evaluation(
+def test_disk_that_fills_up_during_an_evaluation(
     disk: Disk, tmp_path: Path, prefect_server: dict[str, str], calm: Path
 ) -> None:
     def fill_then_answer(body: Body, number: int) -> EndpointReply:
@@ -107,22 +107,22 @@ def test_a_disk_that_fills_up_in_mid_evaluation(
     with serve_endpoint(fill_then_answer) as endpoint:
         models = [build_model_table("calm", endpoint)]
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, models=models)
-        said = run_command("run", config, folder=tmp_path, environment=prefect_server).require(2)
-        assert "there is no room for" in said.err
-        assert "make room and run again" in said.err
+        outcome = run_command("run", config, folder=tmp_path, environment=prefect_server).require(2)
+        assert "there is no room for" in outcome.err
+        assert "make room and run again" in outcome.err
         kept = read_bytes(root, "responses/*/part-*.parquet")
         assert len(kept) == 1
         assert not list_half_written(root)
         disk.ballast.unlink()
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
         assert kept.items() <= read_bytes(root, "responses/*/part-*.parquet").items()
-        # There was room for the chunk in flight: it had been kept before it was asked for.
+        # The space of the current chunk was reserved before its prompts were sent, so it was stored.
         assert set(count_requests(endpoint, "calm").values()) == {1}
     assert list_different_tables(root, calm) == []
 
 
-def test_a_disk_that_is_full_when_it_is_published_to(disk: Disk, calm: Path) -> None:
-    """The old tables stay, and when there is room again the same ones come again."""
+def test_disk_that_is_full_during_a_publication(disk: Disk, calm: Path) -> None:
+    """The old tables stay, and once there is space again, publishing gives the same tables."""
     root = disk.folder / "published"
     shutil.copytree(calm, root, ignore=shutil.ignore_patterns("prefect", "cache"))
     before = (root / WAREHOUSE).read_bytes()
@@ -136,7 +136,7 @@ def test_a_disk_that_is_full_when_it_is_published_to(disk: Disk, calm: Path) -> 
     assert list_different_tables(root, calm) == []
 
 
-def test_two_publish_at_once_and_a_third_reads(calm: Path, prefect_server: dict[str, str]) -> None:
+def test_two_processes_publish_while_another_reads(calm: Path, prefect_server: dict[str, str]) -> None:
     before = read_tables(calm)
     config = calm.parent / "c.toml"
     environment = build_environment(prefect_server)
@@ -153,12 +153,12 @@ def test_two_publish_at_once_and_a_third_reads(calm: Path, prefect_server: dict[
             subprocess.Popen(build_command("publish", config), cwd=calm.parent, env=environment)
             for _ in range(2)
         ]
-        wait_until(lambda: all(each.poll() is not None for each in publishers), "both have published")
-        said, _ = reader.communicate("\n")
-    assert [each.returncode for each in publishers] == [0, 0]
-    n_times, counts = said.split(" ", 1)
+        wait_until(lambda: all(process.poll() is not None for process in publishers), "both have published")
+        output, _ = reader.communicate("\n")
+    assert [process.returncode for process in publishers] == [0, 0]
+    n_times, counts = output.split(" ", 1)
     assert int(n_times) > 1
-    # Whoever reads meanwhile never meets another state, nor a file that is locked.
+    # The reader never sees another state, and never a locked file.
     assert counts == f"[({len(before['predictions'])},)]\n"
     assert read_tables(calm) == before
     assert not list(calm.glob(f"{WAREHOUSE}.*"))

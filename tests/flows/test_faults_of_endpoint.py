@@ -1,4 +1,4 @@
-"""A model's endpoint, vLLM's own server, goes away in the middle of an evaluation and comes back."""
+"""The endpoint of a model, vLLM's own server, is stopped during an evaluation and started again."""
 
 import contextlib
 import os
@@ -32,21 +32,21 @@ CONCURRENCY = 8
 
 @dataclass(frozen=True)
 class Outage:
-    """A run whose endpoint was away, and one that nothing happened to."""
+    """A run whose endpoint was unavailable for a while, and an undisturbed run."""
 
     root: Path
     calm: Path
     kept: dict[str, str]
-    """The files of answers that were there when the endpoint went."""
+    """The files of answers when the endpoint was stopped."""
     status: int
-    said: str
+    log: str
     gone_s: float
     n_answered: int
-    """Requests that the endpoint answered during the run, by its own log."""
+    """Requests that the endpoint answered during the run, from its log."""
 
 
 def stop(server: VllmServer) -> None:
-    """As containers are stopped: asked, and killed after 10 s."""
+    """Stop the server as containers are stopped: terminate it, and kill it after 10 s."""
     server.process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.process.wait(10)
@@ -67,14 +67,14 @@ def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, s
     ]
     root, calm = folder / "disturbed", folder / "calm"
     with ExitStack() as stack:
-        said = stack.enter_context((folder / "said").open("wb"))
+        errors = stack.enter_context((folder / "errors").open("wb"))
         with start_vllm_server(MODEL, log, port=port, dtype="float32") as server:
             server.wait()
             command, environment = build_command("run", configs[0]), build_environment(prefect_server)
-            process = subprocess.Popen(command, cwd=folder, env=environment, stderr=said)
+            process = subprocess.Popen(command, cwd=folder, env=environment, stderr=errors)
             stack.callback(process.kill)
             wait_until(lambda: read_bytes(root, "responses/*/part-*.parquet"), "first answers")
-            # Into the second chunk.
+            # The second chunk is being asked now.
             time.sleep(2)
             kept = read_bytes(root, "responses/*/part-*.parquet")
             gone = time.monotonic()
@@ -85,23 +85,23 @@ def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, s
         status = process.wait(200)
         n_answered = len(re.findall(r"POST /v1/completions HTTP/1.1. 200", log.read_text()))
         run_command("run", configs[1], folder=folder, environment=prefect_server).require()
-    return Outage(root, calm, kept, status, (folder / "said").read_text(), gone_s, n_answered)
+    return Outage(root, calm, kept, status, (folder / "errors").read_text(), gone_s, n_answered)
 
 
-def test_the_evaluation_waits_and_goes_on(outage: Outage) -> None:
-    assert outage.status == 0, outage.said
+def test_evaluation_waits_for_the_endpoint_and_continues(outage: Outage) -> None:
+    assert outage.status == 0, outage.log
     assert outage.gone_s > 20
-    assert re.search(r"waiting up to 600 s for http://127.0.0.1:\d+/v1", outage.said)
+    assert re.search(r"waiting up to 600 s for http://127.0.0.1:\d+/v1", outage.log)
 
 
-def test_nothing_is_lost_and_no_answer_is_asked_for_again(outage: Outage) -> None:
+def test_no_answer_is_lost_or_asked_again(outage: Outage) -> None:
     assert outage.kept.items() <= read_bytes(outage.root, "responses/*/part-*.parquet").items()
     record = read_record(outage.root, "small")
     assert record["n_asked"] == record["n_samples"]
     assert record["n_errors"] == record["n_open"] == 0
-    # The prompts it dropped as it ended have no answer, though some have the status of one; and one probe.
+    # The endpoint drops requests when it stops, and may log them as answered. The engine sends one probe.
     assert record["n_samples"] < outage.n_answered <= record["n_samples"] + CONCURRENCY + 1
 
 
-def test_the_tables_are_those_of_an_undisturbed_run(outage: Outage) -> None:
+def test_tables_equal_those_of_an_undisturbed_run(outage: Outage) -> None:
     assert list_different_tables(outage.root, outage.calm) == []

@@ -1,4 +1,4 @@
-"""Keys of endpoints that repeat them: from the environment or a Secret block, and afterwards nowhere."""
+"""Keys of endpoints that echo them: keys come from the environment or a Secret block, and appear nowhere."""
 
 import hashlib
 import json
@@ -29,14 +29,14 @@ from tests.support.secret_search import find_in_files, read_records
 pytestmark = pytest.mark.slow
 
 KEY = "sk-far-7c1e9a40b2d85f36"
-# A text that was cut holds a part of it.
+# A truncated text may contain a part of the key.
 PARTS = [KEY[:14], KEY[-12:]]
 SAVE_BLOCK = """
 import sys
 from prefect.blocks.system import Secret
 Secret(value=sys.stdin.read()).save("far-key", overwrite=True)
 """
-# All that the libraries which send requests have to say, on the console and to the server.
+# All log messages of the libraries that send requests, on the console and to the server.
 LOUD = {
     "PREFECT_LOGGING_LEVEL": "DEBUG",
     "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG",
@@ -47,7 +47,7 @@ LOUD = {
 
 @dataclass(frozen=True)
 class Run:
-    """What a run said, where it wrote, what its endpoint got."""
+    """The output of a run, its folder, and its endpoint with the requests."""
 
     outcome: Outcome
     folder: Path
@@ -57,7 +57,7 @@ class Run:
 
 @contextmanager
 def serve_echoes() -> Iterator[Endpoint]:
-    """An endpoint that takes the key alone, and repeats it: in headers, in answers and in refusals."""
+    """Serve an endpoint that requires the key and echoes it in headers, answers and refusals."""
     endpoints: list[Endpoint] = []
     echo = f"application/json; key={KEY}"
 
@@ -103,7 +103,7 @@ def from_environment(
 
 @pytest.fixture(scope="module")
 def from_block(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Run]:
-    """The key in a block alone; and a model whose key is nowhere."""
+    """Run with a key that only a block contains, and with a model whose key does not exist."""
     folder = tmp_path_factory.mktemp("block")
     save = [sys.executable, "-c", SAVE_BLOCK]
     subprocess.run(save, input=KEY, text=True, check=True, env=build_environment(prefect_server))
@@ -118,19 +118,19 @@ def read_answers(run: Run) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(path) for path in run.folder.glob("data/responses/far-*/*.parquet")])
 
 
-def test_the_key_was_sent_and_repeated(from_environment: Run) -> None:
+def test_key_was_sent_and_its_echo_is_hidden(from_environment: Run) -> None:
     run = from_environment
     assert {key for _, key, _ in run.endpoint.requests} == {f"Bearer {KEY}"}
     answers = read_answers(run)
     assert " True ***" in answers["response"].to_list()
     assert any("not with ***, '***'" in error for error in answers["error"].drop_nulls())
     assert "*** may not use it" in run.outcome.err
-    told = read_records(run.server["PREFECT_API_URL"])
+    records = read_records(run.server["PREFECT_API_URL"])
     for logger in ("openai._base_client", "evaluate-model", "evaluate-far"):
-        assert logger in "".join(told.values()) + run.outcome.err
+        assert logger in "".join(records.values()) + run.outcome.err
 
 
-def test_it_is_in_no_file(from_environment: Run) -> None:
+def test_key_is_in_no_file(from_environment: Run) -> None:
     run = from_environment
     files = [path.suffix for path in run.folder.rglob("*")]
     assert {".parquet", ".duckdb", ".json", ".html"} <= set(files)
@@ -139,17 +139,17 @@ def test_it_is_in_no_file(from_environment: Run) -> None:
     assert find_in_files(Path(run.server["PREFECT_HOME"]), PARTS) == []
 
 
-def test_it_is_not_on_the_console_and_nothing_that_the_server_tells(from_environment: Run) -> None:
+def test_key_is_neither_on_the_console_nor_in_the_server(from_environment: Run) -> None:
     run = from_environment
-    told = read_records(run.server["PREFECT_API_URL"])
-    texts = told | {"out": run.outcome.out, "err": run.outcome.err}
+    records = read_records(run.server["PREFECT_API_URL"])
+    texts = records | {"out": run.outcome.out, "err": run.outcome.err}
     assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
     for name in ("flow_runs", "task_runs", "logs", "artifacts", "events"):
-        assert len(told[name]) > 100, f"the server tells no {name}"
-    assert "FAR_KEY" in told["flow_runs"]
+        assert len(records[name]) > 100, f"the server has no {name}"
+    assert "FAR_KEY" in records["flow_runs"]
 
 
-def test_a_key_of_a_block_is_sent_and_left_nowhere(from_block: Run) -> None:
+def test_key_of_a_block_is_sent_and_left_nowhere(from_block: Run) -> None:
     run = from_block
     assert {key for _, key, _ in run.endpoint.requests} == {f"Bearer {KEY}"}
     assert " True ***" in read_answers(run)["response"].to_list()
@@ -159,14 +159,14 @@ def test_a_key_of_a_block_is_sent_and_left_nowhere(from_block: Run) -> None:
     assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
 
 
-def test_a_key_that_is_nowhere_is_named_with_its_block(from_block: Run) -> None:
-    said = [line for line in from_block.outcome.err.splitlines() if line.startswith("pretexeval: lost: ")]
-    assert len(said) == 1
+def test_missing_key_is_reported_with_its_block(from_block: Run) -> None:
+    messages = [line for line in from_block.outcome.err.splitlines() if line.startswith("pretexeval: lost: ")]
+    assert len(messages) == 1
     for words in ("LOST_KEY is not set", "block 'lost-key'", "prefect block create secret"):
-        assert words in said[0]
+        assert words in messages[0]
 
 
-def test_the_doctor_says_where_keys_are(from_block: Run) -> None:
+def test_doctor_reports_the_source_of_keys(from_block: Run) -> None:
     config = from_block.folder / "c.toml"
     done = run_command("doctor", config, folder=from_block.folder, environment=from_block.server).require(1)
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
@@ -184,7 +184,7 @@ evaluate_model(config, "e", "a")
 
 
 @pytest.mark.parametrize("key", [KEY, "7c1e9a40b2d85f367c1e9a40"])
-def test_parameters_that_do_not_fit_are_not_repeated(prefect_server: dict[str, str], key: str) -> None:
+def test_invalid_parameters_are_logged_without_the_key(prefect_server: dict[str, str], key: str) -> None:
     environment = build_environment(prefect_server | LOUD)
     done = subprocess.run(
         [sys.executable, "-c", PARAMETERS],
@@ -200,8 +200,8 @@ def test_parameters_that_do_not_fit_are_not_repeated(prefect_server: dict[str, s
     assert key[-12:] not in done.stdout + done.stderr
 
 
-def test_a_key_that_is_there_is_found(tmp_path: Path) -> None:
-    """What the tests above would see."""
+def test_search_finds_a_key_in_files_of_every_kind(tmp_path: Path) -> None:
+    """The tests above would therefore notice a key."""
     pl.DataFrame({"a": [f"x {KEY}"] * 100}).write_parquet(tmp_path / "a.parquet", compression="zstd")
     with duckdb.connect(tmp_path / "b.duckdb") as connection:
         connection.execute("create table t as select ? as a from range(9)", [KEY])

@@ -1,4 +1,4 @@
-"""What one command does once: counted in the process of the real command, not timed."""
+"""Actions that a command does only once. They are counted in the process of the real command."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def answer(body: Body, _: int) -> EndpointReply:
 def evaluated(
     tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
 ) -> tuple[Path, dict[str, int], dict[str, int]]:
-    """A folder, and the counts of two commands: `build`, and `run` on the edition that it built."""
+    """Return a folder, and the counts of `build` and of `run` on the edition that it built."""
     folder = tmp_path_factory.mktemp("once")
     write_base(folder / "own.tsv", make_rows(*RELATIONS))
     with serve_endpoint(answer) as endpoint:
@@ -42,7 +42,7 @@ def select_files(counts: dict[str, int], verb: str, stage: str) -> dict[str, int
     }
 
 
-def test_a_command_reads_the_base_once_and_plans_the_edition_once(
+def test_command_reads_the_base_once_and_plans_the_edition_once(
     evaluated: tuple[Path, dict[str, int], dict[str, int]],
 ) -> None:
     for counts in evaluated[1:]:
@@ -50,18 +50,18 @@ def test_a_command_reads_the_base_once_and_plans_the_edition_once(
         assert counts["load the pool"] == 1
 
 
-def test_an_evaluation_reads_and_hashes_every_file_of_samples_once(
+def test_evaluation_reads_and_hashes_every_file_of_samples_once(
     evaluated: tuple[Path, dict[str, int], dict[str, int]],
 ) -> None:
     counts = evaluated[2]
     assert sorted(select_files(counts, "hash", "samples").values()) == [1] * len(RELATIONS)
-    # Publishing reads the samples as well: all files together, to measure how diverse they are.
+    # Publishing reads all files of samples a second time, to measure their diversity.
     read = select_files(counts, "read", "samples")
     assert len(read) == len(RELATIONS)
     assert set(read.values()) == {2}
 
 
-def test_an_evaluation_renders_every_prompt_once(
+def test_evaluation_renders_every_prompt_once(
     evaluated: tuple[Path, dict[str, int], dict[str, int]],
 ) -> None:
     folder, _, counts = evaluated
@@ -70,14 +70,14 @@ def test_an_evaluation_renders_every_prompt_once(
     assert counts["render a prompt"] == counts["hash a prompt"] == n_samples
 
 
-def test_a_build_hashes_every_file_of_a_stage_once(
+def test_build_hashes_every_file_of_a_stage_once(
     evaluated: tuple[Path, dict[str, int], dict[str, int]],
 ) -> None:
     for stage in ("triplets", "variants", "statements", "samples"):
         assert sorted(select_files(evaluated[1], "hash", stage).values()) == [1] * len(RELATIONS)
 
 
-def test_the_rounds_of_a_rephraser_are_played_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+def test_rounds_of_a_rephraser_run_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
     def reword(body: Body, _: int) -> EndpointReply:
         text = str(body["prompt"]).rpartition("Statement: ")[2].splitlines()[0]
         return build_reply(f" {text}")

@@ -1,4 +1,4 @@
-"""Editions that a language model has a part in: a real vLLM that rewords badly, and recorded replies."""
+"""Editions with texts of a language model: a real vLLM that rewords badly, and recorded replies."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def ask_sql(root: Path, query: str) -> list[dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def rephrased(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All four methods, reworded and written by a model that can do neither; and its configuration."""
+    """Run all four methods with a writer that can neither reword nor write; return the folder."""
     folder = tmp_path_factory.mktemp("rephrased")
     tables: dict[str, Table] = {
         "knowledge": {"relations": ["may_treat"]},
@@ -62,7 +62,7 @@ def rephrased(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_the_edition_is_complete_though_the_gate_turns_its_rewordings_away(rephrased: Path) -> None:
+def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased: Path) -> None:
     attempts, samples = (read_stage(rephrased / "data", stage) for stage in ("attempts", "samples"))
     reworded = samples.filter(method="pretexeval")
     assert reworded.height == read_stage(rephrased / "data", "statements").height
@@ -88,7 +88,7 @@ def test_every_method_is_in_the_same_tables(rephrased: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_command_again_asks_nothing(rephrased: Path) -> None:
+def test_second_run_asks_nothing(rephrased: Path) -> None:
     before = read_stamps(rephrased / "data", "responses/**/*.parquet")
     editions = read_bytes(rephrased / "data" / "editions")
     run_command("run", rephrased / "config.toml", folder=rephrased).require()
@@ -97,7 +97,7 @@ def test_the_same_command_again_asks_nothing(rephrased: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lost_file_is_made_again_from_the_replies(rephrased: Path) -> None:
+def test_lost_files_are_built_again_from_stored_replies(rephrased: Path) -> None:
     editions = read_bytes(rephrased / "data" / "editions")
     before = read_stamps(rephrased / "data", "responses/**/*.parquet")
     for stage in ("attempts", "samples"):
@@ -124,7 +124,11 @@ def test_answers_are_scored_again_without_asking(rephrased: Path) -> None:
 
 
 def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
-    """A configuration whose writer plays back rewordings; statements not in ``texts`` are kept."""
+    """Write a configuration whose writer has recorded replies, and return its path.
+
+    Args:
+        texts: statement -> rewording; other statements are repeated.
+    """
     base = write_base(folder / "base.tsv", make_rows("may_treat"))
     recording = folder / f"{name}.parquet"
     pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
@@ -136,13 +140,13 @@ def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
         writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
     )
     edition = plan_edition(load_config(config))
-    rows = [(ask, texts.get(text, text)) for text, ask in list_asks(edition)]
+    rows = [(prompt, texts.get(text, text)) for text, prompt in list_prompts(edition)]
     pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
     return config
 
 
-def list_asks(edition: Edition) -> list[tuple[str, str]]:
-    """(statement, prompt) of every first attempt; other attempts have the same prompt, another seed."""
+def list_prompts(edition: Edition) -> list[tuple[str, str]]:
+    """Return (statement, prompt) of every first attempt. Other attempts differ only in their seed."""
     from tasks.edition.recipes import RECIPES
 
     frames: dict[str, pl.DataFrame] = {}
@@ -155,7 +159,7 @@ def list_asks(edition: Edition) -> list[tuple[str, str]]:
     return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in columns]
 
 
-def test_replies_that_were_recorded_make_an_edition_with_no_model_at_all(tmp_path: Path) -> None:
+def test_recorded_replies_build_an_edition_without_a_model(tmp_path: Path) -> None:
     config = write_recorded(tmp_path, "played", {})
     run_command("build", config, folder=tmp_path).require()
     attempts, samples = (read_stage(tmp_path / "played", stage) for stage in ("attempts", "samples"))
@@ -166,7 +170,7 @@ def test_replies_that_were_recorded_make_an_edition_with_no_model_at_all(tmp_pat
     assert any(path.startswith("attempts/") for path in manifest["files"])
 
 
-def test_a_writer_that_leaves_prompts_without_a_reply_stops_the_run(tmp_path: Path) -> None:
+def test_missing_replies_of_a_writer_stop_the_run(tmp_path: Path) -> None:
     config = write_recorded(tmp_path, "silent", {})
     recording = tmp_path / "silent.parquet"
     pl.read_parquet(recording)[:5].write_parquet(recording)

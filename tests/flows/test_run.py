@@ -1,4 +1,4 @@
-"""`pretexeval run` as a user meets it: real vLLM, Prefect in process, once, again, and killed."""
+"""`pretexeval run` as a user runs it, with real vLLM and Prefect: once, again, and killed."""
 
 import hashlib
 import json
@@ -34,9 +34,9 @@ RELATIONS = ("affected_sites", "symptoms", "therapeutic_drugs")
 N_PAIRS = 30
 # More than the first chunk of 1,024, so that a run can be killed between two chunks.
 N_SAMPLES = len(RELATIONS) * N_PAIRS * 16
-# Five demonstrations in the tokens of a tiny vocabulary.
+# Enough for five demonstrations in tokens of a tiny vocabulary.
 N_POSITIONS = 2048
-# bf16 rounds differently with the batch; of two words that are closer the other may come first.
+# Rounding in bf16 depends on the batch: if two log-probabilities are closer, the other word may win.
 NEAR_TIE = 0.1
 ENGINES = ("vllm", "openai", "transformers", "great_expectations")
 PREDICTIONS = ["sample_id", "prediction", "prompt_key"]
@@ -44,7 +44,7 @@ PREDICTIONS = ["sample_id", "prediction", "prompt_key"]
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run, and what lay there then."""
+    """A finished run, with the time stamps of its files."""
 
     root: Path
     config: Path
@@ -55,7 +55,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Killed:
-    """What a killed run left, and the same command after it."""
+    """The files that a killed run left, and the same command run again."""
 
     parts: dict[str, str]
     n_rows: int
@@ -100,13 +100,13 @@ def first(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def second(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The same command where no engine can be loaded."""
+    """Run the same command again while no engine can be loaded."""
     return run(first.config, block_packages(tmp_path_factory.mktemp("blocked"), *ENGINES))
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
-    """The same configuration elsewhere, killed once the first answers are kept, and run again."""
+    """Kill a run in another folder after its first answers were stored, and run it again."""
     folder = tmp_path_factory.mktemp("killed")
     config, root = configure(folder, model), folder / "data"
     with (folder / "log").open("wb") as log:
@@ -126,7 +126,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Killed:
 
 
 def read_answers(root: Path) -> pl.DataFrame:
-    """One row per prediction, with the log-probabilities of its answer."""
+    """Return one row per prediction, with the log-probabilities of its answer."""
     files = root.glob("predictions/*/*/predictions/*.parquet")
     judged = pl.concat(pl.read_parquet(path, columns=PREDICTIONS) for path in files)
     responses = pl.concat(pl.read_parquet(path) for path in root.glob("responses/*/part-*.parquet"))
@@ -134,7 +134,7 @@ def read_answers(root: Path) -> pl.DataFrame:
     return judged.join(answers, on="prompt_key").sort("sample_id")
 
 
-def test_the_first_run_ends_with_a_leaderboard_and_where_things_lie(first: Run) -> None:
+def test_run_prints_the_leaderboard_and_the_places_of_its_results(first: Run) -> None:
     lines = first.outcome.out.splitlines()
     row = r"1 +tiny +pretexeval +\d+\.\d \[\d+\.\d, \d+\.\d\] +\d+\.\d \[\d+\.\d, \d+\.\d\] .* 1,440"
     assert any(re.fullmatch(row, line) for line in lines), first.outcome.out
@@ -147,7 +147,7 @@ def test_the_first_run_ends_with_a_leaderboard_and_where_things_lie(first: Run) 
     assert first.outcome.err.startswith("building the edition\n")
 
 
-def test_files_lie_where_the_readme_says(first: Run) -> None:
+def test_files_are_in_the_documented_places(first: Run) -> None:
     edition_id, model_id = first.record["edition_id"], first.record["model_id"]
     edition = first.root / "editions" / edition_id
     run_folder = first.root / "predictions" / edition_id / model_id
@@ -160,11 +160,11 @@ def test_files_lie_where_the_readme_says(first: Run) -> None:
     assert edition_id in (first.root / "report" / "index.html").read_text(encoding="utf-8")
     assert (first.root / "responses" / model_id / "model.json").exists()
     assert list_half_written(first.root) == []
-    # Nothing where the command was started.
+    # The command writes nothing else into its working directory.
     assert sorted(path.name for path in first.config.parent.iterdir()) == ["c.toml", "data"]
 
 
-def test_the_records_name_every_file_with_its_checksum(first: Run) -> None:
+def test_records_list_every_file_with_its_checksum(first: Run) -> None:
     edition = first.root / "editions" / first.record["edition_id"]
     run_folder = first.root / "predictions" / edition.name / first.record["model_id"]
     for record in (edition / "manifest.json", run_folder / "run.json"):
@@ -176,7 +176,7 @@ def test_the_records_name_every_file_with_its_checksum(first: Run) -> None:
             assert pl.read_parquet(record.parent / name).height == entry["rows"]
 
 
-def test_every_sample_was_asked_and_judged(first: Run) -> None:
+def test_every_sample_was_asked_and_scored(first: Run) -> None:
     assert first.record["n_samples"] == N_SAMPLES
     assert first.record["n_errors"] == 0
     assert first.record["n_asked"] + first.record["n_reused"] == N_SAMPLES
@@ -185,7 +185,7 @@ def test_every_sample_was_asked_and_judged(first: Run) -> None:
     assert set(answers["prediction"]) >= {True, False}
 
 
-def test_sql_gives_what_the_files_give(first: Run) -> None:
+def test_sql_agrees_with_the_files(first: Run) -> None:
     query = "select n_samples, average_accuracy from average_accuracy"
     arguments = ("sql", query, "--root", str(first.root), "--format", "json")
     (row,) = json.loads(run_command(*arguments, folder=first.config.parent).require().out)
@@ -194,7 +194,7 @@ def test_sql_gives_what_the_files_give(first: Run) -> None:
     assert row["average_accuracy"] == pytest.approx(judged["is_correct"].mean())
 
 
-def test_the_second_run_loads_no_engine_and_takes_everything_as_it_is(first: Run, second: Run) -> None:
+def test_second_run_loads_no_engine_and_changes_no_file(first: Run, second: Run) -> None:
     assert second.outcome.out == first.outcome.out
     assert "asking" not in second.outcome.err
     assert second.stamps == first.stamps
@@ -202,22 +202,22 @@ def test_the_second_run_loads_no_engine_and_takes_everything_as_it_is(first: Run
     assert list_half_written(second.root) == []
 
 
-def test_no_server_is_left_behind(second: Run) -> None:
-    # The watchdog ends a moment after the process that it watched.
+def test_no_server_remains(second: Run) -> None:
+    # The watchdog ends a moment after the process that it watches.
     assert wait_for_servers_to_end(second.root)
 
 
-def test_a_killed_run_leaves_what_was_answered_and_nothing_that_looks_complete(killed: Killed) -> None:
+def test_killed_run_leaves_stored_answers_and_no_complete_evaluation(killed: Killed) -> None:
     assert 0 < killed.n_rows < N_SAMPLES
     assert killed.left == []
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
-def test_the_server_of_a_killed_run_ends(killed: Killed) -> None:
+def test_server_of_a_killed_run_ends(killed: Killed) -> None:
     assert killed.servers_ended
 
 
-def test_after_a_kill_nothing_is_asked_again(killed: Killed) -> None:
+def test_run_after_a_kill_asks_no_stored_prompt_again(killed: Killed) -> None:
     again = killed.again
     now = read_bytes(again.root, "responses/*/part-*.parquet")
     assert killed.parts.items() < now.items()
@@ -228,7 +228,7 @@ def test_after_a_kill_nothing_is_asked_again(killed: Killed) -> None:
     assert list_half_written(again.root) == []
 
 
-def test_after_a_kill_the_predictions_are_those_of_an_undisturbed_run(first: Run, killed: Killed) -> None:
+def test_run_after_a_kill_gives_the_predictions_of_an_undisturbed_run(first: Run, killed: Killed) -> None:
     assert killed.again.record["model_id"] == first.record["model_id"]
     assert read_bytes(killed.again.root / "editions") == read_bytes(first.root / "editions")
     one, two = read_answers(first.root), read_answers(killed.again.root)
@@ -241,7 +241,7 @@ def test_after_a_kill_the_predictions_are_those_of_an_undisturbed_run(first: Run
     assert differs.sum() < N_SAMPLES / 100
 
 
-def test_a_server_that_does_not_start_is_one_message(tmp_path: Path, model: Path) -> None:
+def test_server_that_does_not_start_prints_one_message(tmp_path: Path, model: Path) -> None:
     config = configure(tmp_path, model)
     patience = {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
     outcome = run_command("build", config, folder=tmp_path, environment=patience).require(2)

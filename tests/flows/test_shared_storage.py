@@ -1,4 +1,4 @@
-"""Three hosts with a folder each and a bucket between them: one builds, one evaluates, one publishes."""
+"""Three hosts with a folder each share a bucket: one builds, one evaluates, one publishes."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def read_warehouse(path: Path) -> dict[str, list[tuple[object, ...]]]:
         return {name: connection.execute(f"from {name} order by all").fetchall() for name in TABLES}
 
 
-def test_what_one_host_makes_the_others_have(
+def test_hosts_share_editions_answers_and_results(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     environment = prefect_server | moto.environment
@@ -64,7 +64,7 @@ def test_what_one_host_makes_the_others_have(
     publisher = call("publisher", "publish")
     assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
     assert read_bytes(evaluator, "responses/**/*.parquet") == read_bytes(publisher, "responses/**/*.parquet")
-    # A fourth, which does all of it, finds all of it done, and leaves the same tables.
+    # A fourth host runs everything, finds everything complete, and has the same tables.
     newcomer = call("newcomer", "run")
     assert read_warehouse(newcomer / "warehouse.duckdb") == read_warehouse(publisher / "warehouse.duckdb")
     assert read_bytes(newcomer, "responses/**/*.parquet") == read_bytes(evaluator, "responses/**/*.parquet")
@@ -90,52 +90,52 @@ def configure(folder: Path, address: str, models: Sequence[Table] = ()) -> Path:
     )
 
 
-def test_keys_of_secret_blocks_open_it_and_are_left_nowhere(
+def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     environment = save_keys_in_blocks(moto, prefect_server)
     config = configure(tmp_path, "s3://bucket/blocks")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
-    said = run_command("build", config, folder=tmp_path, environment=environment | loud).require()
+    outcome = run_command("build", config, folder=tmp_path, environment=environment | loud).require()
     (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
     with pytest.MonkeyPatch.context() as patch:
         moto.set_environment(patch)
         assert Bucket("s3://bucket/blocks").read(manifest) == (tmp_path / "data" / manifest).read_bytes()
     assert find_in_files(tmp_path, SECRETS) == []
-    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": said.out, "err": said.err}
+    texts = read_records(prefect_server["PREFECT_API_URL"]) | {"out": outcome.out, "err": outcome.err}
     assert [name for name, text in texts.items() if any(secret in text for secret in SECRETS)] == []
 
 
-def test_a_plan_opens_it_with_keys_of_secret_blocks(
+def test_plan_opens_the_storage_with_keys_of_secret_blocks(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
     with_keys = prefect_server | moto.environment
     for command, host, environment in (("build", "builder", with_keys), ("plan", "newcomer", without_keys)):
         config = configure(tmp_path / host, address)
-        said = run_command(command, config, folder=tmp_path, environment=environment).require()
-    assert "complete: nothing to build" in said.out
+        outcome = run_command(command, config, folder=tmp_path, environment=environment).require()
+    assert "complete: nothing to build" in outcome.out
     assert read_bytes(tmp_path / "builder", "data/editions/**/*.*") == read_bytes(
         tmp_path / "newcomer", "data/editions/**/*.*"
     )
     assert find_in_files(tmp_path, SECRETS) == []
 
 
-def test_the_doctor_opens_it_with_keys_of_secret_blocks(
+def test_doctor_opens_the_storage_with_keys_of_secret_blocks(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     environment, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
-    said = run_command(
+    outcome = run_command(
         "doctor", configure(tmp_path, address), folder=tmp_path, environment=environment
     ).require()
-    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
     assert f"ok shared storage {address}: readable, writable, keeps conditional writes" in lines
     assert "ok key AWS_ACCESS_KEY_ID in the Prefect Secret block 'aws-access-key-id'" in lines
-    assert not any(secret in said.out + said.err for secret in SECRETS)
+    assert not any(secret in outcome.out + outcome.err for secret in SECRETS)
     assert not (tmp_path / "data").exists()
 
 
-def test_score_opens_it_with_keys_of_secret_blocks_and_measures_samples(
+def test_score_opens_the_storage_with_keys_of_secret_blocks_and_measures_samples(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()

@@ -26,12 +26,12 @@ from prefect.blocks.notifications import CustomWebhookNotificationBlock as Block
 note = {"subject": "{{subject}}", "body": "{{body}}"}
 print(Block(name="hook", url=sys.argv[1], json_data=note).save("pretexeval", overwrite=True))
 """
-REPORT_MOVES = """
+EMIT_SCORE_CHANGES = """
 import sys
 from pathlib import Path
 from prefect import flow
-from flows.support.score_changes import report_moves
-flow(report_moves)(Path(sys.argv[1]), sys.argv[2])
+from flows.support.score_changes import emit_score_changes
+flow(emit_score_changes)(Path(sys.argv[1]), sys.argv[2])
 """
 
 

@@ -1,4 +1,4 @@
-"""What is tried again, and how long a deployment run may take."""
+"""Which errors are retried, and how long a deployment run may take."""
 
 import errno
 
@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 from ruamel.yaml import YAML
 
-from flows.support.retries import RETRIES, VARIABLE, may_pass, read_time_limit
+from flows.support.retries import RETRIES, TIME_LIMIT_VARIABLE, is_transient, read_time_limit
 from primitives.errors import InputError
 from tests.support.command import REPOSITORY
 
@@ -29,8 +29,8 @@ def raised(error: Exception, cause: Exception | None = None) -> Exception:
         raised(ValueError("outer"), raised(InputError("inner"), ConnectionRefusedError("nobody there"))),
     ],
 )
-def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
-    assert may_pass(error)
+def test_transient_error_is_retried(error: Exception) -> None:
+    assert is_transient(error)
     assert RETRIES["retry_condition_fn"](None, None, Failed(data=error))
 
 
@@ -44,41 +44,40 @@ def test_what_passes_by_itself_is_tried_again(error: Exception) -> None:
         AssertionError("ours"),
     ],
 )
-def test_what_is_the_same_the_next_time_is_not(error: Exception) -> None:
-    assert not may_pass(error)
+def test_permanent_error_is_not_retried(error: Exception) -> None:
+    assert not is_transient(error)
     state: State[None] = Failed(data=error)
     assert not RETRIES["retry_condition_fn"](None, None, state)
 
 
-def test_it_backs_off() -> None:
+def test_delays_between_retries_increase() -> None:
     delays = RETRIES["retry_delay_seconds"]
     assert len(delays) == RETRIES["retries"]
     assert delays == sorted(set(delays))
 
 
-def test_only_a_deployment_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+def test_time_limit_is_read_from_the_environment_of_a_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TIME_LIMIT_VARIABLE, raising=False)
     assert read_time_limit() is None
-    monkeypatch.setenv(VARIABLE, "1.5")
+    monkeypatch.setenv(TIME_LIMIT_VARIABLE, "1.5")
     assert read_time_limit() == 5400
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "nan", "a day"])
-def test_a_time_limit_that_is_no_number_of_hours_is_refused(
-    monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    monkeypatch.setenv(VARIABLE, text)
-    with pytest.raises(InputError, match=VARIABLE):
+def test_time_limit_must_be_a_number_of_hours(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(TIME_LIMIT_VARIABLE, text)
+    with pytest.raises(InputError, match=TIME_LIMIT_VARIABLE):
         read_time_limit()
 
 
 def test_every_deployment_has_a_time_limit_and_tags() -> None:
     deployments = YAML(typ="safe").load(REPOSITORY / "prefect.yaml")["deployments"]
     limits = {
-        each["name"]: float(each["work_pool"]["job_variables"]["env"][VARIABLE]) for each in deployments
+        each["name"]: float(each["work_pool"]["job_variables"]["env"][TIME_LIMIT_VARIABLE])
+        for each in deployments
     }
     assert set(limits) == {"regenerate", "build-test-set", "rephrase-samples", "evaluate-model", "publish"}
-    # The next one is waiting.
+    # The next weekly run waits for this one.
     assert max(limits.values()) == limits["regenerate"] < 7 * 24
     assert all("pretexeval" in each["tags"] for each in deployments)
     gpu = {each["name"] for each in deployments if "gpu" in each["tags"]}

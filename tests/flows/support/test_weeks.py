@@ -18,11 +18,11 @@ MONDAY = datetime(2026, 11, 16, 3, tzinfo=UTC)
         (datetime(2026, 11, 16, 1, tzinfo=timezone(timedelta(hours=9))), "2026-W46"),
     ],
 )
-def test_a_week_is_named_as_iso_names_it_in_utc(moment: datetime, week: str) -> None:
+def test_week_is_the_iso_week_in_utc(moment: datetime, week: str) -> None:
     assert name_week(moment) == week
 
 
-def test_every_moment_of_a_week_plans_the_same_edition_and_the_next_week_another() -> None:
+def test_every_moment_of_a_week_plans_the_same_edition() -> None:
     config = Config()
     planned = plan_week(config, MONDAY)
     assert planned == plan_week(config, MONDAY + timedelta(days=6, hours=20))
@@ -32,6 +32,6 @@ def test_every_moment_of_a_week_plans_the_same_edition_and_the_next_week_another
     assert planned.model_copy(update={"edition": config.edition}) == config
 
 
-def test_the_configuration_s_seed_is_part_of_the_week_s() -> None:
+def test_seed_of_the_week_depends_on_the_configured_seed() -> None:
     one, two = (Config.model_validate({"edition": {"seed": seed}}) for seed in (1, 2))
     assert plan_week(one, MONDAY).edition.seed != plan_week(two, MONDAY).edition.seed

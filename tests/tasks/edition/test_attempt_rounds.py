@@ -1,4 +1,4 @@
-"""The rounds of several relations, asked of a real store by a model that is made up."""
+"""The rounds of several relations, with a real response store and an invented model."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ FACTS = [ASTHMA, ECZEMA]
 
 
 class Parrot:
-    """Says its statement of asthma in sound words; what it says of eczema never passes the gate."""
+    """Rewords statements about asthma well; its replies about eczema never pass the gate."""
 
     def generate(
         self,
@@ -37,14 +37,14 @@ class Parrot:
         ]
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Close nothing."""
 
 
 def load(_: EngineConfig) -> Engine:
     return Parrot()
 
 
-def test_the_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
+def test_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
     recording = tmp_path / "w.parquet"
     pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
     config = WriterConfig(name="w", engine="recorded", model=str(recording))
@@ -64,7 +64,7 @@ def test_the_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
     mirror = Mirror(StorageConfig(root=tmp_path / "data"))
     relations = [make_rows(*FACTS), make_rows(ASTHMA)]
     attempts = ask_rounds(mirror, relations, rephraser, show, load)
-    # The same prompt is asked once, though two relations want it.
+    # Two relations have the same prompt, which is asked once.
     assert shown == [
         ["rephraser w, round 1", 3, 3],
         ["rephraser w, round 2", 1, 1],

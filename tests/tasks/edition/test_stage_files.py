@@ -1,4 +1,4 @@
-"""The cache of stage files: what is made, what is taken, and what another host brings."""
+"""The cache of stage files: which files are built, reused, or fetched from another host."""
 
 from pathlib import Path
 from typing import Any
@@ -33,35 +33,35 @@ def provide_statements(edition: Edition) -> dict[str, StageFiles]:
     return {TRIPLETS.name: triplets, VARIANTS.name: variants, STATEMENTS.name: statements}
 
 
-def count_made(stages: dict[str, StageFiles]) -> list[int]:
+def count_built(stages: dict[str, StageFiles]) -> list[int]:
     return [stage.n_built for stage in stages.values()]
 
 
-def test_files_are_made_once(tmp_path: Path) -> None:
+def test_files_are_built_once(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    assert count_made(provide_statements(edition)) == [2, 2, 2]
-    assert count_made(provide_statements(edition)) == [0, 0, 0]
+    assert count_built(provide_statements(edition)) == [2, 2, 2]
+    assert count_built(provide_statements(edition)) == [0, 0, 0]
 
 
-def test_a_damaged_file_alone_is_made_again(tmp_path: Path) -> None:
+def test_only_a_damaged_file_is_built_again(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
     before = provide_statements(edition)
     damaged = tmp_path / before[VARIANTS.name].files["r"].path
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"-")
     after = provide_statements(edition)
-    assert count_made(after) == [0, 1, 0]
+    assert count_built(after) == [0, 1, 0]
     assert [stage.files for stage in after.values()] == [stage.files for stage in before.values()]
 
 
-def test_a_file_of_another_edition_with_the_same_key_is_taken(tmp_path: Path) -> None:
+def test_file_of_another_edition_with_the_same_key_is_reused(tmp_path: Path) -> None:
     provide_statements(make_edition(tmp_path, BASE, methods=("pretexeval",)))
     other = make_edition(tmp_path, BASE, methods=("pretexeval", "direct"))
     stages = provide_statements(other)
-    assert count_made(stages) == [0, 0, 0]
+    assert count_built(stages) == [0, 0, 0]
     assert all(other.edition_id in ref.path for ref in stages[TRIPLETS.name].files.values())
 
 
-def test_a_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edition = make_edition(tmp_path, BASE, kind="none")
     stages = provide_statements(edition)
     samples = provide_files(edition, SAMPLES.name, *stages.values())
@@ -71,11 +71,11 @@ def test_a_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.
     lost.unlink()
     for record in (tmp_path / "cache").rglob("*.json"):
         record.unlink()
-    assert count_made(provide_statements(edition)) == [1, 0, 0]
+    assert count_built(provide_statements(edition)) == [1, 0, 0]
     lost.unlink()
     for record in (tmp_path / "cache").rglob("*.json"):
         record.unlink()
-    # Code that draws other triplets.
+    # This imitates code that draws other triplets.
     monkeypatch.setattr("tasks.edition.triplets.N_DEMONSTRATIONS", 4)
     with pytest.raises(
         InputError, match=r"triplets/s\.parquet was lost or changed.*restore the file, or delete"
@@ -83,7 +83,7 @@ def test_a_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.
         provide_statements(edition)
 
 
-def test_a_stage_is_validated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stage_is_validated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     edition = make_edition(tmp_path, BASE)
     triplets = provide_files(edition, TRIPLETS.name)
     report = validate_files(edition, triplets)
@@ -101,7 +101,7 @@ def test_a_stage_is_validated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert again.checks == report.checks
 
 
-def test_attempts_that_one_host_made_are_taken_by_another(moto: ObjectStorage, tmp_path: Path) -> None:
+def test_attempts_stored_by_one_host_are_reused_by_another(moto: ObjectStorage, tmp_path: Path) -> None:
     recording = tmp_path / "w.parquet"
     pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
     tables: dict[str, Any] = {
