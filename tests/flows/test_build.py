@@ -180,7 +180,7 @@ def test_failed_expectation_stops_before_the_edition_is_complete(
     outcome = bench.fail(bench.configure("own", pool=str(pool)))
     assert outcome.status == 2
     assert "stage statements of own-seed1-" in outcome.err
-    assert "statement: is_one_line (no line breaks or control characters)" in outcome.err
+    assert "statement: is_one_line (the text has no line breaks or control characters)" in outcome.err
     assert "variant_id=" in outcome.err
     assert not list(bench.root.glob("editions/*/samples"))
 

@@ -126,7 +126,7 @@ def test_failing_endpoint_is_reported_and_stops_no_other(bench: Bench) -> None:
         assert len(messages) == 1
         assert messages[0].startswith(f"pretexeval: {name}: ")
         assert "gives no answer" in messages[0]
-        assert "check that it is up, and base_url" in messages[0]
+        assert "check that it is up and that base_url" in messages[0]
         assert not list(bench.root.glob(f"responses/{name}-*/part-*"))
         assert not list(bench.root.glob(f"predictions/*/{name}-*"))
     assert bench.garbage.requests
