@@ -1,4 +1,4 @@
-"""File locks: one process of this host at a time."""
+"""File locks, which one process of this host holds at a time."""
 
 import contextlib
 import logging

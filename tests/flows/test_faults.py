@@ -1,7 +1,7 @@
 """Faults of an installation during one run of the scheduled flow: no answer is lost or asked twice.
 
 The worker is killed, then the server, then the database is restarted, each in the middle of another model's
-evaluation; the run was triggered twice; and at last one model is evaluated by two workers at once.
+evaluation; the run was triggered twice; and finally one model is evaluated by two workers at once.
 """
 
 import json

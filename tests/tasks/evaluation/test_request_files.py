@@ -1,4 +1,4 @@
-"""Requests on disk: written once, taken again, rebuilt where something is missing."""
+"""Requests on disk: written once, reused, and written again if a file is missing."""
 
 import threading
 from collections.abc import Callable
@@ -27,7 +27,7 @@ BASE = make_base(r=make_facts(12, 4), s=make_facts(9, 3))
 
 @pytest.fixture
 def evaluation(tmp_path: Path) -> Evaluation:
-    """A model that answers True to every prompt, and a complete edition."""
+    """Return an evaluation on a complete edition, of a model that answers True to every prompt."""
     edition = make_edition(tmp_path, BASE)
     edition_id = complete_edition(edition, list(write_files(edition).values()), [])
     recording = tmp_path / "yes.parquet"
@@ -41,7 +41,7 @@ def evaluation(tmp_path: Path) -> Evaluation:
 
 @pytest.fixture
 def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A function after whose call no prompt may be rendered."""
+    """Return a function that makes every later rendering of prompts an error."""
 
     def refuse(*_: object) -> None:
         raise AssertionError("a prompt was rendered")
@@ -49,7 +49,7 @@ def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return lambda: monkeypatch.setattr(request_files, "build_requests", refuse)
 
 
-def test_requests_are_there_before_the_model_is_asked(evaluation: Evaluation) -> None:
+def test_requests_are_written_before_the_model_is_asked(evaluation: Evaluation) -> None:
     requests = write_requests(evaluation)
     frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in requests.files)
     assert frame.columns == REQUESTS.names
@@ -58,7 +58,7 @@ def test_requests_are_there_before_the_model_is_asked(evaluation: Evaluation) ->
     assert evaluation.store.is_empty
 
 
-def test_an_interrupted_run_takes_the_requests_of_the_one_before(
+def test_run_after_an_interruption_reuses_the_requests(
     evaluation: Evaluation, forbid_rendering: Callable[[], None]
 ) -> None:
     before = write_requests(evaluation)
@@ -66,7 +66,7 @@ def test_an_interrupted_run_takes_the_requests_of_the_one_before(
     assert write_requests(evaluation) == before
 
 
-def test_a_complete_evaluation_is_scored_again_without_rendering(
+def test_complete_evaluation_is_scored_again_without_rendering(
     evaluation: Evaluation, forbid_rendering: Callable[[], None]
 ) -> None:
     finish(evaluation, ask_model(evaluation))
@@ -83,7 +83,7 @@ def test_a_complete_evaluation_is_scored_again_without_rendering(
 
 
 @pytest.mark.parametrize("lost", ["next/requests/r.parquet", "next/prompts/r.parquet", "next/requests.json"])
-def test_what_is_lost_is_written_again(evaluation: Evaluation, lost: str) -> None:
+def test_lost_file_is_written_again(evaluation: Evaluation, lost: str) -> None:
     before = write_requests(evaluation)
     (evaluation.root / evaluation.folder / lost).unlink()
     assert write_requests(evaluation) == before
