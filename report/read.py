@@ -13,7 +13,8 @@ from report.contents import (
     setting_of,
 )
 from report.read_pairs import read_comparisons, read_drift
-from report.reader import Reader, open_warehouse
+from report.reader import Reader
+from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
 # Read as they are, under the setting of the figures; those that are the same under any scoring policy;

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from report.contents import Setting
 from report.read_pairs import N_EDITIONS_SHOWN, read_drift
-from report.reader import Reader, open_warehouse
+from report.reader import Reader
 from tests.support import simulated_models
 from tests.support.data_folder import World
 from tests.support.stage_rows import write_record
 from warehouse.publish import build_warehouse
+from warehouse.query import open_warehouse
 from warehouse.records import read_record
 
 

@@ -34,7 +34,7 @@ def test_no_warehouse_yet(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_warehouse(tmp_path: Path) -> None:
     (tmp_path / "warehouse.duckdb").write_text("not a database " * 1000)
-    with pytest.raises(InputError, match=r"cannot be opened.*pretexeval publish"):
+    with pytest.raises(InputError, match=r"cannot be read.*pretexeval publish"):
         run_query(tmp_path, "select 1")
 
 
