@@ -150,9 +150,9 @@ def import_review(options: argparse.Namespace) -> int:
 
 def gate(options: argparse.Namespace) -> int:
     """Measure the gate on labelled rewordings."""
-    from gate.measure import measure_gate, render
+    from gate.measure import measure_gate, render_measurement
 
-    print(render(measure_gate(options.file)))
+    print(render_measurement(measure_gate(options.file)))
     return 0
 
 

@@ -139,7 +139,7 @@ def _count_reasons(verdicts: Iterable[_Verdict]) -> dict[str, tuple[int, int]]:
     return {reason: (wrong, sound) for reason, (wrong, sound) in sorted(counts.items())}
 
 
-def render(measurement: GateMeasurement) -> str:
+def render_measurement(measurement: GateMeasurement) -> str:
     """The measurement as plain text: by kind of error, by reason, and with one relation left out in turn."""
     overall = measurement.overall
     kinds = [(kind, n, found) for kind, (n, found) in overall.kinds.items()]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gate.given import find_given
+from gate.condition import find_given
 from gate.labels import find_labels
 from gate.lexicon import tag_word
 from gate.modality import read_modes

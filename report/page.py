@@ -8,10 +8,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from primitives.errors import InputError
+from report.comparison_rows import N_EDITIONS_SHOWN
 from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
-from report.read import read_contents, read_editions
-from report.read_pairs import N_EDITIONS_SHOWN
+from report.page_rows import read_contents, read_editions
 from storage.files import write_aside
 
 FOLDER = Path(__file__).parent
@@ -50,7 +50,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
     # Altair takes a third of a second to import; the command line starts without it.
     from report.figures import draw_figures
 
-    ranked = contents.of_setting()
+    ranked = contents.select_setting()
     by_id = {model.model_id: model for model in contents.models}
     return _render(
         "page.html",

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gate.measure import COLUMNS, measure_gate, render
+from gate.measure import COLUMNS, measure_gate, render_measurement
 from primitives.errors import InputError
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
@@ -39,7 +39,7 @@ def test_the_confusion_is_counted_by_kind_and_relation(tmp_path: Path) -> None:
 
 
 def test_the_report_names_kinds_and_relations(tmp_path: Path) -> None:
-    report = render(measure_gate(write(tmp_path / "labelled.parquet")))
+    report = render_measurement(measure_gate(write(tmp_path / "labelled.parquet")))
     assert "direction_swapped  1  1 (100.0%)" in report
     assert "sound: 3, rejected 1 (33.3%)" in report
     assert "treats    0      none" in report
@@ -81,4 +81,4 @@ def test_the_gate_holds_its_figures_on_the_labelled_rephrasings() -> None:
     assert kinds["direction_swapped"] >= 0.75
     assert kinds["predicate_changed"] >= 0.5
     assert measurement.overall.n_rejected / measurement.overall.n_sound <= 0.1
-    assert render(measurement)
+    assert render_measurement(measurement)

@@ -11,7 +11,7 @@ from deploy.local.processes import Running
 from deploy.local.watchdog import find_marked
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_record
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publish import build_warehouse
@@ -58,7 +58,7 @@ def run_python(running: Running, source: str, *arguments: str) -> str:
 
 def write_fall(folder: Path) -> Path:
     """The root of two weeks, in the second of which the model is wrong about everything."""
-    world = fill_pairs(World(folder / "fall"))
+    world = fill_pairs(DataFolder(folder / "fall"))
     world.write_model("student")
     for week, rule in (
         ("2026-W47", simulated_models.expert),

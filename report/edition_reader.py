@@ -5,7 +5,7 @@ import duckdb
 from report.contents import Row, Setting
 
 
-class Reader:
+class EditionReader:
     """Queries for one edition."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
