@@ -58,28 +58,28 @@ def scale_points(limits: Iterable[float]) -> Scale:
     return Scale(-reach, reach, (-reach, -reach / 2, 0, reach / 2, reach), _SIGNED, 0)
 
 
-def chart_of(values: list[dict[str, Any]]) -> alt.Chart:
+def build_chart(values: list[dict[str, Any]]) -> alt.Chart:
     """A chart of the values, to be marked."""
     return alt.Chart(alt.Data(values=values))
 
 
-def as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
+def encode_as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
     """The channel with the field's own value: a colour, a shape, a dash pattern."""
     return channel(f"{field}:N").scale(None).legend(None)
 
 
-def as_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
+def encode_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
     """The channel as a position on the scale."""
     position = channel(f"{field}:Q").scale(domain=[scale.low, scale.high], nice=False)
     return position.axis(values=list(scale.ticks), labelExpr=scale.label, ticks=False, orient=orient, **AXIS)
 
 
-def as_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
+def encode_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
     """The channel as a position from 0 to 100 %."""
-    return as_position(field, channel, orient, PERCENT)
+    return encode_position(field, channel, orient, PERCENT)
 
 
-def as_pixels(height: float) -> alt.Y:
+def encode_pixels(height: float) -> alt.Y:
     """The field y in pixels from the top, without an axis."""
     return alt.Y("y:Q").scale(domain=[0, height], range=[0, height], nice=False).axis(None)
 

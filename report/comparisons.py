@@ -10,21 +10,21 @@ from report.paper_tables import STEPS
 from report.shares import (
     Difference,
     DotRow,
-    average_difference_of,
-    average_of,
-    joint_difference_of,
-    joint_of,
-    mastery_difference_of,
+    build_average,
+    build_average_difference,
+    build_joint,
+    build_joint_difference,
+    build_mastery_difference,
 )
 
 
 def draw_methods(contents: Contents) -> list[Panel]:
     """A panel per model, a row per method."""
-    rows = contents.of_methods()
+    rows = contents.select_methods()
     panels = []
     for model in contents.models:
         dots = [
-            DotRow(row["method"], model.colour, (average_of(row), joint_of(row)))
+            DotRow(row["method"], model.colour, (build_average(row), build_joint(row)))
             for row in rows
             if row["model_id"] == model.model_id
         ]
@@ -51,8 +51,8 @@ def draw_steps(contents: Contents) -> list[Panel]:
     panels = []
     for model in contents.models:
         dots = [
-            DotRow(STEPS[row["step"]], model.colour, (average_of(row), joint_of(row)))
-            for row in contents.of_model("transformation_ablation", model)
+            DotRow(STEPS[row["step"]], model.colour, (build_average(row), build_joint(row)))
+            for row in contents.select_model("transformation_ablation", model)
             if row["ablation"] == "pretexeval"
         ]
         panels += draw_panel(model, "Average and joint accuracy as transformations are added", dots)
@@ -63,7 +63,7 @@ def draw_comparison(contents: Contents) -> Drawing | None:
     """The first model against each of the others."""
     by_id = {model.model_id: model for model in contents.models}
     first = contents.models[0] if contents.models else None
-    rows = contents.of_model("model_comparison", first) if first else []
+    rows = contents.select_model("model_comparison", first) if first else []
     if not first or not rows:
         return None
     others = [by_id[row["other_model_id"]] for row in rows]
@@ -82,7 +82,7 @@ def draw_drift(contents: Contents) -> list[Panel]:
     for model in contents.models:
         dots = [
             DotRow(f"above {row['other_edition_id']}", model.colour, _differences(row))
-            for row in contents.of_model("edition_drift", model)
+            for row in contents.select_model("edition_drift", model)
         ]
         panels += draw_panel(model, "Difference to other editions, in percentage points", dots, scale)
     return panels
@@ -95,7 +95,7 @@ def _list_taken(contents: Contents) -> list[Row]:
 
 def _component_differences(row: Row) -> tuple[Difference, Difference]:
     of = f"{format_count(row['n_shared_pairs'])} pairs"
-    return average_difference_of(row, of), joint_difference_of(row, of)
+    return build_average_difference(row, of), build_joint_difference(row, of)
 
 
 def _differences(row: Row) -> tuple[Difference, Difference]:
@@ -103,7 +103,7 @@ def _differences(row: Row) -> tuple[Difference, Difference]:
     samples = f"{format_count(row['n_samples'])} samples"
     n_units = row.get("n_complete_pairs", row.get("n_complete_heads"))
     facts = f"{format_count(n_units)} facts"
-    return average_difference_of(row, samples), mastery_difference_of(row, facts)
+    return build_average_difference(row, samples), build_mastery_difference(row, facts)
 
 
 def _scale(differences: Iterable[tuple[Difference, Difference]]) -> Scale:

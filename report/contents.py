@@ -24,7 +24,7 @@ class Setting:
 
     def holds(self, row: Row) -> bool:
         """Whether the row of a view is under this setting."""
-        return setting_of(row) == self
+        return find_setting(row) == self
 
     def vary(self, row: Row, name: str) -> bool:
         """Whether the row of a view is under this setting but for what `name` says."""
@@ -88,20 +88,20 @@ class Contents:
     human_review: list[Row]
     views: list[Row]
 
-    def of_setting(self) -> list[Row]:
+    def select_setting(self) -> list[Row]:
         """The leaderboard under the setting of the figures, best model first."""
         return [row for row in self.leaderboard if self.setting.holds(row)]
 
-    def of_methods(self) -> list[Row]:
+    def select_methods(self) -> list[Row]:
         """The leaderboard under every method, in the papers' order; empty if there is but one."""
-        return order_methods(self._of_several("method"))
+        return order_methods(self._select_several("method"))
 
-    def of_policies(self) -> list[Row]:
+    def select_policies(self) -> list[Row]:
         """The leaderboard under every scoring policy; empty if there is but one."""
-        rows = self._of_several("scoring_policy")
+        rows = self._select_several("scoring_policy")
         return sorted(rows, key=lambda row: SCORING_POLICIES.index(row["scoring_policy"]))
 
-    def _of_several(self, name: str) -> list[Row]:
+    def _select_several(self, name: str) -> list[Row]:
         """The leaderboard under the setting but for what `name` says; none if all have the same."""
         rows = [row for row in self.leaderboard if self.setting.vary(row, name)]
         return rows if len({row[name] for row in rows}) > 1 else []
@@ -116,7 +116,7 @@ class Contents:
             return None
         return {name: max(values, default=None) for name, values in found.items()}
 
-    def of_model(self, view: str, model: Model) -> list[Row]:
+    def select_model(self, view: str, model: Model) -> list[Row]:
         """The rows of a view that belong to one model."""
         rows: list[Row] = getattr(self, view)
         return [row for row in rows if row["model_id"] == model.model_id]
@@ -128,7 +128,7 @@ def order_methods(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: order.index(row["method"]))
 
 
-def turn_round(row: Row) -> Row:
+def swap_sides(row: Row) -> Row:
     """A row of a view of two things (models, editions), told from the other one."""
     turned = dict(row)
     for name in row:
@@ -142,7 +142,7 @@ def turn_round(row: Row) -> Row:
     return turned
 
 
-def setting_of(row: Row) -> Setting:
+def find_setting(row: Row) -> Setting:
     """The setting that the row of a view belongs to."""
     return Setting(row["method"], row["scoring_policy"], row["repeat"])
 
@@ -158,7 +158,7 @@ def order_setting(setting: Setting) -> tuple[int, int, int]:
 
 def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting, int]:
     """The setting of the figures (first method, policy and repeat), and how many there are."""
-    found = {setting_of(row) for row in leaderboard}
+    found = {find_setting(row) for row in leaderboard}
     if not found:
         return Setting(min(methods, key=METHODS.index)), 0
     return min(found, key=order_setting), len(found)

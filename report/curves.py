@@ -7,7 +7,17 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from report.axes import AXIS, CHARACTER, FONT, SIDE, TEXT, as_is, as_percent, chart_of, frame_chart
+from report.axes import (
+    AXIS,
+    CHARACTER,
+    FONT,
+    SIDE,
+    TEXT,
+    build_chart,
+    encode_as_is,
+    encode_percent,
+    frame_chart,
+)
 from report.formats import shorten
 from report.shares import Curve
 from report.svg import render_svg
@@ -30,7 +40,7 @@ def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0
     )
     layers = _draw_lines(points, x)
     if gutter:
-        layers.append(_name_ends(curves, inner, gutter))
+        layers.append(_draw_names(curves, inner, gutter))
     frame = frame_chart(alt.layer(*layers), inner, HEIGHT, left=LEFT, right=right, top=10, bottom=28)
     return render_svg(frame, f"{title}. {'; '.join(curve.text for curve in curves)}.")
 
@@ -66,32 +76,32 @@ def _place_points(curve: Curve) -> list[dict[str, Any]]:
 
 def _draw_lines(points: list[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
     """Bands, then lines, then the points that carry the tooltips."""
-    base = chart_of(points)
-    y = as_percent("value", alt.Y, "left")
+    base = build_chart(points)
+    y = encode_percent("value", alt.Y, "left")
     return [
         base.transform_filter("isValid(datum.low)")
         .mark_area(opacity=0.14, aria=False)
         .encode(
             x=x,
-            y=as_percent("low", alt.Y, "left"),
+            y=encode_percent("low", alt.Y, "left"),
             y2="high:Q",
-            fill=as_is("colour", alt.Fill),
+            fill=encode_as_is("colour", alt.Fill),
             detail="name:N",
         ),
         base.mark_line(strokeWidth=2, aria=False).encode(
             x=x,
             y=y,
-            stroke=as_is("colour", alt.Stroke),
-            strokeDash=as_is("dash", alt.StrokeDash),
+            stroke=encode_as_is("colour", alt.Stroke),
+            strokeDash=encode_as_is("dash", alt.StrokeDash),
             detail="name:N",
         ),
         base.mark_point(shape="circle", size=34, opacity=1, strokeWidth=0).encode(
-            x=x, y=y, fill=as_is("colour", alt.Fill), description="text:N"
+            x=x, y=y, fill=encode_as_is("colour", alt.Fill), description="text:N"
         ),
     ]
 
 
-def _name_ends(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Chart:
+def _draw_names(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Chart:
     """The names at the right ends of the curves, apart enough to be read."""
     ends = [(c, c.shares[-1].value) for c in curves]
     places = [HEIGHT * (1 - value) for _, value in ends if value is not None]
@@ -102,12 +112,12 @@ def _name_ends(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Char
         for c, y in zip(named, spread_apart(places, FONT + 3, HEIGHT), strict=True)
     ]
     return (
-        chart_of(names)
+        build_chart(names)
         .mark_text(align="left", **(TEXT | {"baseline": "middle"}))
         .encode(
             x=alt.value(inner + 10),
-            y=as_percent("value", alt.Y, "left"),
+            y=encode_percent("value", alt.Y, "left"),
             text="name:N",
-            fill=as_is("colour", alt.Fill),
+            fill=encode_as_is("colour", alt.Fill),
         )
     )

@@ -13,10 +13,10 @@ from report.axes import (
     SIDE,
     TEXT,
     Scale,
-    as_is,
-    as_pixels,
-    as_position,
-    chart_of,
+    build_chart,
+    encode_as_is,
+    encode_pixels,
+    encode_position,
     frame_chart,
 )
 from report.formats import shorten
@@ -74,12 +74,12 @@ def draw_dots(
     layout = lay_out(width, gutter)
     height = layout.row * len(rows)
     dots = [d for k, row in enumerate(rows) for d in _place_dots(row, k * layout.row, layout)]
-    x = as_position("value", alt.X, "top", scale)
+    x = encode_position("value", alt.X, "top", scale)
     chart = alt.layer(
-        chart_of([{"value": scale.middle}]).mark_rule(**_CHANCE).encode(x=x),
-        *_write_names(rows, layout, as_pixels(height)),
-        _draw_intervals(dots, as_position("low", alt.X, "top", scale), as_pixels(height)),
-        _draw_points(dots, x, as_pixels(height)),
+        build_chart([{"value": scale.middle}]).mark_rule(**_CHANCE).encode(x=x),
+        *_draw_names(rows, layout, encode_pixels(height)),
+        _draw_intervals(dots, encode_position("low", alt.X, "top", scale), encode_pixels(height)),
+        _draw_points(dots, x, encode_pixels(height)),
     )
     frame = frame_chart(chart, layout.inner, height, left=layout.left, right=layout.right, top=24, bottom=4)
     return render_svg(frame, f"{title}. {'; '.join(row.text for row in rows)}.")
@@ -102,9 +102,9 @@ def _place_dots(row: DotRow, top: float, layout: Layout) -> list[dict[str, Any]]
     ]
 
 
-def _write_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.Chart]:
+def _draw_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.Chart]:
     """The name at the left, the values in whole percent at the right, each with its mark."""
-    base = chart_of(
+    base = build_chart(
         [
             {
                 "y": k * layout.row + layout.name_at[1],
@@ -127,19 +127,19 @@ def _write_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.C
 
 
 def _draw_intervals(dots: list[dict[str, Any]], low: alt.X, y: alt.Y) -> alt.Chart:
-    mark = chart_of(dots).mark_rule(strokeWidth=5, strokeCap="round", opacity=0.4, aria=False)
-    return mark.encode(x=low, x2="high:Q", y=y, stroke=as_is("colour", alt.Stroke))
+    mark = build_chart(dots).mark_rule(strokeWidth=5, strokeCap="round", opacity=0.4, aria=False)
+    return mark.encode(x=low, x2="high:Q", y=y, stroke=encode_as_is("colour", alt.Stroke))
 
 
 def _draw_points(dots: list[dict[str, Any]], x: alt.X, y: alt.Y) -> alt.Chart:
     return (
-        chart_of(dots)
+        build_chart(dots)
         .mark_point(size=58, opacity=1, strokeWidth=0)
         .encode(
             x=x,
             y=y,
-            fill=as_is("colour", alt.Fill),
-            shape=as_is("shape", alt.Shape),
+            fill=encode_as_is("colour", alt.Fill),
+            shape=encode_as_is("shape", alt.Shape),
             description="text:N",
         )
     )

@@ -20,10 +20,10 @@ from report.shares import (
     Curve,
     DotRow,
     Share,
-    average_of,
-    curve_share_of,
-    mastery_of,
-    measure_all_right,
+    build_all_right_measure,
+    build_average,
+    build_curve_share,
+    build_mastery,
 )
 
 CURVE = 660
@@ -66,7 +66,7 @@ def draw_figures(contents: Contents) -> Figures:
 
 def _draw_overview(contents: Contents) -> Drawing | None:
     """The models, then the shortcut baselines in grey."""
-    of_model = {row["model_id"]: row for row in contents.of_setting()}
+    of_model = {row["model_id"]: row for row in contents.select_setting()}
     models = [
         DotRow(m.label, m.colour, _both(of_model[m.model_id]))
         for m in contents.models
@@ -86,14 +86,14 @@ def _draw_overview(contents: Contents) -> Drawing | None:
 def _draw_curve(contents: Contents) -> Drawing | None:
     """One curve per model, and that of a coin."""
     curves = [
-        Curve(m.label, m.colour, m.dash, tuple(curve_share_of(row) for row in rows))
+        Curve(m.label, m.colour, m.dash, tuple(build_curve_share(row) for row in rows))
         for m in contents.models
-        if (rows := contents.of_model("joint_accuracy_curve", m))
+        if (rows := contents.select_model("joint_accuracy_curve", m))
     ]
     if contents.setting.n_per_triplet == 1 or not curves:
         return None
     coin = tuple(
-        Share(measure_all_right(n), 0.5**n, 0.5**n, 0.5**n, "by the formula 0.5ⁿ")
+        Share(build_all_right_measure(n), 0.5**n, 0.5**n, 0.5**n, "by the formula 0.5ⁿ")
         for n in range(1, contents.setting.n_per_triplet + 1)
     )
     curves.append(Curve("guessing (0.5ⁿ)", BASELINE, (2, 3), coin))
@@ -106,7 +106,7 @@ def _draw_relations(contents: Contents) -> list[Panel]:
     order = order_relations(contents.accuracy_by_relation)
     panels = []
     for model in contents.models:
-        rows = {r["relation"]: r for r in contents.of_model("accuracy_by_relation", model)}
+        rows = {r["relation"]: r for r in contents.select_model("accuracy_by_relation", model)}
         dots = [DotRow(format_words(name), model.colour, _both(rows[name])) for name in order if name in rows]
         panels += draw_panel(model, "Average accuracy and mastery by relation", dots)
     return panels
@@ -117,8 +117,8 @@ def _draw_transformations(contents: Contents) -> list[Panel]:
     panels = []
     for model in contents.models:
         dots = [
-            DotRow(row["transformation"], model.colour, (average_of(row),))
-            for row in contents.of_model("accuracy_by_transformation", model)
+            DotRow(row["transformation"], model.colour, (build_average(row),))
+            for row in contents.select_model("accuracy_by_transformation", model)
         ]
         panels += draw_panel(model, "Average accuracy by transformation", dots)
     return panels
@@ -130,7 +130,7 @@ def _draw_known(contents: Contents) -> list[Panel]:
     for model in contents.models:
         dots = [
             DotRow("learned" if row["is_known"] else "never seen", model.colour, _both(row))
-            for row in contents.of_model("known_mastery", model)
+            for row in contents.select_model("known_mastery", model)
         ]
         panels += draw_panel(model, "Average accuracy and mastery of learned and unseen facts", dots)
     return panels
@@ -152,4 +152,4 @@ def order_relations(rows: Sequence[Row]) -> list[str]:
 
 
 def _both(row: Row) -> tuple[Share, Share]:
-    return average_of(row), mastery_of(row)
+    return build_average(row), build_mastery(row)

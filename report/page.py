@@ -1,6 +1,5 @@
 """The pages: one per edition, and the list of editions. Self-contained, and the same every time."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from primitives.errors import InputError
+from report.comparison_rows import N_EDITIONS_SHOWN
 from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
-from report.read import read_contents, read_editions
-from report.read_pairs import N_EDITIONS_SHOWN
+from report.page_rows import read_contents, read_editions
+from storage.files import write_atomically
 
 FOLDER = Path(__file__).parent
 TITLE = "PretexEval"
@@ -26,7 +26,7 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
             cannot be written.
     """
     text = render_page(read_contents(root, edition_id), title)
-    return _write(root / "report" / edition_id / "index.html", text)
+    return _write_page(root / "report" / edition_id / "index.html", text)
 
 
 def write_index(root: Path, *, title: str = TITLE) -> Path:
@@ -35,7 +35,7 @@ def write_index(root: Path, *, title: str = TITLE) -> Path:
     for row in editions:
         row["has_page"] = (root / "report" / row["edition_id"] / "index.html").is_file()
     text = _render("index.html", title=title, editions=editions)
-    return _write(root / "report" / "index.html", text)
+    return _write_page(root / "report" / "index.html", text)
 
 
 def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:
@@ -50,7 +50,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
     # Altair takes a third of a second to import; the command line starts without it.
     from report.figures import draw_figures
 
-    ranked = contents.of_setting()
+    ranked = contents.select_setting()
     by_id = {model.model_id: model for model in contents.models}
     return _render(
         "page.html",
@@ -86,17 +86,14 @@ def _render(template: str, **values: object) -> str:
     return environment.get_template(template).render(style=style, **values)
 
 
-def _write(path: Path, text: str) -> Path:
-    """Write aside, then rename: who reads the old page is not disturbed."""
-    aside = path.with_name(f".{path.name}.next-{os.getpid()}")
+def _write_page(path: Path, text: str) -> Path:
+    """Write the page in one rename, so that a reader of the old page is not disturbed; return its path."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text, encoding="utf-8")
-        os.replace(aside, path)
+        with write_atomically(path) as aside:
+            aside.write_text(text, encoding="utf-8")
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise InputError(
-            f"{path}: cannot be written ({error}); make room, or the folder writable, and run "
-            "`pretexeval publish CONFIG`"
+            f"{path}: cannot be written ({error}); make room or make the folder writable, then "
+            "run `pretexeval publish CONFIG`"
         ) from error
     return path

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from report.axes import FONT, SIDE, as_percent, chart_of, frame_chart
+from report.axes import FONT, SIDE, build_chart, encode_percent, frame_chart
 from report.contents import Contents, Row
 from report.drawings import PANEL, Panel
 from report.formats import format_count, format_percent
@@ -26,7 +26,7 @@ def draw_reliability_panels(contents: Contents) -> list[Panel]:
     return [
         Panel(model, draw_reliability(f"Reliability diagram, {model.label}", rows, model.colour))
         for model in contents.models
-        if (rows := contents.of_model("calibration_bins", model))
+        if (rows := contents.select_model("calibration_bins", model))
     ]
 
 
@@ -43,15 +43,17 @@ def draw_reliability(title: str, rows: Sequence[Row], colour: str) -> Markup:
         }
         for row, text in zip(rows, texts, strict=True)
     ]
-    x, y = as_percent("said", alt.X, "bottom"), as_percent("value", alt.Y, "left")
+    x, y = encode_percent("said", alt.X, "bottom"), encode_percent("value", alt.Y, "left")
     size = alt.Size("size:Q").scale(None).legend(None)
     chart = alt.layer(
-        chart_of([{"said": 0, "value": 0}, {"said": 1, "value": 1}]).mark_line(**_DIAGONAL).encode(x=x, y=y),
-        chart_of(dots).mark_line(stroke=colour, strokeWidth=1.5, aria=False).encode(x=x, y=y),
-        chart_of(dots)
+        build_chart([{"said": 0, "value": 0}, {"said": 1, "value": 1}])
+        .mark_line(**_DIAGONAL)
+        .encode(x=x, y=y),
+        build_chart(dots).mark_line(stroke=colour, strokeWidth=1.5, aria=False).encode(x=x, y=y),
+        build_chart(dots)
         .mark_point(shape="circle", fill=colour, opacity=0.85, strokeWidth=0)
         .encode(x=x, y=y, size=size, description="text:N"),
-        *_name_axes(),
+        *_draw_axis_labels(),
     )
     frame = frame_chart(chart, INNER, INNER, left=LEFT, top=10, bottom=28)
     return render_svg(frame, f"{title}. {'; '.join(texts)}.")
@@ -62,14 +64,14 @@ def _describe(row: Row) -> str:
     return f"said to be true with {said}: {true} are (of {format_count(row['n_samples'])} samples)"
 
 
-def _name_axes() -> list[alt.Chart]:
+def _draw_axis_labels() -> list[alt.Chart]:
     """What goes across and what goes up, written in the corners that the dots leave free."""
     corners = [
         {"text": "↑ are true", "x": 6, "y": 12, "align": "left"},
         {"text": "p(true) as the model has it →", "x": INNER - 6, "y": INNER - 8, "align": "right"},
     ]
     return [
-        chart_of([corner])
+        build_chart([corner])
         .mark_text(align=corner["align"], **_TITLE)
         .encode(x=alt.value(corner["x"]), y=alt.value(corner["y"]), text="text:N")
         for corner in corners

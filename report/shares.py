@@ -102,48 +102,48 @@ class Curve:
         return f"{self.name}: {first} at n = 1, {last} at n = {len(self.shares)}"
 
 
-def average_of(row: Row) -> Share:
+def build_average(row: Row) -> Share:
     """The average accuracy in a row of a view."""
     of = f"{format_count(row['n_samples'])} samples of {format_count(row['n_pairs'])} pairs"
     return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of)
 
 
-def joint_of(row: Row) -> Share:
+def build_joint(row: Row) -> Share:
     """The joint accuracy by triplet in a row of a view."""
     of = f"{format_count(row['n_triplets'])} triplets"
     return Share(JOINT, row["joint_accuracy"], row["joint_ci_low"], row["joint_ci_high"], of)
 
 
-def mastery_of(row: Row) -> Share:
+def build_mastery(row: Row) -> Share:
     """The mastery in a row of a view."""
     of = f"{format_count(row['n_complete_pairs'])} pairs"
     return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of)
 
 
-def curve_share_of(row: Row) -> Share:
+def build_curve_share(row: Row) -> Share:
     """The joint accuracy in a row of joint_accuracy_curve."""
     of = f"{format_count(row['n_triplets'])} triplets of {format_count(row['n_pairs'])} pairs"
-    return Share(measure_all_right(row["n"]), row["joint_accuracy"], row["ci_low"], row["ci_high"], of)
+    return Share(build_all_right_measure(row["n"]), row["joint_accuracy"], row["ci_low"], row["ci_high"], of)
 
 
-def measure_all_right(n: int) -> Measure:
+def build_all_right_measure(n: int) -> Measure:
     """Joint accuracy of n of the samples."""
     return Measure(f"all right when n = {n} are asked:")
 
 
-def average_difference_of(row: Row, of: str) -> Difference:
+def build_average_difference(row: Row, of: str) -> Difference:
     """The difference in average accuracy in a row of a view."""
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     return Difference(AVERAGE, row["difference"], low, high, of)
 
 
-def joint_difference_of(row: Row, of: str) -> Difference:
+def build_joint_difference(row: Row, of: str) -> Difference:
     """The difference in joint accuracy in a row of a view."""
     low, high = row["joint_difference_ci_low"], row["joint_difference_ci_high"]
     return Difference(JOINT, row["joint_difference"], low, high, of)
 
 
-def mastery_difference_of(row: Row, of: str) -> Difference:
+def build_mastery_difference(row: Row, of: str) -> Difference:
     """The difference in mastery in a row of a view."""
     low, high = row["mastery_difference_ci_low"], row["mastery_difference_ci_high"]
     return Difference(MASTERY, row["mastery_difference"], low, high, of)

@@ -53,6 +53,7 @@ def create_views(connection: duckdb.DuckDBPyConnection) -> None:
     """
     for name in SUMS:
         connection.execute(_read_sql(f"{name}.sql"))
+    connection.execute(_read_sql("table_macros.sql"))
     for name in VIEWS:
         text = _read_sql(f"views/{name}.sql")
         connection.execute(text)

@@ -117,7 +117,6 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             model.get("engine"),
             json.dumps(model.get("identity"), sort_keys=True),
             model.get("known_heads"),
-            None if model.get("price") is None else json.dumps(model["price"], sort_keys=True),
         ],
     )
     paths = sorted(folder.glob("*.parquet"))

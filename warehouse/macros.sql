@@ -152,6 +152,10 @@ create macro unit_high(b, c, n) as
         wilson_high(b / n, n) - b / n, c / n - wilson_low(c / n, n), unit_correlation(b, c, n)
     );
 
+-- The smallest true difference found with a power of 80 % at α = 0.05 two-sided (minimum detectable
+-- effect; Bloom 1995): (z₀.₉₇₅ + z₀.₈) · se, se being half the width of the 95 % interval over z₀.₉₇₅.
+create macro detectable(width) as width / 2 / 1.959963984540054 * 2.801585218112969;
+
 -- McNemar's exact test (1947): of b + c pairs that differ, b one way; two-sided, the smaller tail of
 -- the binomial of b + c and 1/2 doubled, at most 1. By logarithms, so that thousands of pairs do not
 -- overflow. mid_p: half of what is observed is left out of the tail (Fagerland, Lydersen and Laake

@@ -95,8 +95,7 @@ create table models (
     name varchar not null,
     engine varchar,
     identity json,
-    known_heads struct(relation varchar, head varchar)[],
-    price json
+    known_heads struct(relation varchar, head varchar)[]
 );
 
 -- Shared by all editions.

@@ -8,7 +8,7 @@ import pytest
 from report.page import write_report
 from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.support import simulated_models
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest, write_record, write_rows
 from warehouse.publish import build_warehouse
 
@@ -21,24 +21,24 @@ FRESH = "tiny-seed2-00000002"
 ODD_REASON = "<u>roles</u>"
 
 
-def fill_pairs(world: World) -> World:
-    world.add_pair("symptoms", "Influenza", "Fever", "Itch")
-    world.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
-    world.add_pair("symptoms", ODD_HEAD, "Chest pain", "Fever")
-    world.add_pair("drugs", "Scurvy", "Vitamin C", "Quinine")
-    world.add_pair("symptoms", "Migraine", "Headache", "Fever", "demonstration")
-    return world
+def fill_pairs(data: DataFolder) -> DataFolder:
+    data.add_pair("symptoms", "Influenza", "Fever", "Itch")
+    data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
+    data.add_pair("symptoms", ODD_HEAD, "Chest pain", "Fever")
+    data.add_pair("drugs", "Scurvy", "Vitamin C", "Quinine")
+    data.add_pair("symptoms", "Migraine", "Headache", "Fever", "demonstration")
+    return data
 
 
-def name_model(world: World, model_id: str, name: str) -> None:
-    path = world.root / "responses" / model_id / "model.json"
+def name_model(data: DataFolder, model_id: str, name: str) -> None:
+    path = data.root / "responses" / model_id / "model.json"
     write_record(path, {"model_id": model_id, "name": name, "engine": "recorded"})
 
 
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of a warehouse: four models, two methods, two scoring policies."""
-    small = fill_pairs(World(tmp_path_factory.mktemp("report") / "data"))
+    small = fill_pairs(DataFolder(tmp_path_factory.mktemp("report") / "data"))
     small.write_edition(EDITION, METHODS)
     small.write_model("expert", [{"relation": "symptoms", "head": "Influenza"}])
     small.write_model("polarity")
@@ -79,16 +79,16 @@ def attempt(sample: Row, number: int, *reasons: str) -> Row:
     }
 
 
-def appraise(world: World) -> None:
+def appraise(data: DataFolder) -> None:
     """Diversity of one relation, and the grades of two."""
-    rows = [s for m in ALL_METHODS for s in world.samples(m) if s["relation"] == "drugs"]
+    rows = [s for m in ALL_METHODS for s in data.samples(m) if s["relation"] == "drugs"]
     measured = [
         row
         | {"lexical_distance": 0.5, "structural_distance": 0.25}
         | dict.fromkeys(("lexical_spread", "structural_spread"), None if row["method"] == "direct" else 0.75)
         for row in rows
     ]
-    write_rows(world.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, measured)
+    write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, measured)
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
         graded = [
             {
@@ -102,17 +102,17 @@ def appraise(world: World) -> None:
                 "comment": None,
             }
             for method in ("pretexeval", "llmeval")
-            for triplet, grade in zip(world.triplets(), grades, strict=False)
+            for triplet, grade in zip(data.triplets(), grades, strict=False)
         ]
-        write_rows(world.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, graded)
+        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, graded)
 
 
 @pytest.fixture(scope="session")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of a warehouse: two editions, four methods, three models, attempts, diversity, grades."""
     root = tmp_path_factory.mktemp("compared") / "data"
-    old = fill_pairs(World(root, usable_lines={"Scurvy": 5}))
-    fresh = fill_pairs(World(root, wording="anew "))
+    old = fill_pairs(DataFolder(root, usable_lines={"Scurvy": 5}))
+    fresh = fill_pairs(DataFolder(root, wording="anew "))
     reworded = [s for s in old.samples("pretexeval") if s["transformation"] in ("none", "inv")]
     attempts = [attempt(s, 1) for s in reworded[2:]] + [
         attempt(reworded[0], 1, ODD_REASON, "polarity"),
@@ -140,7 +140,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def unanswered(tmp_path: Path) -> Path:
     """The root of a warehouse with an edition and no model."""
-    small = fill_pairs(World(tmp_path / "data"))
+    small = fill_pairs(DataFolder(tmp_path / "data"))
     small.write_edition(EDITION)
     build_warehouse(small.root)
     return small.root

@@ -6,7 +6,8 @@ import pytest
 
 from report.formats import format_percent, format_points, format_span
 from tests.report.conftest import ODD_NAME
-from tests.support.page_cells import SETTING, ask, change, share
+from tests.support.data_folder import query_rows
+from tests.support.page_cells import SETTING, change, share
 from tests.support.parsed_page import Parsed, parse
 
 
@@ -19,7 +20,8 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, pa
     rows = [r for r in page.table_with("Model", "Method", "Average accuracy")[1:] if r[0] == "Recall"]
     assert [row[1] for row in rows] == ["direct", "llmeval", "prototype", "pretexeval"]
     expected = {
-        r["method"]: r for r in ask(compared, f"from leaderboard where model_id = 'recall' and {SETTING}")
+        r["method"]: r
+        for r in query_rows(compared, f"from leaderboard where model_id = 'recall' and {SETTING}")
     }
     for row in rows:
         told = expected[row[1]]
@@ -32,7 +34,7 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, pa
 
 def test_components_with_their_differences(compared: Path, page: Parsed) -> None:
     rows = [r for r in page.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
-    expected = ask(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
+    expected = query_rows(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
     assert [row[1] for row in rows] == ["full", "without transformations", "without rephrasing"]
     for row, told in zip(rows, expected, strict=True):
         assert row[2] == share(told, "average_accuracy", "ci_low", "ci_high")
@@ -47,7 +49,7 @@ def test_steps_in_the_orders_of_both_papers(compared: Path, page: Parsed) -> Non
     rows = [r for r in page.table_with("Model", "Order")[1:] if r[0] == ODD_NAME]
     assert [row[2] for row in rows[:4]] == ["none", "none, inv", "none, inv, dn, inv_dn", "all"]
     assert [row[1] for row in rows[4:]] == [f"pretexttrans, {step}" for step in (1, 2, 3, 4)]
-    expected = ask(
+    expected = query_rows(
         compared,
         f"from transformation_ablation where model_id = 'erratic' and method = 'pretexeval' and {SETTING}",
     )
@@ -59,7 +61,7 @@ def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> N
     rows = page.table_with("Model", "against")[1:]
     assert [row[:2] for row in rows] == [["Recall", ODD_NAME], ["Recall", "Silent"], [ODD_NAME, "Silent"]]
     # By their ids erratic stands before recall: told from the other side.
-    (told,) = ask(
+    (told,) = query_rows(
         compared,
         "from model_comparison where method = 'pretexeval' and model_id = 'erratic' "
         f"and other_model_id = 'recall' and {SETTING}",
@@ -75,7 +77,7 @@ def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> N
 
 
 def test_the_smallest_detectable_difference_is_that_of_any_two_models(compared: Path, page: Parsed) -> None:
-    (told,) = ask(
+    (told,) = query_rows(
         compared,
         "select max(detectable_difference) as average, max(detectable_mastery_difference) as mastery "
         f"from detectable_difference where method = 'pretexeval' and {SETTING}",

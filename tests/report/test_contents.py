@@ -1,4 +1,4 @@
-from report.contents import Row, Setting, choose_setting, list_models, order_methods, turn_round
+from report.contents import Row, Setting, choose_setting, list_models, order_methods, swap_sides
 
 
 def row(model_id: str, model: str, rank: int, method: str = "pretexeval", **other: object) -> Row:
@@ -68,7 +68,7 @@ def test_a_row_turned_round_tells_the_same_from_the_other_side() -> None:
         "mastery_difference_ci_low": None,
         "mastery_difference_ci_high": None,
     }
-    turned = turn_round(told)
+    turned = swap_sides(told)
     assert turned == told | {
         "model_id": "b",
         "other_model_id": "a",
@@ -82,7 +82,7 @@ def test_a_row_turned_round_tells_the_same_from_the_other_side() -> None:
         "difference_ci_low": -0.3,
         "difference_ci_high": 0.1,
     }
-    assert turn_round(turned) == told
+    assert swap_sides(turned) == told
 
 
 def test_methods_stand_in_the_papers_order() -> None:

@@ -9,11 +9,11 @@ from report.curves import draw_curves, spread_apart
 from report.dots import draw_dots
 from report.figures import draw_figures, order_relations
 from report.page import render_page
-from report.read import read_contents
-from report.shares import AVERAGE, MASTERY, Curve, Difference, DotRow, Share, measure_all_right
+from report.page_rows import read_contents
+from report.shares import AVERAGE, MASTERY, Curve, Difference, DotRow, Share, build_all_right_measure
 from tests.report.conftest import EDITION, fill_pairs
 from tests.support import simulated_models
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from warehouse.publish import build_warehouse
 
@@ -75,7 +75,7 @@ def test_a_row_with_nothing_to_measure_has_no_dot() -> None:
 
 
 def test_curves_are_named_at_their_ends() -> None:
-    shares = tuple(Share(measure_all_right(n), 0.9**n, 0.8**n, 1.0, "10 triplets") for n in range(1, 9))
+    shares = tuple(Share(build_all_right_measure(n), 0.9**n, 0.8**n, 1.0, "10 triplets") for n in range(1, 9))
     curve = Curve("model", "var(--model-0)", (6, 3), shares)
     wide = parse(str(draw_curves("Title", [curve], 660, 170)))
     assert "model" in wide.texts
@@ -111,7 +111,7 @@ def test_relations_are_ordered_by_mastery_over_the_models() -> None:
 
 @pytest.mark.parametrize(("method", "n_curves"), [("direct", 0), ("llmeval", 1)])
 def test_methods_without_transformations(tmp_path: Path, method: str, n_curves: int) -> None:
-    small = fill_pairs(World(tmp_path / "data", usable_lines={"Scurvy": 5}))
+    small = fill_pairs(DataFolder(tmp_path / "data", usable_lines={"Scurvy": 5}))
     small.write_edition(EDITION, (method,))
     small.write_model("erratic")
     small.write_answers(EDITION, "erratic", simulated_models.erratic, methods=(method,))

@@ -9,7 +9,7 @@ import pytest
 from report.page import write_report
 from tests.report.conftest import EDITION, ODD_NAME, ODD_REASON, fill_pairs
 from tests.support import simulated_models
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import Parsed, parse
 from warehouse.publish import build_warehouse
 
@@ -71,7 +71,7 @@ def test_without_data_nothing_is_said(unanswered: Path) -> None:
 
 
 def test_one_model_one_method_one_policy(tmp_path: Path) -> None:
-    small = fill_pairs(World(tmp_path / "data"))
+    small = fill_pairs(DataFolder(tmp_path / "data"))
     small.write_edition(EDITION)
     small.write_model("erratic")
     small.write_answers(EDITION, "erratic", simulated_models.erratic, weigh=lambda sample: (None, None))

@@ -7,7 +7,8 @@ import pytest
 from report.formats import format_percent, format_span
 from report.page import write_report
 from tests.report.conftest import EDITION, FRESH, ODD_NAME
-from tests.support.page_cells import ask, change, share
+from tests.support.data_folder import query_rows
+from tests.support.page_cells import change, share
 from tests.support.parsed_page import Parsed, parse
 
 
@@ -31,7 +32,7 @@ def test_probabilities_only_of_the_model_that_tells_them(page: Parsed) -> None:
 def test_policies_side_by_side(compared: Path, page: Parsed) -> None:
     rows = [r for r in page.table_with("Model", "Scoring policy")[1:] if r[0] == ODD_NAME]
     assert [row[1] for row in rows] == ["strict", "excluded"]
-    expected = ask(
+    expected = query_rows(
         compared,
         "from leaderboard where edition_id = 'tiny-seed1-00000001' and method = 'pretexeval' "
         "and model_id = 'erratic' order by scoring_policy desc",
@@ -46,7 +47,7 @@ def test_a_fall_on_fresh_text_is_told_from_both_sides(compared: Path, page: Pars
     here, there = (
         next(r for r in p.table_with("Model", "Other edition")[1:] if r[0] == "Recall") for p in (page, other)
     )
-    (told,) = ask(
+    (told,) = query_rows(
         compared,
         "from edition_drift where model_id = 'recall' and method = 'pretexeval' "
         "and scoring_policy = 'strict'",

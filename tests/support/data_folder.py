@@ -1,4 +1,4 @@
-"""A small world on disk, in the layout of the pipeline: editions, models, what they answered."""
+"""A small data on disk, in the layout of the pipeline: editions, models, what they answered."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ def judge(sample: Row, answer: bool | None, policy: str) -> Row:
 
 
 @dataclass
-class World:
+class DataFolder:
     """Pairs of (relation, head, true tail, false tail, split), and where they are written."""
 
     root: Path
@@ -192,8 +192,12 @@ class World:
             },
         )
 
+    def query(self, sql: str) -> list[Row]:
+        """Return the rows of a query on the published warehouse, each as a dictionary."""
+        return query_rows(self.root, sql)
 
-def ask(world: World, sql: str) -> list[Row]:
-    """The rows of a query, by the names of the columns."""
-    columns, rows = run_query(world.root, sql)
+
+def query_rows(root: Path, sql: str) -> list[Row]:
+    """Return the rows of a query on the warehouse under the root, each as a dictionary."""
+    columns, rows = run_query(root, sql)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from scipy.stats import binomtest, norm, t
 
-from tests.support.data_folder import Rule, World
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row
 
 Item = TypeVar("Item")
@@ -60,10 +60,10 @@ def expected_difference(clusters: list[tuple[int, int, int]]) -> Row:
     }
 
 
-def judge_samples(world: World, method: str, rule: Rule, policy: str) -> list[Row]:
+def judge_samples(data: DataFolder, method: str, rule: Rule, policy: str) -> list[Row]:
     """The test samples with the answer and is_correct (null: not graded)."""
     rows = []
-    for sample in world.samples(method):
+    for sample in data.samples(method):
         if sample["split"] == "test":
             answer = rule(sample)
             is_graded = answer is not None or policy == "strict"

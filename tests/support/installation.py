@@ -12,7 +12,7 @@ from deploy.local.installation import Installation
 from deploy.local.watchdog import INSTALLATION_MARK, find_marked
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_record
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publish import build_warehouse
@@ -73,7 +73,7 @@ def run_python(installation: Installation, source: str, *arguments: str) -> str:
 
 def write_falling_score(folder: Path) -> Path:
     """Write a warehouse of two weeks, in the second of which the model is always wrong; return its root."""
-    world = fill_pairs(World(folder / "fall"))
+    world = fill_pairs(DataFolder(folder / "fall"))
     world.write_model("student")
     for week, rule in (
         ("2026-W47", simulated_models.expert),

@@ -1,17 +1,9 @@
 """Cells as the page writes them, from rows of the views."""
 
-from pathlib import Path
-
 from report.formats import format_interval, format_percent, format_points, format_span
 from tests.support.stage_rows import Row
-from warehouse.query import run_query
 
 SETTING = "edition_id = 'tiny-seed1-00000001' and scoring_policy = 'strict'"
-
-
-def ask(root: Path, sql: str) -> list[Row]:
-    columns, rows = run_query(root, sql)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def share(row: Row, name: str, low: str, high: str) -> str:

@@ -3,24 +3,24 @@
 from pathlib import Path
 
 from tests.support import simulated_models
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
 from warehouse.publish import build_warehouse
 
 
-def publish_contest(root: Path) -> World:
+def publish_contest(root: Path) -> DataFolder:
     """Published: `one` answers by the rule `first`, `two` by `second`."""
-    world = World(root)
+    data = DataFolder(root)
     for k in range(40):
-        world.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
+        data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
     methods = ("pretexeval", "prototype")
-    world.write_edition(EDITION, methods)
+    data.write_edition(EDITION, methods)
     for name, rule in {"one": first, "two": second}.items():
-        world.write_model(name)
-        world.write_answers(EDITION, name, rule, methods=methods)
-    build_warehouse(world.root)
-    return world
+        data.write_model(name)
+        data.write_answers(EDITION, name, rule, methods=methods)
+    build_warehouse(data.root)
+    return data
 
 
 def draw(*parts: object) -> int:

@@ -2,7 +2,7 @@ import pytest
 
 from schemas.transformations import NAMES
 from tests.support import simulated_models
-from tests.support.data_folder import Rule, World, ask
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.expected_views import (
     expected_average,
     expected_joint,
@@ -29,9 +29,9 @@ HALF_OF_4 = (0.150039, 0.849961)
 ALL_OF_1 = (0.206549, 1.0)
 
 
-def ask_view(world: World, view: str, rule: Rule, policy: str, method: str = "pretexeval") -> list[Row]:
+def query_view(data: DataFolder, view: str, rule: Rule, policy: str, method: str = "pretexeval") -> list[Row]:
     where = f"model_id = '{rule.__name__}' and scoring_policy = '{policy}'"
-    return ask(world, f"select * from {view} where {where} and method = '{method}'")
+    return data.query(f"select * from {view} where {where} and method = '{method}'")
 
 
 def pick(row: Row, expected: Row) -> Row:
@@ -40,16 +40,16 @@ def pick(row: Row, expected: Row) -> Row:
 
 @EVERY_RULE
 @EVERY_POLICY
-def test_average_accuracy(published: World, rule: Rule, policy: str) -> None:
-    (row,) = ask_view(published, "average_accuracy", rule, policy)
+def test_average_accuracy(published: DataFolder, rule: Rule, policy: str) -> None:
+    (row,) = query_view(published, "average_accuracy", rule, policy)
     expected = expected_average(judge_samples(published, "pretexeval", rule, policy))
     assert pick(row, expected) == pytest.approx(expected)
     assert (row["edition_id"], row["model"]) == (EDITION, rule.__name__.title())
 
 
-def test_average_accuracy_by_hand(published: World) -> None:
+def test_average_accuracy_by_hand(published: DataFolder) -> None:
     def look(rule: Rule, policy: str = "strict") -> list[object]:
-        (row,) = ask_view(published, "average_accuracy", rule, policy)
+        (row,) = query_view(published, "average_accuracy", rule, policy)
         names = ("n_samples", "average_accuracy", "ci_low", "ci_high", "no_answer_rate")
         return [row[name] for name in names]
 
@@ -62,9 +62,9 @@ def test_average_accuracy_by_hand(published: World) -> None:
     assert look(simulated_models.silent, "excluded") == [0, None, None, None, 1.0]
 
 
-def test_gain_over_random(published: World) -> None:
+def test_gain_over_random(published: DataFolder) -> None:
     gains = {
-        rule: ask_view(published, "average_accuracy", rule, "strict")[0]["gain_over_random"]
+        rule: query_view(published, "average_accuracy", rule, "strict")[0]["gain_over_random"]
         for rule in (simulated_models.expert, simulated_models.always_true, simulated_models.silent)
     }
     assert gains == {
@@ -76,8 +76,8 @@ def test_gain_over_random(published: World) -> None:
 
 @EVERY_RULE
 @EVERY_POLICY
-def test_accuracy_by_relation(published: World, rule: Rule, policy: str) -> None:
-    rows = ask_view(published, "accuracy_by_relation", rule, policy)
+def test_accuracy_by_relation(published: DataFolder, rule: Rule, policy: str) -> None:
+    rows = query_view(published, "accuracy_by_relation", rule, policy)
     samples = group(judge_samples(published, "pretexeval", rule, policy), lambda r: r["relation"])
     assert [row["relation"] for row in rows] == ["drugs", "symptoms"]
     for row in rows:
@@ -86,8 +86,8 @@ def test_accuracy_by_relation(published: World, rule: Rule, policy: str) -> None
         assert pick(row, expected) == pytest.approx(expected)
 
 
-def test_a_relation_with_one_pair_counts_as_one_observation(published: World) -> None:
-    drugs, _ = ask_view(published, "accuracy_by_relation", simulated_models.expert, "strict")
+def test_a_relation_with_one_pair_counts_as_one_observation(published: DataFolder) -> None:
+    drugs, _ = query_view(published, "accuracy_by_relation", simulated_models.expert, "strict")
     assert (drugs["n_samples"], drugs["n_pairs"], drugs["mastery"]) == (16, 1, 1.0)
     assert (drugs["ci_low"], drugs["ci_high"]) == pytest.approx(ALL_OF_1, abs=1e-6)
     assert (drugs["mastery_ci_low"], drugs["mastery_ci_high"]) == pytest.approx(ALL_OF_1, abs=1e-6)
@@ -95,8 +95,8 @@ def test_a_relation_with_one_pair_counts_as_one_observation(published: World) ->
 
 @EVERY_RULE
 @EVERY_POLICY
-def test_accuracy_by_transformation(published: World, rule: Rule, policy: str) -> None:
-    rows = ask_view(published, "accuracy_by_transformation", rule, policy)
+def test_accuracy_by_transformation(published: DataFolder, rule: Rule, policy: str) -> None:
+    rows = query_view(published, "accuracy_by_transformation", rule, policy)
     samples = group(judge_samples(published, "pretexeval", rule, policy), lambda r: r["transformation"])
     assert [row["transformation"] for row in rows] == list(NAMES)
     for row in rows:
@@ -105,18 +105,18 @@ def test_accuracy_by_transformation(published: World, rule: Rule, policy: str) -
         assert row["is_negated"] == row["transformation"].endswith("dn")
 
 
-def test_direct_has_the_one_transformation(published: World) -> None:
-    (row,) = ask_view(
+def test_direct_has_the_one_transformation(published: DataFolder) -> None:
+    (row,) = query_view(
         published, "accuracy_by_transformation", simulated_models.expert, "strict", method="direct"
     )
     assert (row["transformation"], row["n_samples"], row["average_accuracy"]) == ("none", 8, 1.0)
-    assert ask_view(published, "transformation_ablation", simulated_models.expert, "strict", "direct") == []
+    assert query_view(published, "transformation_ablation", simulated_models.expert, "strict", "direct") == []
 
 
 @EVERY_RULE
 @EVERY_POLICY
-def test_accuracy_by_polarity(published: World, rule: Rule, policy: str) -> None:
-    rows = ask_view(published, "accuracy_by_polarity", rule, policy)
+def test_accuracy_by_polarity(published: DataFolder, rule: Rule, policy: str) -> None:
+    rows = query_view(published, "accuracy_by_polarity", rule, policy)
     samples = group(
         judge_samples(published, "pretexeval", rule, policy),
         lambda r: r["label"] != r["is_positive"],
@@ -141,8 +141,8 @@ ABLATION_STEPS = [
 
 @EVERY_RULE
 @EVERY_POLICY
-def test_transformation_ablation(published: World, rule: Rule, policy: str) -> None:
-    rows = ask_view(published, "transformation_ablation", rule, policy)
+def test_transformation_ablation(published: DataFolder, rule: Rule, policy: str) -> None:
+    rows = query_view(published, "transformation_ablation", rule, policy)
     samples = judge_samples(published, "pretexeval", rule, policy)
     steps = [(row["ablation"], row["step"], row["transformations"]) for row in rows]
     assert steps == ABLATION_STEPS
@@ -153,19 +153,19 @@ def test_transformation_ablation(published: World, rule: Rule, policy: str) -> N
         assert pick(row, expected) == pytest.approx(expected)
 
 
-def test_editions_with_the_same_samples_are_kept_apart(world: World) -> None:
-    world.write_edition("tiny-seed2-00000002")
-    world.write_answers("tiny-seed2-00000002", "expert", simulated_models.always_true)
-    build_warehouse(world.root)
+def test_editions_with_the_same_samples_are_kept_apart(data: DataFolder) -> None:
+    data.write_edition("tiny-seed2-00000002")
+    data.write_answers("tiny-seed2-00000002", "expert", simulated_models.always_true)
+    build_warehouse(data.root)
     sql = "select edition_id, n_samples, average_accuracy from average_accuracy"
-    assert [tuple(row.values()) for row in ask(world, sql)] == [
+    assert [tuple(row.values()) for row in data.query(sql)] == [
         (EDITION, 64, 1.0),
         ("tiny-seed2-00000002", 64, 0.5),
     ]
 
 
-def test_repeats_are_kept_apart(world: World) -> None:
-    samples = [r for r in world.samples("pretexeval") if r["split"] == "test"]
+def test_repeats_are_kept_apart(data: DataFolder) -> None:
+    samples = [r for r in data.samples("pretexeval") if r["split"] == "test"]
     asked = [
         r
         | {
@@ -182,19 +182,19 @@ def test_repeats_are_kept_apart(world: World) -> None:
         for r in samples
         for repeat in (0, 1)
     ]
-    world.write_run(EDITION, "expert", [], asked, asked)
-    build_warehouse(world.root)
+    data.write_run(EDITION, "expert", [], asked, asked)
+    build_warehouse(data.root)
     sql = "select repeat, n_samples, average_accuracy from average_accuracy order by repeat"
-    assert [tuple(row.values()) for row in ask(world, sql)] == [(0, 64, 1.0), (1, 64, 0.0)]
+    assert [tuple(row.values()) for row in data.query(sql)] == [(0, 64, 1.0), (1, 64, 0.0)]
     dropped = "select distinct repeat, n_demonstrations_dropped as n from predictions order by n"
-    assert [tuple(row.values()) for row in ask(world, dropped)] == [(0, 0), (1, 1)]
+    assert [tuple(row.values()) for row in data.query(dropped)] == [(0, 0), (1, 1)]
 
 
-def test_demonstrations_are_not_counted(world: World) -> None:
-    everything = fill_pairs(World(world.root.parent / "demonstrations"))
+def test_demonstrations_are_not_counted(data: DataFolder) -> None:
+    everything = fill_pairs(DataFolder(data.root.parent / "demonstrations"))
     everything.pairs = [(*pair[:4], "test") for pair in everything.pairs]
-    everything.root = world.root
+    everything.root = data.root
     everything.write_answers(EDITION, "expert", simulated_models.always_true)
-    build_warehouse(world.root)
-    assert ask(world, "select count(*) as n from predictions") == [{"n": 80}]
-    assert ask(world, "select n_samples, n_pairs from average_accuracy") == [{"n_samples": 64, "n_pairs": 4}]
+    build_warehouse(data.root)
+    assert data.query("select count(*) as n from predictions") == [{"n": 80}]
+    assert data.query("select n_samples, n_pairs from average_accuracy") == [{"n_samples": 64, "n_pairs": 4}]

@@ -4,7 +4,7 @@ import pytest
 
 from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_rows
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_quality_views import attempt, measured, write_grades
@@ -14,40 +14,40 @@ from warehouse.query import run_query
 OTHER = "tiny-seed9-00000009"
 
 
-def count(world: World, table: str) -> int:
-    return int(run_query(world.root, f"select count(*) from {table}")[1][0][0])
+def count(data: DataFolder, table: str) -> int:
+    return int(run_query(data.root, f"select count(*) from {table}")[1][0][0])
 
 
-def test_attempts_are_loaded_with_all_their_columns(world: World) -> None:
-    sample = world.samples("pretexeval")[0]
+def test_attempts_are_loaded_with_all_their_columns(data: DataFolder) -> None:
+    sample = data.samples("pretexeval")[0]
     row = attempt(sample, 1, "roles", implied=False)
-    world.write_edition(EDITION, attempts=[row])
-    build_warehouse(world.root)
-    columns, rows = run_query(world.root, "from attempts")
+    data.write_edition(EDITION, attempts=[row])
+    build_warehouse(data.root)
+    columns, rows = run_query(data.root, "from attempts")
     assert [dict(zip(columns, values, strict=True)) for values in rows] == [
         {"edition_id": EDITION, **{name: row[name] for name in ATTEMPTS.names}}
     ]
 
 
-def test_diversity_and_grades_are_loaded(world: World) -> None:
-    sample = world.samples("pretexeval")[0]
-    write_rows(world.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
-    grades = write_grades(world, "ada", "pretexeval", [5, 3])
-    write_rows(world.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
-    build_warehouse(world.root)
-    assert run_query(world.root, "select edition_id, sample_id, lexical_distance from sample_diversity")[
+def test_diversity_and_grades_are_loaded(data: DataFolder) -> None:
+    sample = data.samples("pretexeval")[0]
+    write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
+    grades = write_grades(data, "ada", "pretexeval", [5, 3])
+    write_rows(data.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
+    build_warehouse(data.root)
+    assert run_query(data.root, "select edition_id, sample_id, lexical_distance from sample_diversity")[
         1
     ] == [(EDITION, sample["sample_id"], 0.5)]
-    assert count(world, "human_grades") == 2
+    assert count(data, "human_grades") == 2
 
 
-def test_those_of_an_edition_that_is_not_there_are_passed_over(world: World) -> None:
-    sample = world.samples("pretexeval")[0]
-    write_rows(world.root / "diversity" / f"{OTHER}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
-    grades = [row | {"edition_id": OTHER} for row in write_grades(world, "ada", "pretexeval", [5])]
-    write_rows(world.root / "reviews" / OTHER / "ada.parquet", HUMAN_GRADES, grades)
-    build_warehouse(world.root)
-    assert count(world, "sample_diversity") == count(world, "human_grades") == 0
+def test_those_of_an_edition_that_is_not_there_are_passed_over(data: DataFolder) -> None:
+    sample = data.samples("pretexeval")[0]
+    write_rows(data.root / "diversity" / f"{OTHER}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
+    grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]
+    write_rows(data.root / "reviews" / OTHER / "ada.parquet", HUMAN_GRADES, grades)
+    build_warehouse(data.root)
+    assert count(data, "sample_diversity") == count(data, "human_grades") == 0
 
 
 @pytest.mark.parametrize(
@@ -57,16 +57,16 @@ def test_those_of_an_edition_that_is_not_there_are_passed_over(world: World) -> 
         (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
     ],
 )
-def test_a_damaged_file_is_named(world: World, name: str, message: str) -> None:
-    path = world.root / name
+def test_a_damaged_file_is_named(data: DataFolder, name: str, message: str) -> None:
+    path = data.root / name
     path.parent.mkdir(parents=True)
     path.write_bytes(b"PAR1 but no more")
     with pytest.raises(InputError, match=f"{path.name}: {message}"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_grades_of_another_edition_are_an_error(world: World) -> None:
-    grades = [row | {"edition_id": OTHER} for row in write_grades(world, "ada", "pretexeval", [5])]
-    write_rows(world.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
+def test_grades_of_another_edition_are_an_error(data: DataFolder) -> None:
+    grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]
+    write_rows(data.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
     with pytest.raises(InputError, match=rf"ada\.parquet: grades of {OTHER} lie with those of {EDITION}"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)

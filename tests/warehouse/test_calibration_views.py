@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from tests.support import simulated_models
-from tests.support.data_folder import Weigh, World, ask
+from tests.support.data_folder import DataFolder, Weigh
 from tests.support.expected_views import expected_interval, group, judge_samples
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
@@ -42,30 +42,30 @@ WEIGHS: tuple[Weigh, ...] = (hunch, sure, flat, unknown)
 
 
 @pytest.fixture(scope="module")
-def weighed(tmp_path_factory: pytest.TempPathFactory) -> World:
+def weighed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """Published: 30 pairs, and a model for each way to weigh."""
-    world = World(tmp_path_factory.mktemp("weighed") / "data")
+    data = DataFolder(tmp_path_factory.mktemp("weighed") / "data")
     for k in range(30):
-        world.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
-    world.write_edition(EDITION)
+        data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
+    data.write_edition(EDITION)
     for weigh in WEIGHS:
-        world.write_model(weigh.__name__)
-        world.write_answers(
+        data.write_model(weigh.__name__)
+        data.write_answers(
             EDITION, weigh.__name__, simulated_models.erratic, weigh=weigh, policies=("excluded", "strict")
         )
-    build_warehouse(world.root)
-    return world
+    build_warehouse(data.root)
+    return data
 
 
-def weigh_samples(world: World, weigh: Weigh) -> list[tuple[Row, float]]:
+def weigh_samples(data: DataFolder, weigh: Weigh) -> list[tuple[Row, float]]:
     """The samples with both log-probabilities, and p_true."""
-    samples = judge_samples(world, "pretexeval", simulated_models.erratic, "strict")
+    samples = judge_samples(data, "pretexeval", simulated_models.erratic, "strict")
     both = [(sample, *weigh(sample)) for sample in samples]
     return [(s, 1 / (1 + exp(no - yes))) for s, yes, no in both if yes is not None and no is not None]
 
 
-def test_probability_calibration(weighed: World) -> None:
-    (row,) = ask(weighed, "from probability_calibration where model_id = 'hunch'")
+def test_probability_calibration(weighed: DataFolder) -> None:
+    (row,) = weighed.query("from probability_calibration where model_id = 'hunch'")
     scored = weigh_samples(weighed, hunch)
     n = len(scored)
     true = [p for sample, p in scored if sample["label"]]
@@ -80,8 +80,8 @@ def test_probability_calibration(weighed: World) -> None:
     assert row["calibration_error"] == pytest.approx(sum(gaps) / n)
 
 
-def test_the_likelier_answer(weighed: World) -> None:
-    (row,) = ask(weighed, "from probability_calibration where model_id = 'hunch'")
+def test_the_likelier_answer(weighed: DataFolder) -> None:
+    (row,) = weighed.query("from probability_calibration where model_id = 'hunch'")
     right = [(s, p != 0.5 and (p > 0.5) == s["label"]) for s, p in weigh_samples(weighed, hunch)]
     pairs = group(right, lambda item: item[0]["pair_id"]).values()
     clusters = [(sum(is_right for _, is_right in items), len(items)) for items in pairs]
@@ -90,8 +90,8 @@ def test_the_likelier_answer(weighed: World) -> None:
     assert (row["n_pairs"], row["no_answer_rate"] > 0) == (30, True)
 
 
-def test_calibration_bins(weighed: World) -> None:
-    rows = ask(weighed, "from calibration_bins where model_id = 'hunch'")
+def test_calibration_bins(weighed: DataFolder) -> None:
+    rows = weighed.query("from calibration_bins where model_id = 'hunch'")
     bins = group(weigh_samples(weighed, hunch), lambda item: min(int(item[1] * 10), 9))
     assert [round(row["p_low"] * 10) for row in rows] == sorted(bins, key=str)
     for row in rows:
@@ -107,16 +107,16 @@ def test_calibration_bins(weighed: World) -> None:
     [(sure, 1.0, 1.0, 0.0, 0.0), (flat, 0.0, 0.5, 0.0, 0.25)],
 )
 def test_at_the_ends(
-    weighed: World, weigh: Weigh, average: float, auroc: float, error: float, brier: float
+    weighed: DataFolder, weigh: Weigh, average: float, auroc: float, error: float, brier: float
 ) -> None:
-    (row,) = ask(weighed, f"from probability_calibration where model_id = '{weigh.__name__}'")
+    (row,) = weighed.query(f"from probability_calibration where model_id = '{weigh.__name__}'")
     measured = [row[n] for n in ("average_accuracy", "auroc", "calibration_error", "brier_score")]
     assert measured == pytest.approx([average, auroc, error, brier])
     assert 0 < row["ci_high"] - row["ci_low"] < ALL_OF_4[1] - ALL_OF_4[0]
 
 
-def test_an_engine_that_tells_no_probabilities(weighed: World) -> None:
-    (row,) = ask(weighed, "from probability_calibration where model_id = 'unknown'")
+def test_an_engine_that_tells_no_probabilities(weighed: DataFolder) -> None:
+    (row,) = weighed.query("from probability_calibration where model_id = 'unknown'")
     assert (row["n_samples"], row["missing_rate"]) == (0, 1.0)
     assert row["average_accuracy"] is row["ci_low"] is row["auroc"] is row["brier_score"] is None
-    assert ask(weighed, "from calibration_bins where model_id = 'unknown'") == []
+    assert weighed.query("from calibration_bins where model_id = 'unknown'") == []

@@ -38,14 +38,14 @@ def draw_clusters(seed: int) -> list[tuple[int, int]]:
 
 
 def test_clustered_interval(connection: duckdb.DuckDBPyConnection) -> None:
-    worlds = [draw_clusters(seed) for seed in range(200)]
-    values = ", ".join(f"({g}, {c}, {n})" for g, world in enumerate(worlds) for c, n in world)
+    draws = [draw_clusters(seed) for seed in range(200)]
+    values = ", ".join(f"({g}, {c}, {n})" for g, clusters in enumerate(draws) for c, n in clusters)
     intervals = connection.execute(
         "select cluster_low(c, n), cluster_high(c, n) "
         f"from (values {values}) as t (g, c, n) group by g order by g"
     ).fetchall()
-    for world, interval in zip(worlds, intervals, strict=True):
-        assert interval == pytest.approx(expected_interval(world), abs=1e-7), world
+    for clusters, interval in zip(draws, intervals, strict=True):
+        assert interval == pytest.approx(expected_interval(clusters), abs=1e-7), clusters
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 40), (7, 40), (40, 40)])
@@ -99,22 +99,22 @@ def test_mcnemar(connection: duckdb.DuckDBPyConnection, b: int, c: int) -> None:
 
 
 def test_paired_difference(connection: duckdb.DuckDBPyConnection) -> None:
-    worlds = []
+    draws = []
     for seed in range(100):
         draw = random.Random(seed)
         sizes = [draw.randint(1, 16) for _ in range(draw.randint(2, 20))]
-        # Every fourth world has nothing lost, every eighth nothing gained either.
+        # In every fourth draw nothing is lost; in every eighth nothing is gained either.
         gains = [draw.randint(0, n) if seed % 8 else 0 for n in sizes]
         losses = [draw.randint(0, n - g) if seed % 4 else 0 for g, n in zip(gains, sizes, strict=True)]
-        worlds.append(list(zip(gains, losses, sizes, strict=True)))
-    values = ", ".join(f"({k}, {g}, {x}, {n})" for k, world in enumerate(worlds) for g, x, n in world)
+        draws.append(list(zip(gains, losses, sizes, strict=True)))
+    values = ", ".join(f"({k}, {g}, {x}, {n})" for k, clusters in enumerate(draws) for g, x, n in clusters)
     rows = connection.execute(
         "with sums as ("
         f"select k, paired(g, l, n) as d from (values {values}) as t (k, g, l, n) group by k"
         ") select d.difference, d.se, paired_low(d), paired_high(d) from sums order by k"
     ).fetchall()
-    for world, row in zip(worlds, rows, strict=True):
-        assert list(row) == pytest.approx(list(expected_difference(world).values()), abs=1e-7), world
+    for clusters, row in zip(draws, rows, strict=True):
+        assert list(row) == pytest.approx(list(expected_difference(clusters).values()), abs=1e-7), clusters
 
 
 def test_two_scores_that_never_differ_have_an_interval_all_the_same(

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 from scipy.stats import norm
 
-from tests.support.data_folder import Rule, World, ask
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.expected_views import (
     complete_triplets,
     expected_average,
@@ -24,10 +24,9 @@ MODELS = list(combinations(sorted(RULES, key=lambda r: r.__name__), 2))
 
 @pytest.mark.parametrize(("one", "other"), MODELS, ids=lambda rule: rule.__name__)
 @EVERY_POLICY
-def test_model_comparison(published: World, one: Rule, other: Rule, policy: str) -> None:
+def test_model_comparison(published: DataFolder, one: Rule, other: Rule, policy: str) -> None:
     where = f"model_id = '{one.__name__}' and other_model_id = '{other.__name__}'"
-    (row,) = ask(
-        published,
+    (row,) = published.query(
         f"from model_comparison where {where} and method = 'pretexeval' and scoring_policy = '{policy}'",
     )
     mine, theirs = (judge_samples(published, "pretexeval", rule, policy) for rule in (one, other))
@@ -50,19 +49,19 @@ def test_model_comparison(published: World, one: Rule, other: Rule, policy: str)
         assert [row[name] for name in names] == [None] * 6
 
 
-def test_every_two_models_once(published: World) -> None:
-    rows = ask(published, "from model_comparison where method = 'direct' and scoring_policy = 'strict'")
+def test_every_two_models_once(published: DataFolder) -> None:
+    rows = published.query("from model_comparison where method = 'direct' and scoring_policy = 'strict'")
     names = sorted(rule.__name__ for rule in RULES)
     assert [(r["model_id"], r["other_model_id"]) for r in rows] == list(combinations(names, 2))
 
 
 @pytest.fixture(scope="module")
-def contest(tmp_path_factory: pytest.TempPathFactory) -> World:
+def contest(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     return publish_contest(tmp_path_factory.mktemp("contest") / "data")
 
 
-def test_mcnemar_of_mastery(contest: World) -> None:
-    (row,) = ask(contest, "from model_comparison where method = 'pretexeval'")
+def test_mcnemar_of_mastery(contest: DataFolder) -> None:
+    (row,) = contest.query("from model_comparison where method = 'pretexeval'")
     tables = importlib.import_module("statsmodels.stats.contingency_tables")
     mastered = [
         {
@@ -87,9 +86,9 @@ def test_mcnemar_of_mastery(contest: World) -> None:
     assert width / 2 == pytest.approx(wald, rel=0.1)
 
 
-def test_the_standard_error_is_that_of_a_regression_with_clusters(contest: World) -> None:
+def test_the_standard_error_is_that_of_a_regression_with_clusters(contest: DataFolder) -> None:
     """An intercept on the differences by sample, errors clustered by pair (statsmodels, m/(m−1))."""
-    (row,) = ask(contest, "from model_comparison where method = 'pretexeval'")
+    (row,) = contest.query("from model_comparison where method = 'pretexeval'")
     mine, theirs = (judge_samples(contest, "pretexeval", rule, "strict") for rule in (first, second))
     differences = [a["is_correct"] - b["is_correct"] for a, b in zip(mine, theirs, strict=True)]
     pairs = {pair: k for k, pair in enumerate(dict.fromkeys(r["pair_id"] for r in mine))}
@@ -102,26 +101,26 @@ def test_the_standard_error_is_that_of_a_regression_with_clusters(contest: World
     assert row["difference_se"] == pytest.approx(fit.bse[0])
 
 
-def test_detectable_difference(contest: World) -> None:
+def test_detectable_difference(contest: DataFolder) -> None:
     where = "where method = 'pretexeval'"
-    rows = ask(contest, f"from detectable_difference {where}")
+    rows = contest.query(f"from detectable_difference {where}")
     two = [("one", None), ("one", "two"), ("two", None)]
     assert [(r["model_id"], r["other_model_id"]) for r in rows] == two
-    (paired,) = ask(contest, f"from model_comparison {where}")
+    (paired,) = contest.query(f"from model_comparison {where}")
     width = paired["difference_ci_high"] - paired["difference_ci_low"]
     assert rows[1]["detectable_difference"] == pytest.approx(POWER * width)
     # Close to the textbook's (z₀.₉₇₅ + z₀.₈) · se.
     textbook = (norm.ppf(0.975) + norm.ppf(0.8)) * paired["difference_se"]
     assert rows[1]["detectable_difference"] == pytest.approx(textbook, rel=0.1)
-    one, two_ = ask(contest, f"from leaderboard {where} order by model_id")
+    one, two_ = contest.query(f"from leaderboard {where} order by model_id")
     for row, alone in ((rows[0], one), (rows[2], two_)):
         expected = POWER * 2**0.5 * (alone["mastery_ci_high"] - alone["mastery_ci_low"])
         assert row["detectable_mastery_difference"] == pytest.approx(expected)
         assert (row["n_pairs"], row["n_complete_pairs"]) == (40, 40)
 
 
-def test_nothing_graded_detects_nothing(published: World) -> None:
+def test_nothing_graded_detects_nothing(published: DataFolder) -> None:
     where = "scoring_policy = 'excluded' and method = 'pretexeval'"
-    rows = ask(published, f"from detectable_difference where {where}")
+    rows = published.query(f"from detectable_difference where {where}")
     assert rows
     assert all("silent" not in (row["model_id"], row["other_model_id"]) for row in rows)

@@ -4,7 +4,7 @@ import pytest
 
 from schemas.transformations import NAMES
 from tests.support import simulated_models
-from tests.support.data_folder import Rule, World, ask
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.expected_views import (
     expected_average,
     expected_difference,
@@ -21,7 +21,7 @@ from warehouse.publish import build_warehouse
 
 
 @pytest.fixture(scope="module")
-def contest(tmp_path_factory: pytest.TempPathFactory) -> World:
+def contest(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     return publish_contest(tmp_path_factory.mktemp("contest") / "data")
 
 
@@ -32,16 +32,16 @@ COMPONENTS = {
 }
 
 
-def component_samples(world: World, rule: Rule, component: str) -> list[Row]:
+def component_samples(data: DataFolder, rule: Rule, component: str) -> list[Row]:
     method, names = COMPONENTS[component]
-    samples = judge_samples(world, method, rule, "strict")
+    samples = judge_samples(data, method, rule, "strict")
     return [sample for sample in samples if sample["transformation"] in names]
 
 
 @pytest.mark.parametrize("rule", [first, second])
-def test_component_ablation(contest: World, rule: Rule) -> None:
+def test_component_ablation(contest: DataFolder, rule: Rule) -> None:
     model_id = "one" if rule is first else "two"
-    rows = ask(contest, f"from component_ablation where model_id = '{model_id}'")
+    rows = contest.query(f"from component_ablation where model_id = '{model_id}'")
     assert [row["component"] for row in rows] == list(COMPONENTS)
     for row in rows:
         own = component_samples(contest, rule, row["component"])
@@ -53,10 +53,10 @@ def test_component_ablation(contest: World, rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", [first, second])
 @pytest.mark.parametrize("component", list(COMPONENTS)[1:])
-def test_what_a_component_is_worth(contest: World, rule: Rule, component: str) -> None:
+def test_what_a_component_is_worth(contest: DataFolder, rule: Rule, component: str) -> None:
     where = f"model_id = '{'one' if rule is first else 'two'}'"
-    full, row = ask(
-        contest, f"from component_ablation where {where} and component in ('full', '{component}')"
+    full, row = contest.query(
+        f"from component_ablation where {where} and component in ('full', '{component}')"
     )
     whole = component_samples(contest, rule, "full")
     own = {(r["triplet_id"], r["transformation"]): r for r in component_samples(contest, rule, component)}
@@ -77,12 +77,12 @@ def test_what_a_component_is_worth(contest: World, rule: Rule, component: str) -
         assert full[difference] is full[f"{difference}_ci_low"] is None
 
 
-def test_a_component_without_the_whole_has_no_difference(world: World) -> None:
-    alone = fill_pairs(World(world.root.parent / "alone"))
+def test_a_component_without_the_whole_has_no_difference(data: DataFolder) -> None:
+    alone = fill_pairs(DataFolder(data.root.parent / "alone"))
     alone.write_edition(EDITION, ("prototype",))
     alone.write_model("expert")
     alone.write_answers(EDITION, "expert", simulated_models.expert, methods=("prototype",))
     build_warehouse(alone.root)
-    (row,) = ask(alone, "from component_ablation")
+    (row,) = alone.query("from component_ablation")
     assert (row["component"], row["mastery"], row["n_shared_pairs"]) == ("without_rephrasing", 1.0, None)
     assert row["difference"] is row["mastery_difference_ci_low"] is None

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support import simulated_models
-from tests.support.data_folder import World, ask
+from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
     expected_average,
     expected_difference,
@@ -29,25 +29,25 @@ def leaked(sample: Row) -> bool | None:
 
 
 @pytest.fixture
-def fresh(world: World) -> World:
+def fresh(data: DataFolder) -> DataFolder:
     """Of the same root: Scabies is not in it, Gout is new; every text is said anew but Scurvy's."""
-    anew = fill_pairs(World(world.root, wording="anew "))
+    anew = fill_pairs(DataFolder(data.root, wording="anew "))
     anew.pairs = [pair for pair in anew.pairs if pair[1] != "Scabies"]
     anew.add_pair("symptoms", "Gout", "Swelling", "Itch")
     return anew
 
 
-def publish_both(world: World, fresh: World) -> None:
-    world.write_model("leaked")
-    world.write_answers(EDITION, "leaked", leaked, policies=("strict", "excluded"))
+def publish_both(data: DataFolder, fresh: DataFolder) -> None:
+    data.write_model("leaked")
+    data.write_answers(EDITION, "leaked", leaked, policies=("strict", "excluded"))
     fresh.write_edition(FRESH)
     fresh.write_answers(FRESH, "leaked", leaked, policies=("strict", "excluded"))
-    build_warehouse(world.root)
+    build_warehouse(data.root)
 
 
-def test_a_fall_on_fresh_text(world: World, fresh: World) -> None:
-    publish_both(world, fresh)
-    rows = ask(world, "from edition_drift")
+def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
+    publish_both(data, fresh)
+    rows = data.query("from edition_drift")
     assert [(row["model_id"], row["scoring_policy"]) for row in rows] == [
         ("leaked", "excluded"),
         ("leaked", "strict"),
@@ -57,7 +57,7 @@ def test_a_fall_on_fresh_text(world: World, fresh: World) -> None:
     shared = {"Influenza", "Angina pectoris", "Scurvy"}
     before, after = (
         [r for r in judge_samples(w, "pretexeval", leaked, "strict") if r["head"] in shared]
-        for w in (world, fresh)
+        for w in (data, fresh)
     )
     assert (row["n_heads"], row["n_complete_heads"], row["n_samples"]) == (3, 3, 48)
     expected = expected_difference(pair_up(before, after))
@@ -73,34 +73,34 @@ def test_a_fall_on_fresh_text(world: World, fresh: World) -> None:
     assert row["same_text_rate"] == 0.0
 
 
-def test_the_share_of_texts_that_are_the_same(world: World, fresh: World) -> None:
+def test_the_share_of_texts_that_are_the_same(data: DataFolder, fresh: DataFolder) -> None:
     fresh.wording = ""
     # Another false tail: the samples of its triplet are new, half of Influenza's.
     fresh.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
-    publish_both(world, fresh)
-    rates = [row["same_text_rate"] for row in ask(world, "from edition_drift")]
+    publish_both(data, fresh)
+    rates = [row["same_text_rate"] for row in data.query("from edition_drift")]
     assert rates == pytest.approx([(8 + 16 + 16) / 48] * 2)
 
 
-def test_editions_of_different_bases_are_not_compared(world: World, fresh: World) -> None:
-    world.write_model("leaked")
-    world.write_answers(EDITION, "leaked", leaked)
+def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:
+    data.write_model("leaked")
+    data.write_answers(EDITION, "leaked", leaked)
     fresh.write_edition(FRESH)
-    path = world.root / "editions" / FRESH / "manifest.json"
+    path = data.root / "editions" / FRESH / "manifest.json"
     write_record(path, read_record(path) | {"kb": "another"})
     fresh.write_answers(FRESH, "leaked", leaked)
-    build_warehouse(world.root)
-    assert len(ask(world, "from leaderboard where model_id = 'leaked'")) == 2
-    assert ask(world, "from edition_drift") == []
+    build_warehouse(data.root)
+    assert len(data.query("from leaderboard where model_id = 'leaked'")) == 2
+    assert data.query("from edition_drift") == []
 
 
-def test_a_model_without_an_answer_has_no_difference(world: World, fresh: World) -> None:
-    world.write_model("mute")
-    world.write_answers(EDITION, "mute", simulated_models.silent, policies=("excluded",))
+def test_a_model_without_an_answer_has_no_difference(data: DataFolder, fresh: DataFolder) -> None:
+    data.write_model("mute")
+    data.write_answers(EDITION, "mute", simulated_models.silent, policies=("excluded",))
     fresh.write_edition(FRESH)
     fresh.write_answers(FRESH, "mute", simulated_models.silent, policies=("excluded",))
-    build_warehouse(world.root)
-    (row,) = ask(world, "from edition_drift")
+    build_warehouse(data.root)
+    (row,) = data.query("from edition_drift")
     assert (row["n_heads"], row["n_samples"], row["n_complete_heads"]) == (3, 0, 0)
     assert row["difference"] is row["mastery_difference_ci_low"] is None
     assert (row["no_answer_rate"], row["other_no_answer_rate"]) == (1.0, 1.0)

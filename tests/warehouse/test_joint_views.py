@@ -1,7 +1,7 @@
 import pytest
 
 from tests.support import simulated_models
-from tests.support.data_folder import Rule, World, ask
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.expected_views import (
     expected_average,
     expected_curve,
@@ -14,8 +14,8 @@ from tests.warehouse.test_accuracy_views import (
     ALL_OF_4,
     EVERY_POLICY,
     EVERY_RULE,
-    ask_view,
     pick,
+    query_view,
 )
 from warehouse.publish import build_warehouse
 
@@ -23,8 +23,8 @@ from warehouse.publish import build_warehouse
 @EVERY_RULE
 @EVERY_POLICY
 @pytest.mark.parametrize(("method", "k"), [("pretexeval", 8), ("direct", 1)])
-def test_joint_accuracy(published: World, rule: Rule, policy: str, method: str, k: int) -> None:
-    by_triplet, by_pair = ask_view(published, "joint_accuracy", rule, policy, method)
+def test_joint_accuracy(published: DataFolder, rule: Rule, policy: str, method: str, k: int) -> None:
+    by_triplet, by_pair = query_view(published, "joint_accuracy", rule, policy, method)
     samples = judge_samples(published, method, rule, policy)
     triplets, pairs = expected_joint(samples, k), expected_mastery(samples, k)
     names = ("n_units", "joint_accuracy", "ci_low", "ci_high")
@@ -46,21 +46,21 @@ def test_joint_accuracy(published: World, rule: Rule, policy: str, method: str, 
         (simulated_models.silent, 0.0, 0.0),
     ],
 )
-def test_joint_accuracy_by_hand(published: World, rule: Rule, by_triplet: float, by_pair: float) -> None:
-    rows = ask_view(published, "joint_accuracy", rule, "strict")
+def test_joint_accuracy_by_hand(published: DataFolder, rule: Rule, by_triplet: float, by_pair: float) -> None:
+    rows = query_view(published, "joint_accuracy", rule, "strict")
     assert [row["joint_accuracy"] for row in rows] == [by_triplet, by_pair]
 
 
-def test_all_right_has_an_interval_below_one(published: World) -> None:
-    for row in ask_view(published, "joint_accuracy", simulated_models.expert, "strict"):
+def test_all_right_has_an_interval_below_one(published: DataFolder) -> None:
+    for row in query_view(published, "joint_accuracy", simulated_models.expert, "strict"):
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(ALL_OF_4, abs=1e-6)
 
 
 @pytest.mark.parametrize(
     "rule", [simulated_models.always_true, simulated_models.polarity, simulated_models.erratic]
 )
-def test_joint_accuracy_curve(published: World, rule: Rule) -> None:
-    rows = ask_view(published, "joint_accuracy_curve", rule, "strict")
+def test_joint_accuracy_curve(published: DataFolder, rule: Rule) -> None:
+    rows = query_view(published, "joint_accuracy_curve", rule, "strict")
     samples = judge_samples(published, "pretexeval", rule, "strict")
     assert [row["n"] for row in rows] == list(range(1, 9))
     assert [row["joint_accuracy"] for row in rows] == pytest.approx(expected_curve(samples, 8))
@@ -68,8 +68,8 @@ def test_joint_accuracy_curve(published: World, rule: Rule) -> None:
 
 
 @EVERY_RULE
-def test_the_curve_ends_in_the_average_and_the_joint_accuracy(published: World, rule: Rule) -> None:
-    rows = ask_view(published, "joint_accuracy_curve", rule, "strict")
+def test_the_curve_ends_in_the_average_and_the_joint_accuracy(published: DataFolder, rule: Rule) -> None:
+    rows = query_view(published, "joint_accuracy_curve", rule, "strict")
     samples = judge_samples(published, "pretexeval", rule, "strict")
     average, joint = expected_average(samples), expected_joint(samples, 8)
     first = pick(rows[0], {"joint_accuracy": 0, "ci_low": 0, "ci_high": 0})
@@ -82,35 +82,34 @@ def test_the_curve_ends_in_the_average_and_the_joint_accuracy(published: World, 
     )
 
 
-def test_the_curve_of_direct_is_one_point(published: World) -> None:
-    rows = ask_view(published, "joint_accuracy_curve", simulated_models.always_true, "strict", "direct")
+def test_the_curve_of_direct_is_one_point(published: DataFolder) -> None:
+    rows = query_view(published, "joint_accuracy_curve", simulated_models.always_true, "strict", "direct")
     assert [(row["n"], row["joint_accuracy"]) for row in rows] == [(1, 0.5)]
 
 
-def test_nothing_answered_has_no_joint_accuracy(published: World) -> None:
-    for row in ask_view(published, "joint_accuracy", simulated_models.silent, "excluded"):
+def test_nothing_answered_has_no_joint_accuracy(published: DataFolder) -> None:
+    for row in query_view(published, "joint_accuracy", simulated_models.silent, "excluded"):
         assert (row["n_units"], row["joint_accuracy"], row["ci_low"]) == (0, None, None)
         assert row["no_answer_rate"] == 1.0
-    curve = ask_view(published, "joint_accuracy_curve", simulated_models.silent, "excluded")
+    curve = query_view(published, "joint_accuracy_curve", simulated_models.silent, "excluded")
     assert [row["joint_accuracy"] for row in curve] == [None] * 8
 
 
-def test_triplets_with_too_few_lines_are_left_out_and_counted(world: World) -> None:
-    world.usable_lines = {"Influenza": 7}
-    world.write_edition("llmeval-seed1-00000003", ("llmeval",))
-    world.write_answers("llmeval-seed1-00000003", "expert", simulated_models.expert, methods=("llmeval",))
-    build_warehouse(world.root)
+def test_triplets_with_too_few_lines_are_left_out_and_counted(data: DataFolder) -> None:
+    data.usable_lines = {"Influenza": 7}
+    data.write_edition("llmeval-seed1-00000003", ("llmeval",))
+    data.write_answers("llmeval-seed1-00000003", "expert", simulated_models.expert, methods=("llmeval",))
+    build_warehouse(data.root)
     where = "where method = 'llmeval'"
-    (average,) = ask(world, f"select n_samples, average_accuracy from average_accuracy {where}")
+    (average,) = data.query(f"select n_samples, average_accuracy from average_accuracy {where}")
     assert average == {"n_samples": 62, "average_accuracy": 1.0}
-    rows = ask(world, f"select unit, n_units, n_left_out, n_samples from joint_accuracy {where}")
+    rows = data.query(f"select unit, n_units, n_left_out, n_samples from joint_accuracy {where}")
     assert [tuple(row.values()) for row in rows] == [("triplet", 6, 2, 48), ("pair", 3, 1, 48)]
-    assert ask(world, f"select * from accuracy_by_transformation {where}") == []
+    assert data.query(f"select * from accuracy_by_transformation {where}") == []
 
 
-def test_leaderboard(published: World) -> None:
-    rows = ask(
-        published,
+def test_leaderboard(published: DataFolder) -> None:
+    rows = published.query(
         "select * from leaderboard where method = 'pretexeval' and scoring_policy = 'strict'",
     )
     names = [row["model_id"] for row in rows]
@@ -134,16 +133,16 @@ def test_leaderboard(published: World) -> None:
     ("rule", "consistency"),
     [(simulated_models.expert, 1.0), (simulated_models.always_true, 0.0), (simulated_models.polarity, 1.0)],
 )
-def test_consistency(published: World, rule: Rule, consistency: float) -> None:
-    (row,) = ask_view(published, "leaderboard", rule, "strict")
+def test_consistency(published: DataFolder, rule: Rule, consistency: float) -> None:
+    (row,) = query_view(published, "leaderboard", rule, "strict")
     assert row["consistency"] == consistency
 
 
-def test_missed_points_by_hand(published: World) -> None:
-    assert ask_view(published, "missed_points", simulated_models.expert, "strict") == []
+def test_missed_points_by_hand(published: DataFolder) -> None:
+    assert query_view(published, "missed_points", simulated_models.expert, "strict") == []
     rows = {
         row["head"]: row
-        for row in ask_view(published, "missed_points", simulated_models.always_true, "strict")
+        for row in query_view(published, "missed_points", simulated_models.always_true, "strict")
     }
     assert sorted(rows) == ["Angina pectoris", "Influenza", "Scabies", "Scurvy"]
     scurvy = rows["Scurvy"]
@@ -155,14 +154,14 @@ def test_missed_points_by_hand(published: World) -> None:
     assert (scurvy["n_samples"], scurvy["n_correct"], scurvy["n_no_answer"]) == (16, 8, 0)
     assert scurvy["wrong_of_true"] == ["dn", "inv_dn", "ins_dn", "inv_ins_dn"]
     assert scurvy["wrong_of_false"] == ["none", "inv", "ins", "inv_ins"]
-    polar = ask_view(published, "missed_points", simulated_models.polarity, "strict")
+    polar = query_view(published, "missed_points", simulated_models.polarity, "strict")
     assert all(row["wrong_of_true"] == [] and len(row["wrong_of_false"]) == 8 for row in polar)
 
 
-def test_missed_points_are_the_complete_pairs_that_are_not_mastered(published: World) -> None:
+def test_missed_points_are_the_complete_pairs_that_are_not_mastered(published: DataFolder) -> None:
     for policy in ("strict", "excluded"):
-        _, by_pair = ask_view(published, "joint_accuracy", simulated_models.erratic, policy)
-        missed = ask_view(published, "missed_points", simulated_models.erratic, policy)
+        _, by_pair = query_view(published, "joint_accuracy", simulated_models.erratic, policy)
+        missed = query_view(published, "missed_points", simulated_models.erratic, policy)
         mastered = (by_pair["joint_accuracy"] or 0.0) * by_pair["n_units"]
         assert len(missed) == by_pair["n_units"] - mastered
         assert all(row["edition_id"] == EDITION for row in missed)

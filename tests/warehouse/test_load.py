@@ -4,7 +4,7 @@ import pytest
 
 from primitives.errors import InputError
 from schemas.stages import RESPONSES, SAMPLES
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import digest, response_row, write_record, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs
@@ -13,134 +13,134 @@ from warehouse.query import run_query
 from warehouse.records import read_record
 
 
-def count(world: World, table: str) -> int:
-    return int(run_query(world.root, f"select count(*) from {table}")[1][0][0])
+def count(data: DataFolder, table: str) -> int:
+    return int(run_query(data.root, f"select count(*) from {table}")[1][0][0])
 
 
-def dump(world: World, table: str) -> list[tuple[object, ...]]:
-    return run_query(world.root, f"select * from {table}")[1]
+def dump(data: DataFolder, table: str) -> list[tuple[object, ...]]:
+    return run_query(data.root, f"select * from {table}")[1]
 
 
-def test_everything_complete_is_loaded(world: World) -> None:
-    build_warehouse(world.root)
-    counts = {t: count(world, t) for t in ("editions", "triplets", "samples", "models", "attempts")}
+def test_everything_complete_is_loaded(data: DataFolder) -> None:
+    build_warehouse(data.root)
+    counts = {t: count(data, t) for t in ("editions", "triplets", "samples", "models", "attempts")}
     assert counts == {"editions": 1, "triplets": 10, "samples": 80, "models": 1, "attempts": 0}
-    assert count(world, "responses") == count(world, "predictions") == 64
-    assert dump(world, "runs") == [
+    assert count(data, "responses") == count(data, "predictions") == 64
+    assert dump(data, "runs") == [
         (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5)
     ]
-    assert run_query(world.root, "select kb, seed, methods from editions")[1] == [
+    assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]
-    assert run_query(world.root, "select distinct split from samples order by split")[1] == [
+    assert run_query(data.root, "select distinct split from samples order by split")[1] == [
         ("demonstration",),
         ("test",),
     ]
 
 
-def test_an_edition_without_manifest_is_passed_over_with_its_predictions(world: World) -> None:
-    (world.root / "editions" / EDITION / "manifest.json").unlink()
-    build_warehouse(world.root)
-    assert [count(world, t) for t in ("editions", "samples", "runs", "predictions")] == [0] * 4
-    assert count(world, "responses") == 64
-    assert dump(world, "leaderboard") == []
+def test_an_edition_without_manifest_is_passed_over_with_its_predictions(data: DataFolder) -> None:
+    (data.root / "editions" / EDITION / "manifest.json").unlink()
+    build_warehouse(data.root)
+    assert [count(data, t) for t in ("editions", "samples", "runs", "predictions")] == [0] * 4
+    assert count(data, "responses") == 64
+    assert dump(data, "leaderboard") == []
 
 
-def test_a_run_without_record_is_passed_over(world: World) -> None:
-    world.write_model("novice")
-    world.write_answers(EDITION, "novice", expert)
-    (world.root / "predictions" / EDITION / "novice" / "run.json").unlink()
-    build_warehouse(world.root)
-    assert run_query(world.root, "select distinct model_id from predictions")[1] == [("expert",)]
+def test_a_run_without_record_is_passed_over(data: DataFolder) -> None:
+    data.write_model("novice")
+    data.write_answers(EDITION, "novice", expert)
+    (data.root / "predictions" / EDITION / "novice" / "run.json").unlink()
+    build_warehouse(data.root)
+    assert run_query(data.root, "select distinct model_id from predictions")[1] == [("expert",)]
 
 
-def test_a_run_by_a_model_without_record_is_an_error(world: World) -> None:
-    (world.root / "responses" / "expert" / "model.json").unlink()
+def test_a_run_by_a_model_without_record_is_an_error(data: DataFolder) -> None:
+    (data.root / "responses" / "expert" / "model.json").unlink()
     with pytest.raises(InputError, match=r"responses/expert/model\.json.*pretexeval run"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_how_the_files_are_cut_does_not_show(world: World) -> None:
-    build_warehouse(world.root)
-    other = fill_pairs(World(world.root.parent / "other"))
+def test_how_the_files_are_cut_does_not_show(data: DataFolder) -> None:
+    build_warehouse(data.root)
+    other = fill_pairs(DataFolder(data.root.parent / "other"))
     other.pairs.reverse()
     other.write_edition(EDITION, rows_per_file=5)
     other.write_model("expert")
     other.write_answers(EDITION, "expert", expert)
     build_warehouse(other.root)
     for table in ("triplets", "samples", "responses", "predictions", "pair_scores"):
-        assert dump(world, table) == dump(other, table)
+        assert dump(data, table) == dump(other, table)
 
 
-def test_a_folder_name_that_looks_like_a_pattern(world: World) -> None:
-    odd = world.root.rename(world.root.parent / "data [1]*")
+def test_a_folder_name_that_looks_like_a_pattern(data: DataFolder) -> None:
+    odd = data.root.rename(data.root.parent / "data [1]*")
     build_warehouse(odd)
     assert run_query(odd, "select count(*) from samples")[1] == [(80,)]
 
 
-def test_an_answer_counts_and_not_the_failure_before_it(world: World) -> None:
-    sample = world.samples("pretexeval")[0]
+def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> None:
+    sample = data.samples("pretexeval")[0]
     key = digest("expert", sample["text"], n=32)
     failure = response_row("expert", key, sample["text"], None) | {
         "response": None,
         "status": "error",
         "error": "time-out",
     }
-    write_rows(world.root / "responses" / "expert" / "a.parquet", RESPONSES, [failure])
-    build_warehouse(world.root)
-    assert count(world, "responses") == 64
+    write_rows(data.root / "responses" / "expert" / "a.parquet", RESPONSES, [failure])
+    build_warehouse(data.root)
+    assert count(data, "responses") == 64
     sql = f"select status, response from responses where prompt_key = '{key}'"
-    assert run_query(world.root, sql)[1] == [("ok", " True")]
+    assert run_query(data.root, sql)[1] == [("ok", " True")]
 
 
-def test_a_truncated_file_is_named(world: World) -> None:
-    path = world.root / "editions" / EDITION / "samples" / "symptoms.parquet"
+def test_a_truncated_file_is_named(data: DataFolder) -> None:
+    path = data.root / "editions" / EDITION / "samples" / "symptoms.parquet"
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"symptoms\.parquet: cannot be read.*pretexeval run"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_a_damaged_column_is_named_with_its_file(world: World) -> None:
-    path = world.root / "responses" / "expert" / f"{EDITION}.parquet"
+def test_a_damaged_column_is_named_with_its_file(data: DataFolder) -> None:
+    path = data.root / "responses" / "expert" / f"{EDITION}.parquet"
     content = path.read_bytes()
     path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
     with pytest.raises(InputError, match=rf"{EDITION}\.parquet: cannot be read as responses"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_a_deleted_file_is_named(world: World) -> None:
-    (world.root / "editions" / EDITION / "triplets" / "drugs.parquet").unlink()
+def test_a_deleted_file_is_named(data: DataFolder) -> None:
+    (data.root / "editions" / EDITION / "triplets" / "drugs.parquet").unlink()
     with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed as complete"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_a_file_with_other_rows_than_listed_is_an_error(world: World) -> None:
-    path = world.root / "editions" / EDITION / "samples" / "drugs.parquet"
-    rows = [row for row in world.samples("pretexeval") if row["relation"] == "drugs"]
+def test_a_file_with_other_rows_than_listed_is_an_error(data: DataFolder) -> None:
+    path = data.root / "editions" / EDITION / "samples" / "drugs.parquet"
+    rows = [row for row in data.samples("pretexeval") if row["relation"] == "drugs"]
     write_rows(path, SAMPLES, rows[:-1])
     with pytest.raises(InputError, match="79 rows where 80 are listed"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_a_run_is_what_its_record_lists(world: World) -> None:
-    folder = world.root / "predictions" / EDITION / "expert"
+def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
+    folder = data.root / "predictions" / EDITION / "expert"
     run = read_record(folder / "run.json")
     whole = {f"{stage}/all.parquet": {"rows": 64} for stage in ("requests", "predictions")}
     write_record(folder / "run.json", run | {"files": whole})
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
-    build_warehouse(world.root)
-    assert count(world, "predictions") == 64
+    build_warehouse(data.root)
+    assert count(data, "predictions") == 64
     longer = whole | {"predictions/all.parquet": {"rows": 65}}
     write_record(folder / "run.json", run | {"files": longer})
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
-def test_a_run_without_predictions_is_an_error(world: World) -> None:
-    (world.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet").unlink()
+def test_a_run_without_predictions_is_an_error(data: DataFolder) -> None:
+    (data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet").unlink()
     with pytest.raises(InputError, match=r"expert/predictions: no Parquet file"):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_run_without_predictions_is_an_error(world: World) -> None:
         ('{"n_samples": "many"}', "a value that does not fit"),
     ],
 )
-def test_a_record_that_makes_no_sense_is_an_error(world: World, content: str, message: str) -> None:
-    (world.root / "predictions" / EDITION / "expert" / "run.json").write_text(content)
+def test_a_record_that_makes_no_sense_is_an_error(data: DataFolder, content: str, message: str) -> None:
+    (data.root / "predictions" / EDITION / "expert" / "run.json").write_text(content)
     with pytest.raises(InputError, match=message):
-        build_warehouse(world.root)
+        build_warehouse(data.root)

@@ -2,22 +2,22 @@ import pytest
 from scipy.stats import binomtest
 
 from tests.support import simulated_models
-from tests.support.data_folder import World, ask
+from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert, polarity
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publish import build_warehouse
 
 
-def measure_shortcuts(world: World, relation: str | None) -> dict[str, tuple[float, ...]]:
+def measure_shortcuts(data: DataFolder, relation: str | None) -> dict[str, tuple[float, ...]]:
     """By baseline: average accuracy, joint accuracy of triplets, mastery."""
     where = f"relation = '{relation}'" if relation else "relation is null"
-    rows = ask(world, f"select * from shortcut_baselines where {where} and method = 'pretexeval'")
+    rows = data.query(f"select * from shortcut_baselines where {where} and method = 'pretexeval'")
     names = ("average_accuracy", "joint_accuracy", "mastery")
     return {row["baseline"]: tuple(row[name] for name in names) for row in rows}
 
 
-def test_shortcuts_where_each_tail_is_as_often_true_as_false(published: World) -> None:
+def test_shortcuts_where_each_tail_is_as_often_true_as_false(published: DataFolder) -> None:
     assert measure_shortcuts(published, "symptoms") == {
         "always_true": (0.5, 0.0, 0.0),
         "polarity": (0.5, 0.5, 0.0),
@@ -26,15 +26,15 @@ def test_shortcuts_where_each_tail_is_as_often_true_as_false(published: World) -
     }
 
 
-def test_shortcuts_where_the_tail_gives_the_label_away(published: World) -> None:
+def test_shortcuts_where_the_tail_gives_the_label_away(published: DataFolder) -> None:
     drugs = measure_shortcuts(published, "drugs")
     assert drugs["tail_frequency"] == (1.0, 1.0, 1.0)
     # Three pairs of symptoms at 50 % and one of drugs at 100 %.
     assert measure_shortcuts(published, None)["tail_frequency"] == (0.625, 0.625, 0.25)
 
 
-def test_shortcuts_have_n_and_interval(published: World) -> None:
-    rows = ask(published, "select * from shortcut_baselines where relation is null")
+def test_shortcuts_have_n_and_interval(published: DataFolder) -> None:
+    rows = published.query("select * from shortcut_baselines where relation is null")
     assert {(row["method"], row["n_samples"]) for row in rows} == {
         ("pretexeval", 64),
         ("direct", 8),
@@ -46,8 +46,8 @@ def test_shortcuts_have_n_and_interval(published: World) -> None:
 
 
 @pytest.mark.parametrize("is_shared_by_positives", [True, False])
-def test_word_overlap_in_either_direction(world: World, is_shared_by_positives: bool) -> None:
-    clues = World(world.root.parent / "clues")
+def test_word_overlap_in_either_direction(data: DataFolder, is_shared_by_positives: bool) -> None:
+    clues = DataFolder(data.root.parent / "clues")
     for k in range(4):
         tails = [f"Pain, LIVER-{k}", f"Fever {'abcd'[k]}"]
         true, false = tails if is_shared_by_positives else reversed(tails)
@@ -59,7 +59,7 @@ def test_word_overlap_in_either_direction(world: World, is_shared_by_positives: 
     assert measure_shortcuts(clues, "signs")["word_overlap"] == pytest.approx((0.9, 0.9, 0.8))
 
 
-def test_known_mastery(world: World) -> None:
+def test_known_mastery(data: DataFolder) -> None:
     known = [
         {"relation": "symptoms", "head": "Influenza"},
         {"relation": "symptoms", "head": "Scabies"},
@@ -70,12 +70,12 @@ def test_known_mastery(world: World) -> None:
     def answer(sample: Row) -> bool | None:
         return expert(sample) if sample["head"] in learned else polarity(sample)
 
-    world.write_model("taught", known)
-    world.write_answers(EDITION, "taught", answer)
-    world.write_model("untaught", [])
-    world.write_answers(EDITION, "untaught", simulated_models.silent)
-    build_warehouse(world.root)
-    rows = {(row["model_id"], row["is_known"]): row for row in ask(world, "from known_mastery")}
+    data.write_model("taught", known)
+    data.write_answers(EDITION, "taught", answer)
+    data.write_model("untaught", [])
+    data.write_answers(EDITION, "untaught", simulated_models.silent)
+    build_warehouse(data.root)
+    rows = {(row["model_id"], row["is_known"]): row for row in data.query("from known_mastery")}
     assert sorted(rows) == [("taught", False), ("taught", True), ("untaught", False)]
     yes, no = rows["taught", True], rows["taught", False]
     assert (yes["n_pairs"], yes["n_samples"]) == (no["n_pairs"], no["n_samples"]) == (2, 32)
@@ -87,8 +87,8 @@ def test_known_mastery(world: World) -> None:
     assert rows["untaught", False]["no_answer_rate"] == 1.0
 
 
-def test_token_usage_counts_a_prompt_once(published: World) -> None:
-    (row,) = ask(published, "select * from token_usage where model_id = 'expert'")
+def test_token_usage_counts_a_prompt_once(published: DataFolder) -> None:
+    (row,) = published.query("select * from token_usage where model_id = 'expert'")
     assert row == {
         "edition_id": EDITION,
         "model_id": "expert",
@@ -101,18 +101,17 @@ def test_token_usage_counts_a_prompt_once(published: World) -> None:
     }
 
 
-def test_token_usage_without_responses(world: World) -> None:
-    (world.root / "responses" / "expert" / f"{EDITION}.parquet").unlink()
-    build_warehouse(world.root)
-    (row,) = ask(world, "select n_prompts, n_unknown, n_prompt_tokens from token_usage")
+def test_token_usage_without_responses(data: DataFolder) -> None:
+    (data.root / "responses" / "expert" / f"{EDITION}.parquet").unlink()
+    build_warehouse(data.root)
+    (row,) = data.query("select n_prompts, n_unknown, n_prompt_tokens from token_usage")
     assert row == {"n_prompts": 64, "n_unknown": 64, "n_prompt_tokens": 0}
 
 
-def test_prediction_details(published: World) -> None:
-    counts = ask(published, "select model_id, count(*) as n from prediction_details group by all")
+def test_prediction_details(published: DataFolder) -> None:
+    counts = published.query("select model_id, count(*) as n from prediction_details group by all")
     assert {row["n"] for row in counts} == {2 * 72}
-    (row,) = ask(
-        published,
+    (row,) = published.query(
         "select * from prediction_details where model_id = 'always_true' and head = 'Scurvy' "
         "and transformation = 'ins_dn' and scoring_policy = 'strict' and is_positive",
     )
@@ -149,18 +148,18 @@ def test_prediction_details(published: World) -> None:
     }
 
 
-def test_no_answer_in_the_details(published: World) -> None:
+def test_no_answer_in_the_details(published: DataFolder) -> None:
     sql = "select distinct scoring_policy, has_answer, is_correct, response from prediction_details"
-    rows = ask(published, f"{sql} where model_id = 'silent' order by scoring_policy")
+    rows = published.query(f"{sql} where model_id = 'silent' order by scoring_policy")
     assert [tuple(row.values()) for row in rows] == [
         ("excluded", False, None, "hm"),
         ("strict", False, False, "hm"),
     ]
 
 
-def test_an_edition_nobody_answered_has_only_baselines(world: World) -> None:
-    lonely = fill_pairs(World(world.root.parent / "lonely"))
+def test_an_edition_nobody_answered_has_only_baselines(data: DataFolder) -> None:
+    lonely = fill_pairs(DataFolder(data.root.parent / "lonely"))
     lonely.write_edition(EDITION)
     build_warehouse(lonely.root)
-    assert ask(lonely, "from leaderboard") == []
-    assert len(ask(lonely, "from shortcut_baselines")) == 12
+    assert lonely.query("from leaderboard") == []
+    assert len(lonely.query("from shortcut_baselines")) == 12

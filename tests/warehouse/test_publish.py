@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 from primitives.errors import InputError
-from tests.support.data_folder import World
+from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
 from warehouse.publish import LOCK, build_warehouse
@@ -54,18 +54,18 @@ def files_of(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir() if path.is_file() and path.name != LOCK)
 
 
-def test_publishing_twice_changes_nothing(world: World) -> None:
-    path = build_warehouse(world.root)
-    first = read_everything(world.root)
-    assert path == world.root / "warehouse.duckdb"
+def test_publishing_twice_changes_nothing(data: DataFolder) -> None:
+    path = build_warehouse(data.root)
+    first = read_everything(data.root)
+    assert path == data.root / "warehouse.duckdb"
     assert len(first["pair_scores"]) == 4
-    build_warehouse(world.root)
-    assert read_everything(world.root) == first
-    assert files_of(world.root) == ["warehouse.duckdb"]
+    build_warehouse(data.root)
+    assert read_everything(data.root) == first
+    assert files_of(data.root) == ["warehouse.duckdb"]
 
 
-def test_a_reader_is_not_disturbed(world: World) -> None:
-    path = build_warehouse(world.root)
+def test_a_reader_is_not_disturbed(data: DataFolder) -> None:
+    path = build_warehouse(data.root)
     with subprocess.Popen(
         [sys.executable, "-c", READER, str(path)],
         stdin=subprocess.PIPE,
@@ -75,48 +75,48 @@ def test_a_reader_is_not_disturbed(world: World) -> None:
         assert reader.stdin is not None
         assert reader.stdout is not None
         assert reader.stdout.readline() == "1\n"
-        world.write_model("second")
-        world.write_answers(EDITION, "second", expert)
-        build_warehouse(world.root)
+        data.write_model("second")
+        data.write_answers(EDITION, "second", expert)
+        build_warehouse(data.root)
         reader.stdin.write("go on\n")
         reader.stdin.flush()
         assert reader.stdout.readline() == "1\n"
     assert reader.returncode == 0
-    assert run_query(world.root, "select count(*) from leaderboard")[1] == [(2,)]
+    assert run_query(data.root, "select count(*) from leaderboard")[1] == [(2,)]
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(world: World) -> None:
-    path = build_warehouse(world.root)
+def test_a_failure_leaves_the_old_file_and_nothing_else(data: DataFolder) -> None:
+    path = build_warehouse(data.root)
     before = path.read_bytes()
-    (world.root / "editions" / EDITION / "samples" / "drugs.parquet").write_bytes(b"PAR1")
+    (data.root / "editions" / EDITION / "samples" / "drugs.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError):
-        build_warehouse(world.root)
+        build_warehouse(data.root)
     assert path.read_bytes() == before
-    assert files_of(world.root) == ["warehouse.duckdb"]
+    assert files_of(data.root) == ["warehouse.duckdb"]
 
 
-def test_a_kill_leaves_the_old_file_and_the_next_publisher_clears_up(world: World) -> None:
-    path = build_warehouse(world.root)
+def test_a_kill_leaves_the_old_file_and_the_next_publisher_clears_up(data: DataFolder) -> None:
+    path = build_warehouse(data.root)
     before = path.read_bytes()
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(world.root)],
+        [sys.executable, "-c", KILLED, str(data.root)],
         cwd=REPOSITORY,
         check=False,
     )
     assert killed.returncode == -9
     assert path.read_bytes() == before
-    assert any(name.startswith("warehouse.duckdb.next-") for name in files_of(world.root))
-    build_warehouse(world.root)
-    assert files_of(world.root) == ["warehouse.duckdb"]
+    assert any(name.startswith("warehouse.duckdb.next-") for name in files_of(data.root))
+    build_warehouse(data.root)
+    assert files_of(data.root) == ["warehouse.duckdb"]
 
 
-def test_one_publisher_at_a_time(world: World) -> None:
+def test_one_publisher_at_a_time(data: DataFolder) -> None:
     with (
-        FileLock(world.root / LOCK),
+        FileLock(data.root / LOCK),
         pytest.raises(InputError, match="another publisher has held the lock"),
     ):
-        build_warehouse(world.root, lock_timeout_s=0.1)
-    assert files_of(world.root) == []
+        build_warehouse(data.root, lock_timeout_s=0.1)
+    assert files_of(data.root) == []
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -130,28 +130,28 @@ def test_an_empty_folder_gives_empty_views(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes to read-only folders")
-def test_a_folder_that_cannot_be_written(world: World) -> None:
-    world.root.chmod(0o500)
+def test_a_folder_that_cannot_be_written(data: DataFolder) -> None:
+    data.root.chmod(0o500)
     try:
         with pytest.raises(InputError, match="cannot be written"):
-            build_warehouse(world.root)
+            build_warehouse(data.root)
     finally:
-        world.root.chmod(0o700)
+        data.root.chmod(0o700)
 
 
-def test_a_place_that_cannot_be_written(world: World) -> None:
-    (world.root / "warehouse.duckdb").mkdir()
+def test_a_place_that_cannot_be_written(data: DataFolder) -> None:
+    (data.root / "warehouse.duckdb").mkdir()
     with pytest.raises(InputError, match=r"cannot be written.*pretexeval publish"):
-        build_warehouse(world.root)
-    assert files_of(world.root) == []
+        build_warehouse(data.root)
+    assert files_of(data.root) == []
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(world: World) -> None:
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(data: DataFolder) -> None:
     """A limit on the size of files stands in for the disk: the system refuses the write alike."""
-    path = build_warehouse(world.root)
+    path = build_warehouse(data.root)
     before = path.read_bytes()
     limited = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(world.root)],
+        [sys.executable, "-c", LIMITED, str(data.root)],
         cwd=REPOSITORY,
         check=False,
         capture_output=True,
@@ -160,4 +160,4 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(world: World) -> None:
     assert "primitives.errors.InputError" in limited.stderr
     assert "cannot be written" in limited.stderr
     assert path.read_bytes() == before
-    assert files_of(world.root) == ["warehouse.duckdb"]
+    assert files_of(data.root) == ["warehouse.duckdb"]

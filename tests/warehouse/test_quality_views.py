@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from schemas.stages import DIVERSITY, HUMAN_GRADES
-from tests.support.data_folder import World, ask
+from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest, write_rows
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import pick
@@ -31,11 +31,11 @@ def attempt(
     }
 
 
-def publish_attempts(world: World, methods: tuple[str, ...] = ("pretexeval",)) -> None:
+def publish_attempts(data: DataFolder, methods: tuple[str, ...] = ("pretexeval",)) -> None:
     """Four attempts at two test samples of one head, and one at a demonstration."""
-    samples = {(s["head"], s["transformation"]): s for s in world.samples("pretexeval") if s["is_positive"]}
+    samples = {(s["head"], s["transformation"]): s for s in data.samples("pretexeval") if s["is_positive"]}
     plain, inverse = samples["Scurvy", "none"], samples["Scurvy", "inv"]
-    world.write_edition(
+    data.write_edition(
         EDITION,
         methods,
         attempts=[
@@ -46,12 +46,12 @@ def publish_attempts(world: World, methods: tuple[str, ...] = ("pretexeval",)) -
             attempt(samples["Migraine", "none"], 1, "polarity"),
         ],
     )
-    build_warehouse(world.root)
+    build_warehouse(data.root)
 
 
-def test_sample_quality(world: World) -> None:
-    publish_attempts(world, ("pretexeval", "direct"))
-    direct, row = ask(world, "from sample_quality")
+def test_sample_quality(data: DataFolder) -> None:
+    publish_attempts(data, ("pretexeval", "direct"))
+    direct, row = data.query("from sample_quality")
     assert row == {
         "edition_id": EDITION,
         "method": "pretexeval",
@@ -75,17 +75,17 @@ def test_sample_quality(world: World) -> None:
     }
 
 
-def test_triplets_with_too_few_lines_are_counted_and_those_with_none(world: World) -> None:
-    world.usable_lines = {"Influenza": 7, "Scurvy": 0, "Migraine": 3}
-    world.write_edition(EDITION, ("llmeval",))
-    build_warehouse(world.root)
-    (row,) = ask(world, "from sample_quality")
+def test_triplets_with_too_few_lines_are_counted_and_those_with_none(data: DataFolder) -> None:
+    data.usable_lines = {"Influenza": 7, "Scurvy": 0, "Migraine": 3}
+    data.write_edition(EDITION, ("llmeval",))
+    build_warehouse(data.root)
+    (row,) = data.query("from sample_quality")
     assert (row["n_samples"], row["n_triplets"], row["n_incomplete_triplets"]) == (46, 8, 4)
 
 
-def test_rejection_reasons(world: World) -> None:
-    publish_attempts(world)
-    rows = ask(world, "select reason, n_attempts, n_rejected, rejection_rate from rejection_reasons")
+def test_rejection_reasons(data: DataFolder) -> None:
+    publish_attempts(data)
+    rows = data.query("select reason, n_attempts, n_rejected, rejection_rate from rejection_reasons")
     assert [tuple(row.values()) for row in rows] == [
         ("no text", 4, 1, 0.25),
         ("polarity", 4, 1, 0.25),
@@ -102,19 +102,19 @@ def measured(sample: Row, distance: float, spread: float | None) -> Row:
     }
 
 
-def test_diversity(world: World) -> None:
-    world.write_edition(EDITION, ("pretexeval", "direct"))
-    drugs = [s for s in world.samples("pretexeval") if s["relation"] == "drugs"]
-    symptoms = [s for s in world.samples("pretexeval") if s["head"] == "Scabies"]
-    single = [s for s in world.samples("direct") if s["head"] == "Scabies"]
+def test_diversity(data: DataFolder) -> None:
+    data.write_edition(EDITION, ("pretexeval", "direct"))
+    drugs = [s for s in data.samples("pretexeval") if s["relation"] == "drugs"]
+    symptoms = [s for s in data.samples("pretexeval") if s["head"] == "Scabies"]
+    single = [s for s in data.samples("direct") if s["head"] == "Scabies"]
     rows = [
         *(measured(s, 0.5, 0.25) for s in drugs),
         *(measured(s, 0.1, 0.75) for s in symptoms),
         *(measured(s, 0.0, None) for s in single),
     ]
-    write_rows(world.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, rows)
-    build_warehouse(world.root)
-    means = {(r["method"], r["relation"]): list(r.values())[3:] for r in ask(world, "from diversity")}
+    write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, rows)
+    build_warehouse(data.root)
+    means = {(r["method"], r["relation"]): list(r.values())[3:] for r in data.query("from diversity")}
     assert means == {
         ("direct", None): [2, 2, 0.0, 0.0, None, None],
         ("direct", "symptoms"): [2, 2, 0.0, 0.0, None, None],
@@ -142,8 +142,8 @@ def krippendorff(units: list[list[int]]) -> float:
     return 1 - observed / expected
 
 
-def write_grades(world: World, grader: str, method: str, grades: list[int | None]) -> list[Row]:
-    triplets = [t["triplet_id"] for t in world.triplets()]
+def write_grades(data: DataFolder, grader: str, method: str, grades: list[int | None]) -> list[Row]:
+    triplets = [t["triplet_id"] for t in data.triplets()]
     return [
         {
             "edition_id": EDITION,
@@ -160,14 +160,14 @@ def write_grades(world: World, grader: str, method: str, grades: list[int | None
     ]
 
 
-def test_human_review(world: World) -> None:
+def test_human_review(data: DataFolder) -> None:
     for grader, grades in GRADES.items():
-        rows = write_grades(world, grader, "pretexeval", grades)
+        rows = write_grades(data, grader, "pretexeval", grades)
         if grader == "ada":
-            rows += write_grades(world, grader, "direct", [2, 2])
-        write_rows(world.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
-    build_warehouse(world.root)
-    whole, direct, row = ask(world, "from human_review")
+            rows += write_grades(data, grader, "direct", [2, 2])
+        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
+    build_warehouse(data.root)
+    whole, direct, row = data.query("from human_review")
     by_triplet = [[g for g in unit if g is not None] for unit in zip(*GRADES.values(), strict=True)]
     flat = [grade for unit in by_triplet for grade in unit]
     alpha = krippendorff(by_triplet)
@@ -183,17 +183,17 @@ def test_human_review(world: World) -> None:
     assert whole["reliability_agreement"] == pytest.approx(alpha)
 
 
-def test_two_graders_that_contradict_each_other(world: World) -> None:
+def test_two_graders_that_contradict_each_other(data: DataFolder) -> None:
     for grader, grades in {"ada": [0, 5, 0, 5], "bea": [5, 0, 5, 0]}.items():
-        rows = write_grades(world, grader, "direct", [*grades])
-        write_rows(world.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
-    build_warehouse(world.root)
-    row = ask(world, "from human_review where method = 'direct'")[0]
+        rows = write_grades(data, grader, "direct", [*grades])
+        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
+    build_warehouse(data.root)
+    row = data.query("from human_review where method = 'direct'")[0]
     assert row["reliability_agreement"] == pytest.approx(krippendorff([[0, 5]] * 4))
     assert row["reliability_agreement"] < -0.5
 
 
-def test_nothing_reviewed_and_nothing_measured(world: World) -> None:
-    build_warehouse(world.root)
+def test_nothing_reviewed_and_nothing_measured(data: DataFolder) -> None:
+    build_warehouse(data.root)
     for view in ("human_review", "diversity", "rejection_reasons"):
-        assert ask(world, f"from {view}") == []
+        assert data.query(f"from {view}") == []

@@ -14,14 +14,12 @@ with widths as (
         repeat,
         model_id,
         model,
-        null as other_model_id,
-        null as other_model,
         n_pairs,
         n_complete_pairs,
         sqrt(2) * (ci_high - ci_low) as average_width,
         sqrt(2) * (mastery_ci_high - mastery_ci_low) as mastery_width
     from leaderboard
-    union all
+    union all by name
     select
         edition_id,
         method,
@@ -49,8 +47,8 @@ select
     other_model,
     n_pairs,
     n_complete_pairs,
-    average_width / 2 / 1.959963984540054 * 2.801585218112969 as detectable_difference,
-    mastery_width / 2 / 1.959963984540054 * 2.801585218112969 as detectable_mastery_difference
+    detectable(average_width) as detectable_difference,
+    detectable(mastery_width) as detectable_mastery_difference
 from widths
 where average_width is not null
 order by

@@ -6,7 +6,7 @@ import pytest
 
 from flows.support.score_changes import find_score_changes, read_leaderboard
 from tests.support import simulated_models
-from tests.support.data_folder import Rule, World
+from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, write_record
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publish import build_warehouse
@@ -21,7 +21,7 @@ class Series:
     """A series of editions of one base, each with evaluated models."""
 
     def __init__(self, root: Path) -> None:
-        self.world = fill_pairs(World(root))
+        self.world = fill_pairs(DataFolder(root))
 
     def add(
         self, edition_id: str, label: str, *names: Rule, model: str | None = None, **changes: str

@@ -3,22 +3,23 @@
 from pathlib import Path
 
 from primitives.errors import InputError
+from report.comparison_rows import read_comparisons, read_drift
 from report.contents import (
     Contents,
     Row,
     Setting,
     choose_setting,
+    find_setting,
     list_models,
     order_setting,
-    setting_of,
 )
-from report.read_pairs import read_comparisons, read_drift
-from report.reader import Reader, open_warehouse
+from report.edition_reader import EditionReader
+from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
 # Read as they are, under the setting of the figures; those that are the same under any scoring policy;
 # and those that are not of a model.
-OF_SETTING = (
+SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
     "accuracy_by_transformation",
@@ -26,8 +27,8 @@ OF_SETTING = (
     "known_mastery",
     "detectable_difference",
 )
-OF_ANY_POLICY = ("probability_calibration", "calibration_bins")
-OF_EDITION = ("sample_quality", "rejection_reasons", "diversity", "human_review")
+POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
+EDITION_VIEWS = ("sample_quality", "rejection_reasons", "diversity", "human_review")
 # What the list of editions tells of the best model.
 SUMMARY = (
     "model",
@@ -44,7 +45,7 @@ SUMMARY = (
 def read_contents(root: Path, edition_id: str) -> Contents:
     """The contents of an edition's page; InputError if the warehouse does not hold the edition."""
     with open_warehouse(root) as connection:
-        reader = Reader(connection, edition_id)
+        reader = EditionReader(connection, edition_id)
         edition = _read_edition(reader)
         leaderboard = _read_leaderboard(reader)
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
@@ -81,17 +82,17 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         )
 
 
-def _read_views(reader: Reader, setting: Setting) -> dict[str, list[Row]]:
+def _read_views(reader: EditionReader, setting: Setting) -> dict[str, list[Row]]:
     """The rows of the views that the page takes as they are, by the name of the view."""
-    of_setting = {view: reader.read_setting(view, setting) for view in OF_SETTING}
+    of_setting = {view: reader.read_setting(view, setting) for view in SETTING_VIEWS}
     of_any_policy = {
         view: [row for row in reader.read_setting(view, setting, "scoring_policy") if row["n_samples"] > 0]
-        for view in OF_ANY_POLICY
+        for view in POLICY_FREE_VIEWS
     }
-    return of_setting | of_any_policy | {view: reader.read_view(view) for view in OF_EDITION}
+    return of_setting | of_any_policy | {view: reader.read_view(view) for view in EDITION_VIEWS}
 
 
-def _read_edition(reader: Reader) -> Row:
+def _read_edition(reader: EditionReader) -> Row:
     found = reader.read(
         "select edition_id, kb, label, seed, negatives, pool, rephraser, methods from editions "
         "where edition_id = $edition_id"
@@ -111,15 +112,15 @@ def _read_edition(reader: Reader) -> Row:
     return found[0] | counts[0]
 
 
-def _read_leaderboard(reader: Reader) -> list[Row]:
+def _read_leaderboard(reader: EditionReader) -> list[Row]:
     """The leaderboards one after the other, the one of the figures first."""
     rows = reader.read(
         "select * from leaderboard where edition_id = $edition_id order by rank, model, model_id"
     )
-    return sorted(rows, key=lambda row: order_setting(setting_of(row)))
+    return sorted(rows, key=lambda row: order_setting(find_setting(row)))
 
 
-def _read_example(reader: Reader, method: str) -> list[Row]:
+def _read_example(reader: EditionReader, method: str) -> list[Row]:
     """The samples of the test pair with the shortest texts: the quickest to understand."""
     return reader.read(
         "with pairs as (select pair_id from samples where edition_id = $edition_id "
@@ -133,7 +134,7 @@ def _read_example(reader: Reader, method: str) -> list[Row]:
     )
 
 
-def _read_missed(reader: Reader, setting: Setting) -> list[Row]:
+def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
     """The few missed points of each model that it is most wrong about, and how many it missed."""
     return reader.read(
         "select *, count(*) over (partition by model_id) as n_missed from missed_points "
@@ -152,11 +153,11 @@ def _read_missed(reader: Reader, setting: Setting) -> list[Row]:
 def read_editions(root: Path) -> list[Row]:
     """The editions of the warehouse, each with its best model under the setting of its figures."""
     with open_warehouse(root) as connection:
-        editions = Reader(connection, "").read("select edition_id from editions order by edition_id")
-        return [_read_summary(Reader(connection, row["edition_id"])) for row in editions]
+        editions = EditionReader(connection, "").read("select edition_id from editions order by edition_id")
+        return [_read_summary(EditionReader(connection, row["edition_id"])) for row in editions]
 
 
-def _read_summary(reader: Reader) -> Row:
+def _read_summary(reader: EditionReader) -> Row:
     edition = _read_edition(reader)
     leaderboard = _read_leaderboard(reader)
     setting, _ = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])

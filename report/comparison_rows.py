@@ -1,13 +1,13 @@
 """Reading what sets two things against each other: two models, or one model on two editions."""
 
-from report.contents import Model, Row, Setting, turn_round
-from report.reader import Reader
+from report.contents import Model, Row, Setting, swap_sides
+from report.edition_reader import EditionReader
 
 # With an edition a week, a page would soon be all drift: the nearest ones in the order of their names.
 N_EDITIONS_SHOWN = 4
 
 
-def read_comparisons(reader: Reader, setting: Setting, models: list[Model]) -> list[Row]:
+def read_comparisons(reader: EditionReader, setting: Setting, models: list[Model]) -> list[Row]:
     """Each two models once, the better one first, with the difference that would be detected."""
     places = {model.model_id: place for place, model in enumerate(models)}
     detectable = {
@@ -20,11 +20,11 @@ def read_comparisons(reader: Reader, setting: Setting, models: list[Model]) -> l
         names = ("detectable_difference", "detectable_mastery_difference")
         told = row | {name: found.get(name) for name in names}
         is_better = places[row["model_id"]] < places[row["other_model_id"]]
-        rows.append(told if is_better else turn_round(told))
+        rows.append(told if is_better else swap_sides(told))
     return sorted(rows, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
 
 
-def read_drift(reader: Reader, setting: Setting) -> tuple[list[Row], int]:
+def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]:
     """This edition against the nearest others, and how many others there are in all."""
     if not reader.has_view("edition_drift"):
         return [], 0
@@ -33,11 +33,11 @@ def read_drift(reader: Reader, setting: Setting) -> tuple[list[Row], int]:
     for other in sorted(others[:N_EDITIONS_SHOWN]):
         first, second = sorted((reader.edition_id, other))
         found = reader.read_view("edition_drift", **vars(setting), edition_id=first, other_edition_id=second)
-        rows += found if first == reader.edition_id else [turn_round(row) for row in found]
+        rows += found if first == reader.edition_id else [swap_sides(row) for row in found]
     return rows, len(others)
 
 
-def _list_others(reader: Reader) -> list[str]:
+def _list_others(reader: EditionReader) -> list[str]:
     """The other editions of the same base that one of its models has answered, the nearest first."""
     found = reader.read(
         "select edition_id from editions where kb = (select kb from editions "

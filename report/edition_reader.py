@@ -1,16 +1,11 @@
 """Asking the warehouse for the rows of a page, on a connection that cannot write to it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
 import duckdb
 
-from primitives.errors import InputError
 from report.contents import Row, Setting
 
 
-class Reader:
+class EditionReader:
     """Queries for one edition."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
@@ -42,19 +37,3 @@ class Reader:
         """The view's rows under the setting, without the columns of it that the view has not."""
         fixed = {name: value for name, value in vars(setting).items() if name not in but}
         return self.read_view(view, **fixed)
-
-
-@contextmanager
-def open_warehouse(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to the warehouse under `root`; InputError if there is none."""
-    path = root / "warehouse.duckdb"
-    if not path.is_file():
-        raise InputError(f"{path}: there is no warehouse; run `pretexeval publish CONFIG` first")
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            yield connection
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"{path}: cannot be read ({reason}); run `pretexeval publish CONFIG` to make it anew"
-        ) from error
