@@ -11,7 +11,7 @@ from benchmarks.processes import FinishedProcess, run_python
 from benchmarks.timeline import read_timeline
 from config.file import Config, load_config
 from report.console import align
-from storage.layout import EVALUATIONS, RESPONSES
+from storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER
 from tasks.edition.edition import plan_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
@@ -67,7 +67,7 @@ class Comparison:
     def run_pipeline(self, module: str = "cli") -> FinishedProcess:
         """Run the evaluation after deleting all stored answers."""
         root = self.config.storage.root
-        for name in (RESPONSES, EVALUATIONS):
+        for name in (RESPONSES_FOLDER, EVALUATIONS_FOLDER):
             shutil.rmtree(root / name, ignore_errors=True)
         return run_python(["-m", module, "evaluate", str(self.path)], self.folder)
 

@@ -12,7 +12,7 @@ from flows.support.run_names import name_publish_run
 from flows.support.score_changes import emit_score_changes
 from primitives.errors import InputError
 from report.page import write_pages
-from storage.layout import EDITIONS, MANIFEST, page_file
+from storage.layout import EDITIONS_FOLDER, MANIFEST, page_file
 from storage.publication import hold_publication
 from tasks.quality.diversity import write_diversity
 from warehouse.publish import build_warehouse
@@ -49,7 +49,7 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
 
 
 def _list_editions(root: Path) -> list[str]:
-    return [folder.name for folder in find_complete(root / EDITIONS, MANIFEST)]
+    return [folder.name for folder in find_complete(root / EDITIONS_FOLDER, MANIFEST)]
 
 
 @task(name="measure-samples", **RETRIES)

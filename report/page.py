@@ -13,6 +13,7 @@ from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
 from report.page_rows import read_contents, read_editions
 from storage.files import write_atomically
+from storage.layout import page_file
 
 FOLDER = Path(__file__).parent
 TITLE = "PretexEval"
@@ -26,16 +27,16 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
             cannot be written.
     """
     text = render_page(read_contents(root, edition_id), title)
-    return _write_page(root / "report" / edition_id / "index.html", text)
+    return _write_page(root / page_file(edition_id), text)
 
 
 def write_index(root: Path, *, title: str = TITLE) -> Path:
     """The path of `report/index.html`: the editions, linked where they have a page."""
     editions = read_editions(root)
     for row in editions:
-        row["has_page"] = (root / "report" / row["edition_id"] / "index.html").is_file()
+        row["has_page"] = (root / page_file(row["edition_id"])).is_file()
     text = _render("index.html", title=title, editions=editions)
-    return _write_page(root / "report" / "index.html", text)
+    return _write_page(root / page_file(), text)
 
 
 def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:

@@ -81,7 +81,7 @@ def export_review(
     for name, content in {**contents, "instructions.md": INSTRUCTIONS.encode()}.items():
         with write_atomically(folder / name) as aside:
             aside.write_bytes(content)
-    return [folder / name for name in (*contents, "instructions.md", "key.json")]
+    return [folder / name for name in (*contents, "instructions.md", layout.REVIEW_KEY)]
 
 
 def build_sheet_name(grader: str) -> str:

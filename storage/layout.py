@@ -6,11 +6,11 @@ in a shared bucket. A folder is complete when its record exists; the record is a
 
 from urllib.parse import quote
 
-EDITIONS = "editions"
-RESPONSES = "responses"
-EVALUATIONS = "predictions"
-REVIEWS = "reviews"
-PAGES = "report"
+EDITIONS_FOLDER = "editions"
+RESPONSES_FOLDER = "responses"
+EVALUATIONS_FOLDER = "predictions"
+REVIEWS_FOLDER = "reviews"
+PAGES_FOLDER = "report"
 
 MANIFEST = "manifest.json"
 """Record of an edition."""
@@ -28,7 +28,7 @@ PREFECT = "prefect"
 
 def edition_folder(edition_id: str) -> str:
     """Return the folder of an edition."""
-    return f"{EDITIONS}/{edition_id}"
+    return f"{EDITIONS_FOLDER}/{edition_id}"
 
 
 def manifest_file(edition_id: str) -> str:
@@ -43,7 +43,7 @@ def stage_file(edition_id: str, stage: str, relation: str) -> str:
 
 def responses_folder(model_id: str) -> str:
     """Return the folder of everything that a model answered."""
-    return f"{RESPONSES}/{model_id}"
+    return f"{RESPONSES_FOLDER}/{model_id}"
 
 
 def model_file(model_id: str) -> str:
@@ -53,7 +53,7 @@ def model_file(model_id: str) -> str:
 
 def evaluation_folder(edition_id: str, model_id: str) -> str:
     """Return the folder of the requests and predictions of a model on an edition."""
-    return f"{EVALUATIONS}/{edition_id}/{model_id}"
+    return f"{EVALUATIONS_FOLDER}/{edition_id}/{model_id}"
 
 
 def request_file(edition_id: str, model_id: str, name: str) -> str:
@@ -88,12 +88,12 @@ def diversity_record(edition_id: str) -> str:
 
 def review_folder(edition_id: str) -> str:
     """Return the folder of an edition's review by graders: sheets, their key, and grades."""
-    return f"{REVIEWS}/{edition_id}"
+    return f"{REVIEWS_FOLDER}/{edition_id}"
 
 
 def page_file(edition_id: str | None = None) -> str:
     """Return the page of an edition, or the index of all pages."""
-    return f"{PAGES}/{edition_id}/index.html" if edition_id else f"{PAGES}/index.html"
+    return f"{PAGES_FOLDER}/{edition_id}/index.html" if edition_id else f"{PAGES_FOLDER}/index.html"
 
 
 def cached_file(key: str) -> str:

@@ -7,7 +7,17 @@ from pathlib import Path
 
 from storage.bucket import Bucket
 from storage.files import write_bytes
-from storage.layout import EDITIONS, EVALUATIONS, MANIFEST, MODEL, PAGES, RESPONSES, REVIEWS, RUN, WAREHOUSE
+from storage.layout import (
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    MANIFEST,
+    MODEL,
+    PAGES_FOLDER,
+    RESPONSES_FOLDER,
+    REVIEWS_FOLDER,
+    RUN,
+    WAREHOUSE,
+)
 from storage.mirror import Mirror
 from storage.transfers import transfer_all
 
@@ -23,7 +33,7 @@ def hold_publication(mirror: Mirror) -> Iterator[None]:
         sync_everything(mirror)
         yield
         if mirror.bucket is not None:
-            pages = (mirror.root / PAGES).rglob("*.html")
+            pages = (mirror.root / PAGES_FOLDER).rglob("*.html")
             transfer_all(mirror.send, [WAREHOUSE, *(_relative_path(mirror, page) for page in pages)])
 
 
@@ -31,11 +41,11 @@ def sync_everything(mirror: Mirror) -> None:
     """Send and fetch all complete editions and evaluations, all answers, and the grades of reviews."""
     if mirror.bucket is None:
         return
-    for folder in _list_folders(mirror, mirror.bucket, EDITIONS, MANIFEST):
+    for folder in _list_folders(mirror, mirror.bucket, EDITIONS_FOLDER, MANIFEST):
         mirror.push_edition(Path(folder).name)
-    for folder in _list_folders(mirror, mirror.bucket, RESPONSES, MODEL):
+    for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):
         mirror.sync_responses(Path(folder).name)
-    for folder in _list_folders(mirror, mirror.bucket, EVALUATIONS, RUN):
+    for folder in _list_folders(mirror, mirror.bucket, EVALUATIONS_FOLDER, RUN):
         mirror.pull_evaluation_files(folder)
         mirror.push_evaluation_files(folder)
     _sync_grades(mirror, mirror.bucket)
@@ -46,8 +56,10 @@ def _sync_grades(mirror: Mirror, bucket: Bucket) -> None:
 
     Sheets and keys of a review stay on the host that made them.
     """
-    local = {_relative_path(mirror, path): path for path in (mirror.root / REVIEWS).glob("*/*.parquet")}
-    remote = bucket.list_objects(REVIEWS)
+    local = {
+        _relative_path(mirror, path): path for path in (mirror.root / REVIEWS_FOLDER).glob("*/*.parquet")
+    }
+    remote = bucket.list_objects(REVIEWS_FOLDER)
     for name in sorted(local | remote):
         path = mirror.root / name
         content = bucket.read(name) if name in remote else None

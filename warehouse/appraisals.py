@@ -10,6 +10,7 @@ import duckdb
 
 from primitives.errors import InputError
 from schemas.stages import DIVERSITY, HUMAN_GRADES
+from storage.layout import diversity_file, review_folder
 from warehouse.records import insert_parquet
 
 IMPORT = "run `pretexeval review import` with the graders' sheets"
@@ -17,7 +18,7 @@ IMPORT = "run `pretexeval review import` with the graders' sheets"
 
 def load_diversity(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
     """The measured samples of an edition, from diversity/<edition_id>.parquet."""
-    path = root / "diversity" / f"{edition_id}.parquet"
+    path = root / diversity_file(edition_id)
     if not path.is_file():
         return
     columns = ", ".join(DIVERSITY.names)
@@ -33,7 +34,7 @@ def load_diversity(connection: duckdb.DuckDBPyConnection, root: Path, edition_id
 def load_grades(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
     """Every grader's grades of an edition, from reviews/<edition_id>/<grader>.parquet."""
     columns = ", ".join(HUMAN_GRADES.names)
-    for path in sorted((root / "reviews" / edition_id).glob("*.parquet")):
+    for path in sorted((root / review_folder(edition_id)).glob("*.parquet")):
         insert_parquet(
             connection,
             f"insert into human_grades ({columns}) "

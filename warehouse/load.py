@@ -14,6 +14,15 @@ import duckdb
 
 from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from storage.layout import (
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    MANIFEST,
+    MODEL,
+    RESPONSES_FOLDER,
+    RUN,
+    model_file,
+)
 from warehouse.appraisals import load_diversity, load_grades
 from warehouse.catalogue import create_tables, create_views, insert_row
 from warehouse.records import (
@@ -59,12 +68,12 @@ order by p.scoring_policy, p.repeat, p.relation, p.sample_id
 def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     """Fill an empty database with everything complete under `root`."""
     create_tables(connection)
-    for folder in find_complete(root / "editions", "manifest.json"):
+    for folder in find_complete(root / EDITIONS_FOLDER, MANIFEST):
         load_edition(connection, folder)
-    for folder in find_complete(root / "responses", "model.json"):
+    for folder in find_complete(root / RESPONSES_FOLDER, MODEL):
         load_model(connection, folder)
     for edition_id in _loaded(connection, "editions", "edition_id"):
-        for folder in find_complete(root / "predictions" / edition_id, "run.json"):
+        for folder in find_complete(root / EVALUATIONS_FOLDER / edition_id, RUN):
             load_run(connection, folder)
         load_diversity(connection, root, edition_id)
         load_grades(connection, root, edition_id)
@@ -73,7 +82,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
 
 def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """One row of editions, and the edition's triplets, samples and, where a model reworded it, attempts."""
-    manifest = read_record(folder / "manifest.json")
+    manifest = read_record(folder / MANIFEST)
     manifest["edition_id"] = folder.name
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
     row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration]
@@ -107,7 +116,7 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     Where a prompt was asked again, the answer counts and not the failure before it; where there
     are two answers, the one in the file whose name comes first.
     """
-    model = read_record(folder / "model.json")
+    model = read_record(folder / MODEL)
     insert_row(
         connection,
         "models",
@@ -138,12 +147,12 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     edition_id, model_id = folder.parent.name, folder.name
     if model_id not in _loaded(connection, "models", "model_id"):
         raise InputError(
-            f"{folder}: there is no responses/{model_id}/model.json to say what the model is; "
+            f"{folder}: there is no {model_file(model_id)} to say what the model is; "
             "run `pretexeval run CONFIG`"
         )
-    run = read_record(folder / "run.json")
+    run = read_record(folder / RUN)
     counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
-    finished_at = _utc(folder / "run.json", run.get("finished_at"))
+    finished_at = _utc(folder / RUN, run.get("finished_at"))
     row = [edition_id, model_id, run.get("scoring_policies"), *counts]
     insert_row(connection, "runs", [*row, finished_at, run.get("duration_s")])
     files = {stage.name: (stage, find_files(folder, run, stage)) for stage in RUN_STAGES}

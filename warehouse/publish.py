@@ -12,10 +12,9 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from primitives.errors import InputError
+from storage.layout import PUBLISH_LOCK, WAREHOUSE
 from warehouse.load import load_warehouse
 
-WAREHOUSE = "warehouse.duckdb"
-LOCK = ".publish.lock"
 LOCK_TIMEOUT_S = 600.0
 
 
@@ -28,11 +27,11 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
     if not root.is_dir():
         raise InputError(f"{root}: there is no such folder; `pretexeval run CONFIG` makes it")
     try:
-        with FileLock(root / LOCK, timeout=lock_timeout_s):
+        with FileLock(root / PUBLISH_LOCK, timeout=lock_timeout_s):
             return _publish(root)
     except Timeout as error:
         raise InputError(
-            f"{root / LOCK}: another publisher has held the lock for {lock_timeout_s:g} s; "
+            f"{root / PUBLISH_LOCK}: another publisher has held the lock for {lock_timeout_s:g} s; "
             "wait until it is done, then publish again"
         ) from error
     except (OSError, duckdb.Error) as error:

@@ -8,8 +8,8 @@ from typing import Any
 import duckdb
 
 from primitives.errors import InputError
+from storage.layout import WAREHOUSE
 from warehouse.catalogue import VIEWS
-from warehouse.publish import WAREHOUSE
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """What is loaded from disk: JSON records and Parquet files, with errors that name the file."""
 
 import glob
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,8 @@ import duckdb
 
 from primitives.errors import InputError
 from schemas.stages import Stage
+from storage.files import FileRef
+from storage.records import parse_record, read_files
 
 REBUILD = "run `pretexeval run CONFIG` to rebuild it"
 
@@ -17,12 +18,9 @@ REBUILD = "run `pretexeval run CONFIG` to rebuild it"
 def read_record(path: Path) -> dict[str, Any]:
     """The JSON object in a file; InputError if it is not one."""
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        return parse_record(path.read_bytes())
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}); {REBUILD}") from error
-    if not isinstance(record, dict):
-        raise InputError(f"{path}: not a JSON object; {REBUILD}")
-    return record
 
 
 def find_complete(folder: Path, record: str) -> list[Path]:
@@ -37,7 +35,7 @@ def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]
     """
     if not record.get("files"):
         return sorted((folder / stage.name).glob("*.parquet"))
-    paths = [folder / name for name in _list_names(record, stage)]
+    paths = [Path(ref.path) for ref in _list_files(folder, record, stage)]
     for path in paths:
         if not path.is_file():
             raise InputError(f"{path}: listed as complete, but not there; {REBUILD}")
@@ -48,13 +46,19 @@ def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) 
     """InputError if the stage's files gave another number of rows than the record lists."""
     if not record.get("files"):
         return
-    n_listed = sum(int(record["files"][name]["rows"]) for name in _list_names(record, stage))
+    n_listed = sum(ref.n_rows for ref in _list_files(folder, record, stage))
     if n_rows != n_listed:
         raise InputError(f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}")
 
 
-def _list_names(record: dict[str, Any], stage: Stage) -> list[str]:
-    return [name for name in sorted(record["files"]) if Path(name).parts[0] == stage.name]
+def _list_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[FileRef]:
+    """The stage's files that the record lists, by path; InputError if its list cannot be read."""
+    try:
+        refs = read_files(record, folder.as_posix())
+    except ValueError as error:
+        raise InputError(f"{folder}: its record cannot be used ({error}); {REBUILD}") from error
+    prefix = f"{folder.as_posix()}/{stage.name}/"
+    return sorted((ref for ref in refs if ref.path.startswith(prefix)), key=lambda ref: ref.path)
 
 
 def insert_parquet(

@@ -18,7 +18,7 @@ from prefect.artifacts import (
 from config.file import Config
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard
-from storage.layout import EDITIONS, PAGES, WAREHOUSE, edition_folder, page_file
+from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
 
 # Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
@@ -35,7 +35,7 @@ def link_results(config: Config, edition_id: str | None) -> None:
 def link_edition(config: Config, edition_id: str | None) -> None:
     """Link the edition's Parquet files, and its page, which exists once the edition is published."""
     link_page(config, edition_id)
-    folder = edition_folder(edition_id) if edition_id else EDITIONS
+    folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
     _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
 
 
@@ -49,7 +49,7 @@ def link_page(config: Config, edition_id: str | None) -> None:
     """Link the edition's page, or the index of all pages: its URL if pages are served, or else its file."""
     page = page_file(edition_id)
     base_url = config.report.base_url
-    served = page.removeprefix(f"{PAGES}/")
+    served = page.removeprefix(f"{PAGES_FOLDER}/")
     address = f"{base_url.rstrip('/')}/{served}" if base_url else _locate(config, page)
     _link("dashboard", f"Dashboard of {edition_id or 'all editions'}", address)
 

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from deploy.local.installation import Installation, start_installation
+from storage.layout import WAREHOUSE
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.installation import (
@@ -26,7 +27,6 @@ from tests.support.installation import (
     write_falling_score,
 )
 from tests.support.webhook import serve_webhook
-from warehouse.publish import WAREHOUSE
 from warehouse.query import run_query
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]

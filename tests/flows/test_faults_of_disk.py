@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
+from storage.layout import WAREHOUSE
 from tests.support.command import (
     build_command,
     build_environment,
@@ -27,7 +28,7 @@ from tests.support.fault_models import (
     read_tables,
     wait_until,
 )
-from warehouse.publish import WAREHOUSE, build_warehouse
+from warehouse.publish import build_warehouse
 
 pytestmark = pytest.mark.slow
 

@@ -125,13 +125,13 @@ def test_a_file_with_other_rows_than_listed_is_an_error(data: DataFolder) -> Non
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     folder = data.root / "predictions" / EDITION / "expert"
     run = read_record(folder / "run.json")
-    whole = {f"{stage}/all.parquet": {"rows": 64} for stage in ("requests", "predictions")}
+    whole = {f"{stage}/all.parquet": {"rows": 64, "sha256": ""} for stage in ("requests", "predictions")}
     write_record(folder / "run.json", run | {"files": whole})
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
     build_warehouse(data.root)
     assert count(data, "predictions") == 64
-    longer = whole | {"predictions/all.parquet": {"rows": 65}}
+    longer = whole | {"predictions/all.parquet": {"rows": 65, "sha256": ""}}
     write_record(folder / "run.json", run | {"files": longer})
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(data.root)

@@ -7,10 +7,11 @@ import pytest
 from filelock import FileLock
 
 from primitives.errors import InputError
+from storage.layout import PUBLISH_LOCK
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
-from warehouse.publish import LOCK, build_warehouse
+from warehouse.publish import build_warehouse
 from warehouse.query import list_views, run_query
 
 REPOSITORY = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ def read_everything(root: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def files_of(root: Path) -> list[str]:
-    return sorted(path.name for path in root.iterdir() if path.is_file() and path.name != LOCK)
+    return sorted(path.name for path in root.iterdir() if path.is_file() and path.name != PUBLISH_LOCK)
 
 
 def test_publishing_twice_changes_nothing(data: DataFolder) -> None:
@@ -112,7 +113,7 @@ def test_a_kill_leaves_the_old_file_and_the_next_publisher_clears_up(data: DataF
 
 def test_one_publisher_at_a_time(data: DataFolder) -> None:
     with (
-        FileLock(data.root / LOCK),
+        FileLock(data.root / PUBLISH_LOCK),
         pytest.raises(InputError, match="another publisher has held the lock"),
     ):
         build_warehouse(data.root, lock_timeout_s=0.1)
