@@ -1,5 +1,6 @@
-"""The warehouse: `warehouse.duckdb`, built from the Parquet files of a run, and the views on it.
+"""The warehouse: `warehouse.duckdb`, which is built from the Parquet files of a run, and its views.
 
-Parquet is the truth; the DuckDB file is built anew by every publication and can be thrown away.
-To add a view: write `views/<name>.sql`, its first line `-- Grain: …`, and name it in `catalogue.VIEWS`.
+The Parquet files are the source of truth. Every publication rebuilds the DuckDB file, so it can be deleted.
+To add a view, write `views/<name>.sql` with the first line `-- Grain: …`, and add its name to
+`catalogue.VIEWS`.
 """

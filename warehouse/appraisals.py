@@ -1,6 +1,6 @@
-"""What was found of an edition's samples: how diverse they are, and what graders said of them.
+"""Load what was measured on an edition's samples: their diversity, and the grades that people gave them.
 
-Both lie outside the edition, which never changes; either may not be there, or not yet.
+Both are stored outside the edition, because an edition never changes. Either may be missing.
 """
 
 import glob
@@ -17,7 +17,7 @@ IMPORT = "run `pretexeval review import` with the graders' sheets"
 
 
 def load_diversity(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """The measured samples of an edition, from diversity/<edition_id>.parquet."""
+    """Load the measured samples of an edition from diversity/<edition_id>.parquet, if it exists."""
     path = root / diversity_file(edition_id)
     if not path.is_file():
         return
@@ -32,7 +32,7 @@ def load_diversity(connection: duckdb.DuckDBPyConnection, root: Path, edition_id
 
 
 def load_grades(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Every grader's grades of an edition, from reviews/<edition_id>/<grader>.parquet."""
+    """Load the grades of every grader of an edition from reviews/<edition_id>/<grader>.parquet."""
     columns = ", ".join(HUMAN_GRADES.names)
     for path in sorted((root / review_folder(edition_id)).glob("*.parquet")):
         insert_parquet(
@@ -46,10 +46,10 @@ def load_grades(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: s
 
 
 def _check_edition(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: str) -> None:
-    """InputError if the file holds grades of an edition other than its folder's."""
+    """Raise InputError if the file contains grades of another edition than its folder."""
     others = connection.execute(
         "select distinct edition_id from read_parquet($path) where edition_id <> $edition_id",
         {"path": [glob.escape(str(path))], "edition_id": edition_id},
     ).fetchall()
     if others:
-        raise InputError(f"{path}: grades of {others[0][0]} lie with those of {edition_id}; {IMPORT}")
+        raise InputError(f"{path}: contains grades of {others[0][0]}, but belongs to {edition_id}; {IMPORT}")

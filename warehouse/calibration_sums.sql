@@ -1,13 +1,13 @@
--- Grain: one row per edition, model, method, repeat and tenth of p_true that holds a test sample;
--- read by the views probability_calibration and calibration_bins.
--- A table, as pair_scores is: to rank millions of probabilities takes seconds, and has one answer.
+-- Grain: one row per edition, model, method, repeat and tenth of p_true that contains a test sample.
+-- The views probability_calibration and calibration_bins read this table. It is a table, like pair_scores,
+-- because ranking millions of probabilities takes seconds and the result never changes.
 --
--- p_true: the softmax of the two log-probabilities, 1 / (1 + exp(logprob_false − logprob_true)); bin:
--- its tenth, 0 to 9 (p_true = 1 in the last). A sample without both log-probabilities has no row here.
--- They do not depend on the scoring policy: taken once, under the first that a run has.
--- rank_sum: of the samples that are true, ranked by margin (ties share the mean of their ranks) among
--- all of the edition, model, method and repeat; by margin, since p_true runs into 1 at 37.
--- run: a number for edition and model, to rank within; their long names take four times as long.
+-- p_true: the softmax of the two log-probabilities, 1 / (1 + exp(logprob_false − logprob_true)). bin: its
+-- tenth, 0 to 9 (p_true = 1 belongs to the last). A sample without both log-probabilities is left out.
+-- Log-probabilities do not depend on the scoring policy, so only the first policy of a run is read.
+-- rank_sum: sum of the ranks of the true samples among all samples of the edition, model, method and repeat.
+-- Ties share the mean of their ranks. Ranks go by margin, because p_true reaches 1 at a margin of 37.
+-- run: a number per edition and model for the ranking; their long names would take four times as long.
 create table calibration_sums as
 with numbered as (
     select

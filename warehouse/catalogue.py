@@ -1,4 +1,4 @@
-"""What the warehouse is made of: its tables, macros and views, created in an explicit order."""
+"""Create the tables, macros and views of the warehouse in an explicit order."""
 
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,9 @@ from primitives.errors import InputError
 from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
-# Tables made once, from those that are loaded, of what the views would add up for every query.
+# Tables of sums over the loaded tables, computed once so that the views need not do it in every query.
 SUMS = ("pair_scores", "token_counts", "calibration_sums")
-# In the order of creation: a view comes after those it reads.
+# In the order of creation: a view comes after the views that it reads.
 VIEWS = (
     "prediction_details",
     "average_accuracy",
@@ -40,16 +40,16 @@ VIEWS = (
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table, empty but for transformations, and the macros that the views share."""
+    """Create every table and the macros of the views; fill only the table transformations."""
     connection.execute(_read_sql("tables.sql"))
     connection.execute(_read_sql("macros.sql"))
     _fill_transformations(connection)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Sum up the predictions into the tables in SUMS, then create the views in order.
+    """Compute the tables in SUMS, then create the table macros and the views in order.
 
-    Each view carries the grain that its first line states as its comment in the database.
+    The grain in the first line of each view becomes the comment of the view in the database.
     """
     for name in SUMS:
         connection.execute(_read_sql(f"{name}.sql"))
@@ -62,7 +62,7 @@ def create_views(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]) -> None:
-    """Insert one row, all columns in order; InputError if a value does not fit."""
+    """Insert one row with all columns in order; raise InputError if a value does not fit."""
     marks = ", ".join("?" for _ in row)
     try:
         connection.execute(f"insert into {table} values ({marks})", row)
@@ -70,12 +70,12 @@ def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]
         reason = str(error).splitlines()[0]
         raise InputError(
             f"{table}: the record of {row[0]} has a value that does not fit ({reason}); "
-            "run `pretexeval run CONFIG` to write it anew"
+            "run `pretexeval run CONFIG` to write it again"
         ) from error
 
 
 def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
-    """The eight, with their bits in the bit sets of pair_scores."""
+    """Insert the eight transformations with their bits in the bit sets of pair_scores."""
     for k, t in enumerate(TRANSFORMATIONS):
         insert_row(
             connection,

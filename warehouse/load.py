@@ -1,8 +1,8 @@
-"""Loading: the Parquet files and records under a root, into the tables; then the views on them.
+"""Load the Parquet files and records under a root into the tables, then create the views.
 
-Rows are put in by their keys, so that the same data gives the same tables however its files were
-cut. An edition, a model or a run without its record (manifest.json, model.json, run.json) is not
-complete, and is passed over.
+Rows are inserted in the order of their keys, so that the same data gives the same tables however it is
+split into files. An edition, a model or a run without its record (manifest.json, model.json, run.json) is
+not complete and is skipped.
 """
 
 import json
@@ -66,13 +66,13 @@ order by p.scoring_policy, p.repeat, p.relation, p.sample_id
 
 
 def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Fill an empty database with everything complete under `root`."""
+    """Fill an empty database with everything that is complete under `root`."""
     create_tables(connection)
     for folder in find_complete(root / EDITIONS_FOLDER, MANIFEST):
         load_edition(connection, folder)
     for folder in find_complete(root / RESPONSES_FOLDER, MODEL):
         load_model(connection, folder)
-    for edition_id in _loaded(connection, "editions", "edition_id"):
+    for edition_id in _list_values(connection, "editions", "edition_id"):
         for folder in find_complete(root / EVALUATIONS_FOLDER / edition_id, RUN):
             load_run(connection, folder)
         load_diversity(connection, root, edition_id)
@@ -81,7 +81,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
 
 
 def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """One row of editions, and the edition's triplets, samples and, where a model reworded it, attempts."""
+    """Insert one row of editions, and the edition's triplets, samples and (if there are any) attempts."""
     manifest = read_record(folder / MANIFEST)
     manifest["edition_id"] = folder.name
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
@@ -94,7 +94,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 def _load_stage(
     connection: duckdb.DuckDBPyConnection, folder: Path, manifest: dict[str, Any], stage: Stage
 ) -> None:
-    """Load one stage of an edition, every row that its manifest lists."""
+    """Insert every row of one stage that the edition's manifest lists."""
     paths = find_files(folder, manifest, stage)
     if not paths:
         return
@@ -111,10 +111,10 @@ def _load_stage(
 
 
 def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """One row of models, and every response of the model.
+    """Insert one row of models, and every response of the model.
 
-    Where a prompt was asked again, the answer counts and not the failure before it; where there
-    are two answers, the one in the file whose name comes first.
+    If a prompt was asked again after a failure, the answer counts. If there are two answers, the one in the
+    file whose name sorts first counts.
     """
     model = read_record(folder / MODEL)
     insert_row(
@@ -143,16 +143,16 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """One row of runs, and the predictions of an edition by a model."""
+    """Insert one row of runs, and the predictions of one model on one edition."""
     edition_id, model_id = folder.parent.name, folder.name
-    if model_id not in _loaded(connection, "models", "model_id"):
+    if model_id not in _list_values(connection, "models", "model_id"):
         raise InputError(
-            f"{folder}: there is no {model_file(model_id)} to say what the model is; "
-            "run `pretexeval run CONFIG`"
+            f"{folder}: {model_file(model_id)}, which describes the model, is missing; run "
+            "`pretexeval run CONFIG`"
         )
     run = read_record(folder / RUN)
     counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
-    finished_at = _utc(folder / RUN, run.get("finished_at"))
+    finished_at = _parse_time(folder / RUN, run.get("finished_at"))
     row = [edition_id, model_id, run.get("scoring_policies"), *counts]
     insert_row(connection, "runs", [*row, finished_at, run.get("duration_s")])
     files = {stage.name: (stage, find_files(folder, run, stage)) for stage in RUN_STAGES}
@@ -163,13 +163,13 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     check_rows(folder, run, PREDICTIONS, n_rows)
 
 
-def _loaded(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> list[str]:
+def _list_values(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> list[str]:
     rows = connection.execute(f"select {column} from {table} order by {column}").fetchall()
     return [str(value) for (value,) in rows]
 
 
-def _utc(path: Path, text: str | None) -> datetime | None:
-    """An ISO time as UTC without its zone, as the table holds it."""
+def _parse_time(path: Path, text: str | None) -> datetime | None:
+    """Return an ISO time as UTC without a time zone, as the table stores it."""
     if text is None:
         return None
     try:

@@ -1,8 +1,8 @@
--- What the views share: 95 % intervals with the pair as the cluster (method, section 4).
+-- Formulas that the views share: 95 % intervals with the pair as the cluster (method, section 4).
 
--- Wilson's score interval of a share p seen on n independent observations (Wilson 1927):
+-- Wilson's score interval of a share p observed on n independent observations (Wilson 1927):
 -- (pn + z²/2 ± z √(p(1−p)n + z²/4)) / (n + z²), z = 1.959964.
--- At p = 0 and 1 the sum is off by a rounding error; null stays null, unlike in greatest(0, null).
+-- The cases avoid a rounding error at p = 0 and 1. Null stays null, unlike in greatest(0, null).
 create macro wilson_low(p, n) as
     case
         when p = 0 then 0.0
@@ -16,26 +16,26 @@ create macro wilson_high(p, n) as
             / (n + 3.841458820694124)
     end;
 
--- The rest aggregates over clusters: c of n observations are right in each of w such clusters.
+-- The macros below aggregate over clusters: c of n observations are right in each of w equal clusters.
 create macro share(c, n) as sum(c)::double / nullif(sum(n), 0);
 create macro n_clusters(n, w := 1) as coalesce(sum(w) filter (where n > 0), 0)::bigint;
 
--- N² Σ (c − pN')² over the clusters (N' the cluster's n, N = ΣN', C = Σc, p = C/N), from five sums
--- of whole numbers: exact, so that clusters which do not vary give 0 and not a rounding error.
+-- N² Σ (c − pN')² over the clusters (N' the cluster's n, N = ΣN', C = Σc, p = C/N). It is computed exactly
+-- from five sums of whole numbers, so that clusters that do not vary give 0 and not a rounding error.
 create macro cluster_spread(c, n, w) as
     sum(w * n)::hugeint * sum(w * n)::hugeint * sum(w * c * c)::hugeint
     - 2 * sum(w * n)::hugeint * sum(w * c)::hugeint * sum(w * c * n)::hugeint
     + sum(w * c)::hugeint * sum(w * c)::hugeint * sum(w * n * n)::hugeint;
 
--- n / deff before the corrections below. deff = V / (p(1−p)/N) with the cluster-robust variance of a
+-- n / deff before the corrections below. deff = V / (p(1−p)/N), where V is the cluster-robust variance of a
 -- ratio mean (Taylor linearisation; m clusters): V = m/(m−1) · Σ (c − pN')² / N².
 create macro robust_n(c, n, w) as
     sum(w * c)::double * (sum(w * n) - sum(w * c))::double
     * (sum(w * n)::double * sum(w * n)::double)
     * (n_clusters(n, w) - 1) / n_clusters(n, w) / cluster_spread(c, n, w)::double;
 
--- The 97.5 % point of Student's t with df degrees of freedom; from 20 on by its expansion about
--- z = 1.959964 (Fisher and Cornish 1960), right to 0.0000003.
+-- The 97.5 % quantile of Student's t with df degrees of freedom. From df = 20 on, its expansion about
+-- z = 1.959964 (Fisher and Cornish 1960), accurate to 0.0000003.
 create macro t_quantile(df) as
     case
         when df < 20 then
@@ -47,8 +47,8 @@ create macro t_quantile(df) as
             + (2.555849679507722 + 1.5895340533938225 / df) / df) / df) / df
     end;
 
--- How many clusters V has been learned from: those with something right, or those with something
--- wrong, whichever are fewer (the rest are alike); at most m − 1.
+-- The number of clusters from which V is estimated: those with a right observation or those with a wrong one,
+-- whichever are fewer (the others are all alike); at most m − 1.
 create macro n_informative(c, n, w) as
     least(
         sum(w) filter (where c > 0),
@@ -56,16 +56,16 @@ create macro n_informative(c, n, w) as
         n_clusters(n, w) - 1
     )::bigint;
 
--- n / deff, as Wilson's interval takes it. Three corrections (docs/statistics.md has the coverage):
--- 1. Times (z/t)², t with n_informative degrees of freedom (Korn and Graubard 1998): where one pair
---    of twenty has a sample right, it says nothing of how samples of a pair hang together, and
---    without this the interval covered 85 % and not 95 %. For that alone it never falls below one
---    observation a cluster.
--- 2. Never more than n_most, the number of observations: pairs whose halves balance must not make
---    an interval narrower than independent samples would.
--- 3. Clusters that do not vary tell nothing of deff: then a cluster counts as one observation
---    (deff = the samples per pair). That is so at 0 and 100 %, and at the 50 % of a model that
---    gets just half of every pair right by a rule.
+-- n / deff as Wilson's interval uses it, with three corrections (docs/statistics.md has the coverage):
+-- 1. It is multiplied by (z/t)², with t for n_informative degrees of freedom (Korn and Graubard 1998). If
+--    only one pair of twenty has a right sample, it does not show how correlated the samples of a pair are;
+--    without this correction the interval covered 85 % instead of 95 %. This correction alone never lowers
+--    the result below one observation per cluster.
+-- 2. It is at most n_most, the number of observations: pairs whose halves balance each other must not make
+--    the interval narrower than independent samples would.
+-- 3. Clusters that do not vary show nothing about deff, so each counts as one observation (deff = the samples
+--    per pair). This happens at 0 and 100 %, and at the 50 % of a model that gets exactly half of every pair
+--    right by a rule.
 create macro effective_n(c, n, w, n_most) as
     case
         when n_clusters(n, w) < 2 or cluster_spread(c, n, w) = 0 then n_clusters(n, w)::double
@@ -80,20 +80,20 @@ create macro effective_n(c, n, w, n_most) as
 create macro cluster_low(c, n) as wilson_low(share(c, n), effective_n(c, n, 1, sum(n)));
 create macro cluster_high(c, n) as wilson_high(share(c, n), effective_n(c, n, 1, sum(n)));
 
--- What two scores on the same pairs differ by. Of n observations in a cluster, g are gained (right
--- in the first and wrong in the second) and l lost; D = Σ(g − l) / N.
+-- The difference of two scores on the same pairs. Of the n observations in a cluster, g are gained (right in
+-- the first score and wrong in the second) and l are lost; D = Σ(g − l) / N.
 create macro paired_difference(g, l, n) as (sum(g) - sum(l))::double / nullif(sum(n), 0);
 
--- Its cluster-robust standard error, √(m/(m−1) · Σ ((g − l) − Dn)² / N²): 0 where the difference is
--- the same in every pair; null for one pair.
+-- The cluster-robust standard error of D, √(m/(m−1) · Σ ((g − l) − Dn)² / N²): 0 if the difference is the
+-- same in every pair; null for one pair.
 create macro paired_se(g, l, n) as
     sqrt(
         n_clusters(n) / nullif(n_clusters(n) - 1, 0)
         * cluster_spread(g - l, n, 1)::double / nullif(sum(n)::double, 0) ** 4
     );
 
--- How gains and losses go together over the clusters: the correlation of their residuals, from
--- whole numbers; 0 where either does not vary.
+-- The correlation of the residuals of gains and losses over the clusters, from whole numbers; 0 if either of
+-- them does not vary.
 create macro cross_spread(g, l, n) as
     sum(n)::hugeint * sum(n)::hugeint * sum(g * l)::hugeint
     - sum(n)::hugeint * sum(l)::hugeint * sum(g * n)::hugeint
@@ -108,8 +108,8 @@ create macro paired_correlation(g, l, n) as
         0
     );
 
--- All that the limits of D need, as one value: made in one step of a view and read in the next, or
--- the binder would repeat these sums hundreds of times.
+-- Everything that the limits of D need, as one value. A view computes it in one step and reads it in the
+-- next; otherwise the binder would repeat these sums hundreds of times.
 create macro paired(g, l, n) as struct_pack(
     difference := paired_difference(g, l, n),
     se := paired_se(g, l, n),
@@ -120,10 +120,10 @@ create macro paired(g, l, n) as struct_pack(
     correlation := paired_correlation(g, l, n)
 );
 
--- 95 % limits of a difference of two shares p1 − p2 from the limits of each and their correlation r
--- (MOVER: Zou and Donner 2008, as Newcombe's method 10 of 1998 for pairs).
--- away, toward: how far the limits lie from their shares. What Wald's D ± 1.96 se does not: it has a
--- width where nothing differs, and covers where little does (Wald: 41 %, at worst).
+-- 95 % limits of a difference of two shares p1 − p2, from the limits of each share and their correlation r
+-- (MOVER: Zou and Donner 2008; for pairs, method 10 of Newcombe 1998). away, toward: the distances of the
+-- limits from their shares. Unlike Wald's D ± 1.96 se, this interval has a width where nothing differs, and
+-- covers the truth where little differs (Wald: only 41 % in the worst case).
 create macro mover_reach(away, toward, r) as
     sqrt(greatest(away * away - 2 * r * away * toward + toward * toward, 0));
 create macro paired_low(d) as
@@ -139,8 +139,8 @@ create macro paired_high(d) as
         d.correlation
     );
 
--- The same for units of one observation (mastery of n pairs): b gained, c lost; gains and losses of
--- a multinomial have r = −√(bc / ((n−b)(n−c))).
+-- The same limits for units of one observation (mastery of n pairs), b gained and c lost. Gains and losses of
+-- a multinomial have the correlation r = −√(bc / ((n−b)(n−c))).
 create macro unit_correlation(b, c, n) as
     coalesce(-sqrt(b * c / nullif((n - b) * (n - c), 0)::double), 0);
 create macro unit_low(b, c, n) as
@@ -156,10 +156,10 @@ create macro unit_high(b, c, n) as
 -- effect; Bloom 1995): (z₀.₉₇₅ + z₀.₈) · se, se being half the width of the 95 % interval over z₀.₉₇₅.
 create macro detectable(width) as width / 2 / 1.959963984540054 * 2.801585218112969;
 
--- McNemar's exact test (1947): of b + c pairs that differ, b one way; two-sided, the smaller tail of
--- the binomial of b + c and 1/2 doubled, at most 1. By logarithms, so that thousands of pairs do not
--- overflow. mid_p: half of what is observed is left out of the tail (Fagerland, Lydersen and Laake
--- 2013): less conservative, but not always within its nominal rate.
+-- McNemar's exact test (1947), two-sided: of b + c pairs that differ, b differ in one direction. p is twice
+-- the smaller tail of the binomial of b + c and 1/2, at most 1. It is computed by logarithms, so that
+-- thousands of pairs do not overflow. mid_p leaves half of the observed term out of the tail (Fagerland,
+-- Lydersen and Laake 2013): less conservative, but it may exceed its nominal rate.
 create macro half_binomial(k, n) as
     exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - n::double * 0.6931471805599453);
 create macro half_binomial_tail(k, n) as
@@ -175,9 +175,9 @@ create macro mcnemar_mid_p(b, c) as
         )
     end;
 
--- Samples of a whole triplet: direct asks the one template of `none`, the others K = 8.
+-- The number of samples of a complete triplet: direct uses only the template of `none`, the others K = 8.
 create macro samples_per_triplet(method) as case when method = 'direct' then 1 else 8 end;
 
--- The halves of a bit set of pair_scores.
+-- The two halves of a bit set of pair_scores: the positive and the negative triplet.
 create macro positive_bits(bits) as bits & 255;
 create macro negative_bits(bits) as bits >> 8;

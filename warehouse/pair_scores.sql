@@ -1,16 +1,16 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and test pair.
--- A table, not a view: the file never changes once published, every accuracy is a sum over its
--- rows, and made once it spares each query the join of millions of predictions with their samples.
+-- This is a table, not a view: the file never changes once it is published, every accuracy is a sum over
+-- these rows, and the table spares each query the join of millions of predictions with their samples.
 --
--- Bit sets: bit k is the sample under the transformation at position k (for llmeval, which has
--- none, the sample at sample_index k) of the positive triplet, bit k + 8 that of the negative one.
--- asked ⊇ graded (is_correct is not null) ⊇ correct; asked ⊇ unanswered (no answer in the response,
--- under whichever policy: coin-flip puts a guess in its place, and its rate of no answer is still
--- that of the responses). asked ⊇ weighed (both log-probabilities are known) ⊇ likelier (the likelier
--- of True and False is right; a tie is not).
--- A triplet is complete when all its K samples are graded: only then can it count in a joint
--- accuracy. The others (llmeval with too few usable lines; no answer, under `excluded`) are left
--- out there, and counted. A pair is complete when both its triplets are.
+-- Bit sets: bit k is the sample under the transformation at position k of the positive triplet (for llmeval,
+-- which has no transformations, the sample at sample_index k); bit k + 8 is that of the negative triplet.
+-- asked ⊇ graded (is_correct is not null) ⊇ correct. asked ⊇ unanswered: no answer in the response, under any
+-- policy. coin-flip replaces it by a guess, but its no-answer rate is still that of the responses.
+-- asked ⊇ weighed (both log-probabilities are known) ⊇ likelier (the likelier of True and False is right; a
+-- tie is not).
+-- A triplet is complete when all its K samples are graded: only then can it count in a joint accuracy. The
+-- other triplets (llmeval with too few usable lines; no answer under `excluded`) are left out there and
+-- counted. A pair is complete when both its triplets are.
 create table pair_scores as
 with placed as (
     select

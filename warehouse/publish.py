@@ -1,7 +1,8 @@
-"""Publishing: build the next warehouse aside, then rename it over the old one.
+"""Publish the warehouse: build it in a temporary file, then rename that file over the old one.
 
-DuckDB locks readers out while a writer has the file open. Built aside and renamed, readers keep
-what they had, nobody waits, and a crash leaves the old file whole.
+DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
+nobody waits, and a crash leaves the old file intact. `write_aside` of storage/files.py does not fit here:
+a killed build leaves a database and its log behind, which the next build must remove.
 """
 
 import os
@@ -19,31 +20,32 @@ LOCK_TIMEOUT_S = 600.0
 
 
 def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Path:
-    """The path of the warehouse, built anew from everything complete under `root`.
+    """Rebuild the warehouse from everything that is complete under `root`; return its path.
 
-    InputError if there is no such folder, if another publisher holds the lock for longer than
-    `lock_timeout_s`, if a file cannot be read, or if the warehouse cannot be written.
+    Raises:
+        InputError: if the folder does not exist, if another publisher holds the lock for longer than
+            `lock_timeout_s`, if a file cannot be read, or if the warehouse cannot be written.
     """
     if not root.is_dir():
-        raise InputError(f"{root}: there is no such folder; `pretexeval run CONFIG` makes it")
+        raise InputError(f"{root}: there is no such folder; `pretexeval run CONFIG` creates it")
     try:
         with FileLock(root / PUBLISH_LOCK, timeout=lock_timeout_s):
             return _publish(root)
     except Timeout as error:
         raise InputError(
             f"{root / PUBLISH_LOCK}: another publisher has held the lock for {lock_timeout_s:g} s; "
-            "wait until it is done, then publish again"
+            "wait until it has finished, then publish again"
         ) from error
     except (OSError, duckdb.Error) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"{root / WAREHOUSE}: cannot be written ({reason}); the one before it, if any, is "
-            "still there. Make room, or the folder writable, and run `pretexeval publish`"
+            f"{root / WAREHOUSE}: cannot be written ({reason}); the previous warehouse, if any, is still "
+            "there. Make room or make the folder writable, then run `pretexeval publish`"
         ) from error
 
 
 def _publish(root: Path) -> Path:
-    """Build aside and rename; nothing is left of a build that failed."""
+    """Build a temporary file and rename it; remove the file if the build fails."""
     _remove_leftovers(root)
     aside = root / f"{WAREHOUSE}.next-{os.getpid()}"
     try:
@@ -57,7 +59,7 @@ def _publish(root: Path) -> Path:
 
 
 def _build(aside: Path, root: Path) -> None:
-    """Write the database and see it on disk, its log folded in."""
+    """Write the database, merge its log into it, and flush it to disk."""
     with duckdb.connect(str(aside)) as connection:
         load_warehouse(connection, root)
         connection.execute("checkpoint")
@@ -65,7 +67,7 @@ def _build(aside: Path, root: Path) -> None:
 
 
 def _remove_leftovers(root: Path) -> None:
-    """Remove what builds left aside: the lock is held, so none of it is anybody's any more."""
+    """Remove the files of killed builds. No build is using them, because the caller holds the lock."""
     for path in root.glob(f"{WAREHOUSE}.next-*"):
         if path.is_dir():
             shutil.rmtree(path)
@@ -74,7 +76,7 @@ def _remove_leftovers(root: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have the file or folder on disk, not only in the system's cache."""
+    """Flush the file or folder from the system's cache to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

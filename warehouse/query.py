@@ -1,4 +1,4 @@
-"""Asking the warehouse: any SQL, on a connection that cannot write to it."""
+"""Query the warehouse with any SQL, on a connection that cannot write to it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,7 +36,7 @@ def open_warehouse(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def run_query(root: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The names of the columns and the rows; InputError with DuckDB's message if it fails."""
+    """Return the names of the columns and the rows; raise InputError with DuckDB's message on failure."""
     with open_warehouse(root) as connection:
         try:
             result = connection.execute(sql)
@@ -47,7 +47,7 @@ def run_query(root: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
 
 
 def list_views(root: Path) -> list[tuple[str, str]]:
-    """The views in the order in which they were created, each with its grain."""
+    """Return the views in the order of creation, each with its grain."""
     sql = "select view_name, comment from duckdb_views() where not internal"
     with open_warehouse(root) as connection:
         grains = dict(connection.execute(sql).fetchall())

@@ -1,4 +1,4 @@
-"""What is loaded from disk: JSON records and Parquet files, with errors that name the file."""
+"""Read JSON records and Parquet files from disk, with errors that name the file."""
 
 import glob
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ REBUILD = "run `pretexeval run CONFIG` to rebuild it"
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; InputError if it is not one."""
+    """Return the JSON object in a file; raise InputError if the file contains anything else."""
     try:
         return parse_record(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -24,26 +24,26 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def find_complete(folder: Path, record: str) -> list[Path]:
-    """The folders in `folder` that hold the record which marks them complete, by name."""
+    """Return the subfolders with the record that marks them complete, sorted by name."""
     return sorted(path.parent for path in folder.glob(f"*/{record}"))
 
 
 def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
-    """The stage's files that the record lists, or all that are there if it lists none at all.
+    """Return the stage's files that the record lists, or all files if the record lists none at all.
 
-    Listed, because a folder may still hold a relation that is no longer part of it.
+    The list decides because a folder may still contain a relation that no longer belongs to it.
     """
     if not record.get("files"):
         return sorted((folder / stage.name).glob("*.parquet"))
     paths = [Path(ref.path) for ref in _list_files(folder, record, stage)]
     for path in paths:
         if not path.is_file():
-            raise InputError(f"{path}: listed as complete, but not there; {REBUILD}")
+            raise InputError(f"{path}: listed as complete, but missing; {REBUILD}")
     return paths
 
 
 def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) -> None:
-    """InputError if the stage's files gave another number of rows than the record lists."""
+    """Raise InputError if the stage's files have another number of rows than the record lists."""
     if not record.get("files"):
         return
     n_listed = sum(ref.n_rows for ref in _list_files(folder, record, stage))
@@ -52,7 +52,7 @@ def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) 
 
 
 def _list_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[FileRef]:
-    """The stage's files that the record lists, by path; InputError if its list cannot be read."""
+    """Return the stage's files that the record lists, by path; raise InputError if the list is damaged."""
     try:
         refs = read_files(record, folder.as_posix())
     except ValueError as error:
@@ -69,14 +69,16 @@ def insert_parquet(
     remedy: str = REBUILD,
     **values: object,
 ) -> int:
-    """How many rows an `insert … from read_parquet($name)` put in.
+    """Run an `insert … from read_parquet($name)`, and return the number of inserted rows.
 
-    `files` gives, for each $name, the stage and its files. A file that cannot be read, or lacks a
-    column of its stage, is an InputError that names it and the `remedy`.
+    `files` gives the stage and its files for each $name.
+
+    Raises:
+        InputError: if a file cannot be read or lacks a column of its stage; names the file and `remedy`.
     """
     parameters: dict[str, object] = dict(values)
     for name, (_, paths) in files.items():
-        # DuckDB takes [, * and ? in a path for a pattern.
+        # DuckDB reads [, * and ? in a path as a pattern.
         parameters[name] = [glob.escape(str(path)) for path in paths]
     try:
         row = connection.execute(statement, parameters).fetchone()
@@ -90,8 +92,8 @@ def insert_parquet(
 def _find_broken(
     connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path], remedy: str
 ) -> None:
-    """Read every file alone, all of the stage's columns, and raise for the first that fails."""
-    # A count would read the headers of the columns and not their values.
+    """Read all columns of each file separately, and raise InputError for the first file that fails."""
+    # A count would read only the headers of the columns, not their values.
     values = ", ".join(stage.names)
     for path in paths:
         try:

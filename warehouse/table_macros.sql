@@ -1,4 +1,4 @@
--- Queries that several views share, as table macros. They read pair_scores, so they are created after it.
+-- Queries that several views share, as table macros. They are created after pair_scores, which they read.
 
 -- One row per edition, model, method, scoring policy, repeat, `part` and polarity: the accuracy on the
 -- samples whose transformations have the same value of `part`, a column of the table transformations.

@@ -1,6 +1,6 @@
--- Every table of the warehouse. Keys are (edition_id, id): triplet and sample ids do not contain
--- the edition. No primary keys: the stages are checked where they are made, and an index on
--- millions of hashes costs more time and room than all else.
+-- Every loaded table of the warehouse. Keys are (edition_id, id), because triplet and sample ids do not
+-- contain the edition. There are no primary keys: each stage is checked when it is written, and an index on
+-- millions of hashes would take more time and space than everything else.
 
 create table editions (
     edition_id varchar not null,
@@ -15,7 +15,7 @@ create table editions (
     configuration json
 );
 
--- Test and demonstration split.
+-- Triplets of both splits, test and demonstration.
 create table triplets (
     edition_id varchar not null,
     triplet_id varchar not null,
@@ -29,7 +29,7 @@ create table triplets (
     split varchar not null
 );
 
--- Test and demonstration split.
+-- Samples of both splits, test and demonstration.
 create table samples (
     edition_id varchar not null,
     sample_id varchar not null,
@@ -49,7 +49,7 @@ create table samples (
     reasons varchar[] not null
 );
 
--- One row per rewording that was tried; none in editions that no language model reworded.
+-- One row per attempted rewording; none in editions that no language model reworded.
 create table attempts (
     edition_id varchar not null,
     variant_id varchar not null,
@@ -64,7 +64,7 @@ create table attempts (
     is_judged_implying boolean
 );
 
--- One row per sample that was measured for diversity, of the triplets drawn for it.
+-- One row per sample whose diversity was measured, for the triplets drawn for it.
 create table sample_diversity (
     edition_id varchar not null,
     sample_id varchar not null,
@@ -77,7 +77,7 @@ create table sample_diversity (
     structural_spread double
 );
 
--- One row per edition, triplet, method and grader: 0 to 5 each.
+-- One row per edition, triplet, method and grader; each grade is 0 to 5.
 create table human_grades (
     edition_id varchar not null,
     triplet_id varchar not null,
@@ -89,7 +89,7 @@ create table human_grades (
     comment varchar
 );
 
--- known_heads: what a reference model was taught; null where nobody knows.
+-- known_heads: what a reference model was taught; null for models whose knowledge is unknown.
 create table models (
     model_id varchar not null,
     name varchar not null,
@@ -98,7 +98,7 @@ create table models (
     known_heads struct(relation varchar, head varchar)[]
 );
 
--- Shared by all editions.
+-- Responses are shared by all editions.
 create table responses (
     prompt_key varchar not null,
     model_id varchar not null,
@@ -114,9 +114,9 @@ create table responses (
     logprob_false double
 );
 
--- With what was replied to the sample, from responses: looked up once when loading, so that
--- prediction_details need not join millions of prompts with their responses (2.4 s against 0.1 s
--- for its first rows, on 12 models × 272,000 samples).
+-- Includes the reply to the sample, from responses. The loader looks it up once, so that prediction_details
+-- need not join millions of prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12
+-- models × 272,000 samples).
 create table predictions (
     edition_id varchar not null,
     model_id varchar not null,
@@ -146,8 +146,8 @@ create table runs (
     duration_s double
 );
 
--- The eight, in the order in which they are shown. bits: the transformation's place in the bit
--- sets of pair_scores, in the half of the positive triplet and in that of the negative one.
+-- The eight transformations, in the order in which they are shown. bits: the transformation's two bits in the
+-- bit sets of pair_scores, one for the positive triplet and one for the negative one.
 create table transformations (
     transformation varchar not null,
     position tinyint not null,

@@ -1,6 +1,7 @@
--- Grain: one row per edition and model; read by the view token_usage.
--- A table, as pair_scores is: finding the distinct prompts among millions of predictions, and their
--- responses, takes two seconds on 12 models × 272,000 samples, and has one answer.
+-- Grain: one row per edition and model.
+-- The view token_usage reads this table. It is a table, like pair_scores, because finding the distinct
+-- prompts of millions of predictions and their responses takes two seconds on 12 models × 272,000 samples,
+-- and the result never changes.
 create table token_counts as
 with asked as (
     select distinct edition_id, model_id, prompt_key, repeat from predictions

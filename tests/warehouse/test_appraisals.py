@@ -68,5 +68,6 @@ def test_a_damaged_file_is_named(data: DataFolder, name: str, message: str) -> N
 def test_grades_of_another_edition_are_an_error(data: DataFolder) -> None:
     grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]
     write_rows(data.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
-    with pytest.raises(InputError, match=rf"ada\.parquet: grades of {OTHER} lie with those of {EDITION}"):
+    message = rf"ada\.parquet: contains grades of {OTHER}, but belongs to {EDITION}"
+    with pytest.raises(InputError, match=message):
         build_warehouse(data.root)

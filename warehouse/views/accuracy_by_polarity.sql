@@ -1,8 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and polarity.
--- average_accuracy: over the samples whose transformation negates (is_negated) or does not: a
--- model that always says True is right in half of either, one that answers from the polarity too.
+-- average_accuracy: over the samples whose transformation negates (is_negated) or does not. A model that
+-- always says True gets half of each right, and so does a model that answers from the polarity alone.
 -- Methods without transformations (llmeval) have no rows.
--- ci_low, ci_high: 95 %, pair as the cluster.
+-- ci_low, ci_high: 95 % interval with the pair as the cluster.
 create or replace view accuracy_by_polarity as
 select
     edition_id,

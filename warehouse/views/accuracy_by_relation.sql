@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and relation.
--- average_accuracy with ci_low, ci_high: over the samples of the relation, pair as the cluster.
--- joint_accuracy: of its triplets, all K right. mastery: of its pairs, all 2K right.
--- n_samples: graded; n_pairs: with a graded sample; n_complete_pairs: those mastery is a share of.
+-- average_accuracy, with ci_low and ci_high: over the samples of the relation, with the pair as the cluster.
+-- joint_accuracy: share of its triplets with all K samples right. mastery: share of its pairs, all 2K right.
+-- n_samples: graded samples; n_pairs: pairs with a graded sample; n_complete_pairs: denominator of mastery.
 create or replace view accuracy_by_relation as
 select
     edition_id,

@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and transformation.
 -- average_accuracy: over the samples under the transformation. is_negated: its polarity (see
 -- accuracy_by_polarity). Methods without transformations (llmeval) have no rows.
--- ci_low, ci_high: 95 %, pair as the cluster (two samples of a pair under each transformation).
+-- ci_low, ci_high: 95 % interval with the pair as the cluster (two samples of a pair per transformation).
 create or replace view accuracy_by_transformation as
 select
     edition_id,

@@ -1,7 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
 -- average_accuracy: mean of s(i,j) over all samples (method, section 4; PretexEval).
--- gain_over_random: average_accuracy − 0.5. n_samples: those that the policy grades.
--- ci_low, ci_high: 95 %, pair as the cluster (macros.sql). no_answer_rate: of all samples asked.
+-- gain_over_random: average_accuracy − 0.5. n_samples: the samples that the policy grades.
+-- ci_low, ci_high: 95 % interval with the pair as the cluster (macros.sql).
+-- no_answer_rate: share of all asked samples.
 create or replace view average_accuracy as
 select
     edition_id,

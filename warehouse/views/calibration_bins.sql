@@ -1,6 +1,6 @@
--- Grain: one row per edition, model, method, repeat and tenth of p_true that holds a sample.
--- The reliability diagram behind probability_calibration: of the n_samples whose p_true lies from
--- p_low to p_high, mean_p_true is what the model says, true_rate how many are true.
+-- Grain: one row per edition, model, method, repeat and tenth of p_true that contains a sample.
+-- The reliability diagram of probability_calibration. A bin contains the n_samples with p_true from p_low to
+-- p_high; mean_p_true is what the model says on average, true_rate is the share of true samples.
 create or replace view calibration_bins as
 select
     calibration_sums.edition_id,

@@ -1,13 +1,13 @@
 -- Grain: one row per edition, model, scoring policy, repeat and component taken away.
 -- What each component of the method is worth (method, section 4; PretexEval, component ablation):
 --   full                     pretexeval, all eight transformations, rephrased;
---   without_transformations  its samples under `none` only (rephrased, so not `direct`);
+--   without_transformations  its samples under `none` only (rephrased, unlike `direct`);
 --   without_rephrasing       the method prototype.
--- average_accuracy (pair as the cluster), joint_accuracy of triplets, mastery of pairs, each with its
--- 95 % interval; k: samples per triplet.
--- The differences are component − full, of what is graded in both, pair as the cluster (macros.sql,
--- paired): average (difference), joint and mastery. A pair's one answer under `none` stands against
--- each of its eight. Null where full is not there, and in its own row.
+-- average_accuracy (pair as the cluster), joint_accuracy of triplets and mastery of pairs, each with its 95 %
+-- interval; k: samples per triplet.
+-- The differences are component − full, on what is graded in both, with the pair as the cluster (macros.sql,
+-- paired): average (difference), joint and mastery. A pair's one answer under `none` is compared with each of
+-- its eight answers in full. Null where full is missing, and in the row of full itself.
 create or replace view component_ablation as
 with parts as (
     select

@@ -1,10 +1,11 @@
 -- Grain: one row per edition, method, scoring policy, repeat, model and other model (null: any).
--- The smallest true difference that the edition would detect with a power of 80 %, at α = 0.05
--- two-sided: (z₀.₉₇₅ + z₀.₈) · se = 2.8016 · se (minimum detectable effect; Bloom 1995), se being
--- that of the difference observed: a half-width of its 95 % interval / z₀.₉₇₅, which is never 0.
--- Of two models: paired, from model_comparison. Of one model alone, against any other: an upper
--- bound, se = √2 times its own (another as variable, whose answers have nothing to do with its own;
--- answers to the same questions mostly go together, and less is then enough).
+-- The smallest true difference that the edition would detect with a power of 80 % at α = 0.05 two-sided:
+-- 2.8016 standard errors (macros.sql, detectable). The standard error comes from the width of the observed
+-- 95 % interval, which is never 0.
+-- For two models, the interval is that of the paired difference in model_comparison. For one model alone
+-- against any other, the standard error is √2 times its own. That is an upper bound: it assumes that the
+-- other model varies as much and answers independently, but answers to the same questions are mostly
+-- correlated.
 create or replace view detectable_difference as
 with widths as (
     select

@@ -1,8 +1,8 @@
 -- Grain: one row per edition, method and relation (null: all of them).
--- How far the samples lie from their statements and from each other, 0 to 1: means over the n_samples
--- measured, of n_triplets drawn for it (the distances are defined in tasks/quality/diversity.py).
--- lexical: words changed; structural: parts of speech. _distance: to the statement. _spread: to the
--- other samples of the same triplet and method; null for a method with one sample a triplet.
+-- How far the samples are from their statements and from each other, from 0 to 1: means over the n_samples
+-- measured, from the n_triplets drawn for it (tasks/quality/diversity.py defines the distances).
+-- lexical: changed words; structural: changed parts of speech. _distance: to the statement. _spread: to the
+-- other samples of the same triplet and method; null for a method with one sample per triplet.
 create or replace view diversity as
 select
     edition_id,

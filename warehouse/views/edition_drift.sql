@@ -1,12 +1,12 @@
 -- Grain: one row per two editions of the same base (each two once), model, method, policy and repeat.
--- The same model asked anew: on the heads that both editions test (one pair of each, by relation and
--- head; the negative tails and the wording may differ), how far its scores fell. A fall on fresh text
--- is the sign of a leaked edition. edition_id is the one whose name comes first (by ISO week the
--- earlier), difference = its average accuracy − the other's, likewise mastery_difference.
--- Both averages with their interval, head as the cluster, on the samples (triplet's truth and
--- transformation) graded in both; the differences paired by head (macros.sql, paired).
--- same_text_rate: of the other edition's test samples of the heads shared by the editions, those that
--- stand in this one word for word (the same sample_id, which hashes triplet, transformation and text).
+-- How far the scores of a model fell from one edition to another, on the heads that both editions test. Each
+-- edition has one pair per relation and head; the negative tails and the wording may differ. A fall on fresh
+-- text is the sign of a leaked edition. edition_id is the edition whose name sorts first (the earlier one, if
+-- names contain the ISO week); difference = its average accuracy − the other's, likewise mastery_difference.
+-- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
+-- with the head as the cluster; the differences are paired by head (table_macros.sql, compare_scores).
+-- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
+-- edition word for word (the same sample_id, which hashes triplet, transformation and text).
 create or replace view edition_drift as
 with heads as (
     select

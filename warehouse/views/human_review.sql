@@ -1,11 +1,11 @@
 -- Grain: one row per edition and method (null: all of them) that graders reviewed.
--- What people say of the samples, 0 to 5 (PretexEval, appendix H): the means of reliability, lexical
--- and structural diversity over the n_grades sheets of n_graders, each of n_triplets.
--- _agreement: Krippendorff's α between graders, interval metric (Krippendorff 2011, "Computing
--- Krippendorff's alpha-reliability"): any number of graders, grades may be missing. 1 − D_o / D_e; a
--- triplet with m ≥ 2 grades puts Σ (v − v')² / (m − 1) over its ordered pairs into D_o = 1/n Σ, all
--- n such grades make D_e = Σ (v − v')² / (n (n − 1)); and Σ (v − v')² = 2 (m Σv² − (Σv)²). 1 is
--- perfect, 0 what chance gives. Null where nothing was graded twice, or all grades are the same.
+-- The grades that people gave the samples, 0 to 5 (PretexEval, appendix H): means of reliability, lexical and
+-- structural diversity over the n_grades graded rows by n_graders, on n_triplets.
+-- _agreement: Krippendorff's α between graders with the interval metric (Krippendorff 2011, "Computing
+-- Krippendorff's alpha-reliability"), for any number of graders and with missing grades: 1 − D_o / D_e.
+-- A triplet with m ≥ 2 grades adds Σ (v − v')² / (m − 1) over its ordered pairs to the sum in D_o = 1/n Σ.
+-- All n such grades give D_e = Σ (v − v')² / (n (n − 1)); and Σ (v − v')² = 2 (m Σv² − (Σv)²). 1 is perfect
+-- agreement, 0 is chance. Null if nothing was graded twice, or if all grades are the same.
 create or replace view human_review as
 with grades as (
     unpivot (

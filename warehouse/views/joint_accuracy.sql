@@ -1,11 +1,11 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and unit (triplet, pair).
--- joint_accuracy: share of the units with every sample right (method, section 4; PretexEval):
--- by triplet all K, by pair (mastery) all 2K. By triplet, answering from the polarity of the
--- sentence alone earns 50 %; by pair it earns nothing.
--- n_units: the complete ones. n_left_out: of the edition's others, with fewer than K graded samples a
--- triplet (llmeval with too few usable lines, or none; no answer, under `excluded`).
--- n_samples: of the complete units.
--- ci_low, ci_high: 95 %; by triplet with the pair as the cluster, by pair plain Wilson.
+-- joint_accuracy: share of the units with every sample right (method, section 4; PretexEval): all K samples
+-- by triplet, all 2K by pair (mastery). A model that answers from the polarity of the sentence alone gets 50
+-- % by triplet and nothing by pair.
+-- n_units: the complete units. n_left_out: the edition's other units, where a triplet has fewer than K graded
+-- samples (llmeval with too few usable lines or none; no answer under `excluded`).
+-- n_samples: the samples of the complete units.
+-- ci_low, ci_high: 95 % interval; with the pair as the cluster by triplet, plain Wilson by pair.
 create or replace view joint_accuracy as
 with test_pairs as (
     select edition_id, count(*) // 2 as n_test_pairs

@@ -1,10 +1,10 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and n (samples asked, 1..K).
--- joint_accuracy: the share of triplets all right that is to be expected when n of the K samples
--- are asked, over all choices of n: mean over triplets of C(c, n) / C(K, n), c = how many are
--- right (method, section 4). n = 1 is the average accuracy, n = K the joint accuracy by triplet,
--- both of the complete triplets only.
--- ci_low, ci_high: 95 %, pair as the cluster, each choice of n an observation; of at most K / n
--- independent ones a triplet, so that both ends agree with the views of their own.
+-- joint_accuracy: the expected share of triplets that are all right when n of the K samples are asked, over
+-- all choices of n: mean over triplets of C(c, n) / C(K, n), c = number of right samples (method, section 4).
+-- n = 1 is the average accuracy and n = K the joint accuracy by triplet, both of the complete triplets only.
+-- ci_low, ci_high: 95 % interval with the pair as the cluster. Each choice of n samples is an observation,
+-- but a triplet counts at most K / n independent ones, so that both ends agree with average_accuracy and
+-- joint_accuracy.
 create or replace view joint_accuracy_curve as
 with choices as (
     -- C(c, n), for c and n up to K = 8.
@@ -19,8 +19,8 @@ with choices as (
     from range(0, 9) as c, range(1, 9) as n
 ),
 
--- How many pairs had so many right in either triplet: at most 100 rows a group instead of one a
--- pair. A triplet that is not complete is null.
+-- The number of pairs per count of right samples in either triplet: at most 100 rows per group instead of
+-- one per pair. The count of an incomplete triplet is null.
 histogram as (
     select
         edition_id,

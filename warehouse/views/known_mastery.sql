@@ -1,8 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and is_known.
--- How well the instrument measures: a reference model's card lists the (relation, head) that it
--- has learned (known_heads); on those it should score near 100 %, on the rest 50 % on average and
--- nothing by pair. Models of which nobody knows what they know have no rows.
--- average_accuracy (ci_low, ci_high: pair as the cluster); mastery: pairs with all 2K right.
+-- A check of the whole measurement. The record of a reference model lists the (relation, head) that it has
+-- learned (known_heads). It should score near 100 % on those; on the others it should score 50 % on average
+-- and nothing by pair. Models without such a list have no rows.
+-- average_accuracy (ci_low, ci_high: pair as the cluster); mastery: pairs with all 2K samples right.
 create or replace view known_mastery as
 with known_heads as (
     select distinct model_id, known.relation, known.head

@@ -1,8 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
--- The figures of method.md, section 4, side by side: average accuracy (pair as the cluster), gain
--- over random, joint accuracy of triplets, mastery of pairs, consistency (share of the triplets
--- answered all right or all wrong), rate of no answer. n_samples: graded; n_triplets and
--- n_complete_pairs: with all their samples graded.
+-- The measures of method.md, section 4, side by side: average accuracy (pair as the cluster), gain over
+-- random, joint accuracy of triplets, mastery of pairs, consistency (share of the triplets answered all right
+-- or all wrong), no-answer rate. n_samples: graded samples; n_triplets and n_complete_pairs: those with all
+-- samples graded.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
 with measured as (

@@ -1,8 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and pair that is not mastered.
--- The knowledge points to study: of the complete pairs (those that mastery is a share of), the
--- ones with a sample wrong. n_correct of n_samples = 2K are right; wrong_of_true and wrong_of_false
--- name the transformations that went wrong on the true and on the false triplet (null for llmeval,
--- which has none).
+-- The knowledge points to study: the complete pairs (those that mastery counts) with a wrong sample.
+-- n_correct of the n_samples = 2K are right. wrong_of_true and wrong_of_false name the transformations that
+-- went wrong on the true and on the false triplet (null for llmeval, which has no transformations).
 create or replace view missed_points as
 with missed as (
     select
@@ -36,7 +35,7 @@ points as (
     group by edition_id, pair_id
 ),
 
--- The names of every set of wrong transformations of one triplet: 256 lists, made once.
+-- The names of every possible set of wrong transformations of one triplet: 256 lists, computed once.
 named_sets as (
     select
         sets.range as wrong,

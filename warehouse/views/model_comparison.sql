@@ -1,13 +1,14 @@
 -- Grain: one row per edition, method, scoring policy, repeat and two models (each two once).
--- What tells two models apart, on the samples graded for both. model_id is the one that comes
--- first; difference = its average accuracy − the other's, likewise mastery_difference.
--- Each average with its interval, pair as the cluster; of the difference too (macros.sql, paired):
--- difference_se = √(m/(m−1) · Σ (d − Dn)² / N²), d = how many more of its n samples a pair has right
--- by the one than by the other, D = Σd/N, m pairs (0 where d is alike in all); the limits are not
--- D ± 1.96 se but joined from those of gains and losses (Zou and Donner 2008), with a width at 0.
--- Mastery is of the pairs complete for both, its difference the same with the pair as the unit.
--- McNemar's exact test of it (1947), two-sided: of n_mastered_alone + n_other_mastered_alone pairs
--- that one masters and the other does not, how likely is a split as uneven if either were as likely.
+-- How far two models differ on the samples that are graded for both. model_id is the id that sorts first;
+-- difference = its average accuracy − the other's, likewise mastery_difference.
+-- Intervals have the pair as the cluster. difference_se = √(m/(m−1) · Σ (d − Dn)² / N²), where d is how many
+-- more of its n samples a pair has right by model_id than by the other, D = Σd/N, and m is the number of
+-- pairs (0 if d is the same in all). The limits are not D ± 1.96 se: they combine the limits of gains and
+-- losses (Zou and Donner 2008), so that the interval has a width even at se = 0 (macros.sql, paired).
+-- Mastery counts the pairs that are complete for both models; its difference has the pair as the unit.
+-- mcnemar_p: McNemar's exact test of mastery (1947), two-sided: the probability of a split at least as uneven
+-- of the pairs that only one model masters (n_mastered_alone + n_other_mastered_alone), if each of these
+-- pairs were equally likely to go to either model.
 create or replace view model_comparison as
 with matches as (
     select one.*, columns(other.*) as "other_\0"

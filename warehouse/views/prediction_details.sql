@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, scoring policy, repeat and test sample.
--- Everything that an analyst wants to see of one prediction, down to the text of the reply.
--- has_answer: whether a true or false could be extracted. is_correct is null where the scoring
--- policy excludes the sample. The accuracy views do not read this one: they sum over pair_scores.
+-- Everything about one prediction, including the text of the reply, for an analyst.
+-- has_answer: whether true or false could be extracted. is_correct is null where the scoring policy excludes
+-- the sample. The accuracy views do not read this view: they add up pair_scores.
 create or replace view prediction_details as
 select
     predictions.edition_id,

@@ -1,11 +1,11 @@
 -- Grain: one row per edition, model, method and repeat.
--- What the log-probabilities of True and False, from the same pass as the text, are worth; they do
--- not depend on the scoring policy. p_true is the softmax of the two (calibration_sums.sql).
--- n_samples: with both log-probabilities; missing_rate: the share without, of all samples asked.
--- average_accuracy (ci_low, ci_high: pair as the cluster): the likelier of the two is right; a tie is
--- wrong. no_answer_rate: of the texts, to compare.
--- auroc: the chance that a true sample has a higher p_true than a false one, ties for half: the
--- Mann-Whitney U over n_true · n_false (Hanley and McNeil 1982). Null if only one label is there.
+-- What the log-probabilities of True and False, from the same pass as the text, are worth. They do not depend
+-- on the scoring policy. p_true is the softmax of the two (calibration_sums.sql).
+-- n_samples: samples with both log-probabilities; missing_rate: the share of asked samples without them.
+-- average_accuracy (ci_low, ci_high: pair as the cluster): the likelier of the two is right; a tie is wrong.
+-- no_answer_rate: of the texts, for comparison.
+-- auroc: the probability that a true sample has a higher p_true than a false one, with ties counted half: the
+-- Mann-Whitney U over n_true · n_false (Hanley and McNeil 1982). Null if only one label occurs.
 -- calibration_error: over 10 bins of equal width, Σ n_bin/n · |mean p_true − share true| (expected
 -- calibration error; Naeini et al. 2015). brier_score: mean of (p_true − label)² (Brier 1950).
 create or replace view probability_calibration as

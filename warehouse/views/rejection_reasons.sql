@@ -1,6 +1,6 @@
--- Grain: one row per edition, rephraser and reason to turn a rewording away.
--- Of the n_attempts to reword the edition's test samples, n_rejected were turned away for this
--- reason (rejection_rate of them); one attempt may have several reasons, each counted once.
+-- Grain: one row per edition, rephraser and reason to reject a rewording.
+-- Of the n_attempts to reword the edition's test samples, the gate rejected n_rejected for this reason
+-- (rejection_rate is their share). An attempt may have several reasons; each counts once.
 create or replace view rejection_reasons as
 with test_variants as (
     select edition_id, variant_id

@@ -1,11 +1,12 @@
 -- Grain: one row per edition, method and rephraser.
--- What became of the rewordings of the test samples (method, sections 2.6 and 4). Of n_samples:
--- accepted_rate passed the gate, fallback_rate fell back to the statement, as_is_rate had nothing to
--- gate; mean_attempts of each. Of the n_attempts to reword them, acceptance_rate passed; n_judged
--- have both verdicts of the judge, and judge_agreement of these say yes twice (it follows from the
--- statement, and the statement from it). Why the others were turned away: rejection_reasons.
--- n_triplets: of the edition's test. n_incomplete_triplets: with fewer than K samples, or none (llmeval
--- with too few usable lines); they are left out of joint accuracy.
+-- What happened to the rewordings of the test samples (method, sections 2.6 and 4). Of the n_samples,
+-- accepted_rate passed the gate, fallback_rate fell back to the statement, and as_is_rate had nothing to
+-- check; mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them,
+-- acceptance_rate passed. n_judged attempts have both verdicts of the judge; judge_agreement is the share
+-- with yes in both (the text follows from the statement, and the statement from the text). The view
+-- rejection_reasons has the reasons for the rejected attempts.
+-- n_triplets: the edition's test triplets. n_incomplete_triplets: those with fewer than K samples, or none
+-- (llmeval with too few usable lines); joint accuracy leaves them out.
 create or replace view sample_quality as
 with by_triplet as (
     select

@@ -1,16 +1,16 @@
 -- Grain: one row per edition, method, relation (null: all of them) and baseline.
--- What the test samples give away to somebody who knows no medicine (method, section 4), to read
--- beside every score:
+-- What somebody without medical knowledge would score on the test samples (method, section 4), to read beside
+-- every score:
 --   always_true     says True to everything;
 --   polarity        says True to what is affirmed and False to what is denied;
---   tail_frequency  takes a triplet for true by how often its tail occurs among the relation's
---                   positive test triplets;
---   word_overlap    takes it for true by how many words head and tail share.
--- The last two cut at the threshold, in the direction, that is best for the relation, found on the
--- test triplets themselves: an upper bound on what such a shortcut can earn. They guess the
--- triplet's truth, then turn it where the sample is negated (label <> is_positive).
--- average_accuracy (pair as the cluster), joint_accuracy of triplets, mastery of pairs, each with
--- its 95 % interval. A baseline always answers: no_answer_rate is 0.
+--   tail_frequency  believes a triplet according to how often its tail occurs among the relation's positive
+--                   test triplets;
+--   word_overlap    believes a triplet according to how many words head and tail share.
+-- The last two use the threshold and the direction that are best for the relation, chosen on the test
+-- triplets themselves: an upper bound on what such a shortcut can score. They guess the truth of the triplet,
+-- then reverse it where the sample is negated (label <> is_positive).
+-- average_accuracy (pair as the cluster), joint_accuracy of triplets and mastery of pairs, each with its 95 %
+-- interval. A baseline always answers: no_answer_rate is 0.
 create or replace view shortcut_baselines as
 with test_triplets as (
     select edition_id, triplet_id, pair_id, relation, head, tail, is_positive
@@ -62,8 +62,8 @@ clue_values as (
     group by edition_id, relation, baseline, clue
 ),
 
--- Right when what is at or above the clue is taken for true, and what is below it for false. The
--- other direction is right wherever this one is wrong. The lowest clue takes all for one answer.
+-- n_right: right guesses if triplets at or above the clue are called true and those below it false. The
+-- other direction is right wherever this one is wrong. The lowest clue gives all triplets the same answer.
 thresholds as (
     select
         edition_id,

@@ -1,6 +1,6 @@
 -- Grain: one row per edition and model.
--- What the edition's questions cost the model: every (prompt, repeat) counted once, however many
--- samples or scoring policies share it, and whichever edition asked it first (token_counts.sql).
+-- The tokens that the edition's questions cost the model. Every (prompt, repeat) counts once, no matter how
+-- many samples or scoring policies share it and which edition asked it first (token_counts.sql).
 -- n_unknown: prompts whose tokens the engine did not count. n_errors: prompts that failed.
 create or replace view token_usage as
 select

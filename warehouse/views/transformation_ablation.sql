@@ -1,9 +1,9 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat, ablation and step.
--- What the same predictions score when only some transformations count, step by step, in the
--- orders of the two papers (method, section 4): PretexEval {none}; + inv; + dn, inv_dn; all, and
--- PretextTrans {none}; + dn; + inv, inv_dn; all.
--- average_accuracy (pair as the cluster), joint_accuracy of triplets (all samples of the step
--- right) and mastery of pairs, each with its 95 % interval. Only of methods with all eight.
+-- What the same predictions score when only some transformations count, step by step, in the orders of the
+-- two papers (method, section 4): PretexEval {none}; + inv; + dn, inv_dn; all, and PretextTrans {none}; + dn;
+-- + inv, inv_dn; all.
+-- average_accuracy (pair as the cluster), joint_accuracy of triplets (all samples of the step right) and
+-- mastery of pairs, each with its 95 % interval. Only for methods with all eight transformations.
 create or replace view transformation_ablation as
 with subsets as (
     select
@@ -27,7 +27,7 @@ masks as (
     group by subsets.transformations
 ),
 
--- The two orders share three of their steps: each subset is computed once.
+-- The two orders share three of their steps, so each subset is computed only once.
 scored as (
     select
         pair_scores.edition_id,
