@@ -1,7 +1,7 @@
 """Publish the warehouse: build it in a temporary file, then rename that file over the old one.
 
 DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
-nobody waits, and a crash leaves the old file intact. `write_aside` of storage/files.py does not fit here:
+nobody waits, and a crash leaves the old file intact. `write_atomically` of storage/files.py does not fit here:
 a killed build leaves a database and its log behind, which the next build must remove.
 """
 
