@@ -10,7 +10,7 @@ from report.console import align
 
 CONFIG = Path("configs/medlama.toml")
 VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
-# The log line of tasks.edition.cached_stage about each stage.
+# The log line of tasks.edition.stage_task about each stage.
 STAGE_LINE = re.compile(r"(\w+): (\d+) of \d+ relations made in ([\d.]+) s, validated in ([\d.]+) s")
 
 

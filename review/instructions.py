@@ -14,7 +14,7 @@ number from 0 to 5. The meaning of 0, 3 and 5 is below; 1, 2 and 4 are between t
 
 ## reliability
 
-- 0: Many errors; a reader would take away something else than the fact, or than the mark says.
+- 0: Many errors; a reader would understand something other than what the fact and the mark say.
 - 3: Mostly right; small inaccuracies or ambiguities that leave the meaning as it is.
 - 5: Right in every text, clear and exact; no error, nothing ambiguous.
 
@@ -23,15 +23,15 @@ the triplet itself is wrong, grade the texts anyway, and write your doubt in `co
 
 ## lexical_diversity
 
-- 0: The words are those of the triplet, hardly one besides.
+- 0: The texts use almost only the words of the triplet.
 - 3: Ordinary words vary somewhat; the medical terms stay as they are.
-- 5: Varied words, medical terms and ordinary ones alike.
+- 5: Both the medical terms and the ordinary words vary.
 
 ## structural_diversity
 
-- 0: Built like the triplet, everything in its order.
-- 3: Slightly changed: another order of words, another phrase, on the same grammatical frame.
-- 5: Built anew: the same content in another syntax and another line of thought.
+- 0: The texts have the structure and the order of the triplet.
+- 3: Slightly changed: another word order or another phrase, but the same grammatical structure.
+- 5: A new structure: the same content with another syntax and another train of thought.
 
 ## Please
 
