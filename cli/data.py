@@ -33,7 +33,7 @@ def measure(options: argparse.Namespace) -> int:
 def export_disek(options: argparse.Namespace) -> int:
     """Write the knowledge base as a DiseK table and print its path."""
     from knowledge.disek_writer import write_disek
-    from knowledge.read import read_knowledge_base
+    from knowledge.reader import read_knowledge_base
 
     print(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
     return 0

@@ -11,7 +11,7 @@ from config.file import Config
 from config.tables import StorageConfig
 from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
-from engines.load import begin_loading
+from engines.loading import begin_loading
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES, measure_free_space
 from storage.layout import PREFECT

@@ -15,7 +15,7 @@ from report.page import write_pages
 from storage.layout import EDITIONS_FOLDER, MANIFEST, page_file
 from storage.publication import hold_publication
 from tasks.quality.diversity import write_diversity
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.records import find_complete
 
 

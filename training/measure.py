@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from config.tables import KnowledgeConfig
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from training.card import MODELS, read_card, write_card
 from warehouse.query import run_query
 

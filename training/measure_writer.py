@@ -14,9 +14,9 @@ import polars as pl
 from config.engines import WriterConfig
 from config.tables import KnowledgeConfig, LlmevalConfig, RephraserConfig
 from engines.base import Engine
-from engines.load import load_engine
+from engines.loading import load_engine
 from knowledge.base import KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from schemas.exchange import Sampling
 from tasks.edition import triplets as drawing

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from training.card import MODELS, Card, write_card
 from training.curriculum import (

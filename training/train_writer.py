@@ -21,7 +21,7 @@ from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from config.tables import KnowledgeConfig
 from engines.prompts import render_prompt
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from prototypes.pool import load_pool
 from training.card import MODELS
 from training.loop import (

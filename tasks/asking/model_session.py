@@ -8,7 +8,7 @@ from types import TracebackType
 from config.engines import EngineConfig
 from engines.base import Engine, EngineLostError
 from engines.identity import identify_model
-from engines.load import load_engine
+from engines.loading import load_engine
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
 from storage.files import write_json

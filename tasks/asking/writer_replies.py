@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from engines.load import load_engine
+from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling
 from storage.mirror import Mirror

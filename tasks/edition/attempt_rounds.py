@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from engines.load import load_engine
+from engines.loading import load_engine
 from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine
 from tasks.asking.progress import ShowProgress

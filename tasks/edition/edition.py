@@ -8,7 +8,7 @@ from typing import Any
 
 from config.file import Config
 from knowledge.base import KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from prototypes.pool import Pool, check_pool, load_pool

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from engines.load import load_engine
+from engines.loading import load_engine
 from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine, ModelSession, PromptsByKey, pop_prompts
 from tasks.asking.progress import Advance

@@ -16,7 +16,7 @@ from tests.support.command import (
     write_base,
     write_config,
 )
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 # Importing any of these takes seconds. The errors tested here must come before Prefect starts.
 SLOW = ("prefect", "vllm", "openai", "great_expectations", "torch")

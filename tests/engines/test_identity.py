@@ -141,7 +141,7 @@ def test_model_ids_stay_the_same(tmp_path: Path) -> None:
 
 def test_identifying_imports_no_engine() -> None:
     code = (
-        "import sys, engines.identity, engines.load\n"
+        "import sys, engines.identity, engines.loading\n"
         "heavy = {'torch', 'vllm', 'transformers', 'openai', 'huggingface_hub'}\n"
         "sys.exit(str(heavy & set(sys.modules) or ''))"
     )

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from engines.load import load_engine
+from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import (

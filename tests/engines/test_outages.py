@@ -2,7 +2,7 @@ import pytest
 
 from engines import openai_engine
 from engines.base import EngineLostError
-from engines.load import load_engine
+from engines.loading import load_engine
 from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
 from schemas.exchange import Completion, Prompt, Sampling

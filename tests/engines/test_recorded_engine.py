@@ -5,7 +5,7 @@ import pytest
 
 from config.engines import ModelConfig
 from engines.base import Engine
-from engines.load import load_engine
+from engines.loading import load_engine
 from engines.recorded_engine import RecordedEngine
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling

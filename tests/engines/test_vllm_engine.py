@@ -9,7 +9,7 @@ import pytest
 
 from config.engines import ModelConfig
 from engines.base import Engine
-from engines.load import load_engine
+from engines.loading import load_engine
 from engines.vllm_engine import VllmEngine
 from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 from primitives.errors import InputError

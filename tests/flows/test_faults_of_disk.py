@@ -28,7 +28,7 @@ from tests.support.fault_models import (
     read_tables,
     wait_until,
 )
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase, LeftOut
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")

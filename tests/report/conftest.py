@@ -10,7 +10,7 @@ from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest, write_record, write_rows
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
 ODD_HEAD = 'Crohn\'s "<b>disease</b>" & co'

@@ -8,7 +8,7 @@ from report.edition_reader import EditionReader
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_record
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 from warehouse.records import read_record
 

@@ -15,7 +15,7 @@ from tests.report.conftest import EDITION, fill_pairs
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 HALF = Share(AVERAGE, 0.5, 0.4, 0.6, "8 samples")
 NOTHING = Share(MASTERY, None, None, None, "0 pairs")

@@ -8,7 +8,7 @@ from primitives.errors import InputError
 from report.page import write_index, write_report
 from tests.report.conftest import EDITION, ODD_HEAD, ODD_NAME
 from tests.support.parsed_page import Parsed, parse
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
 REPOSITORY = Path(__file__).parents[2]

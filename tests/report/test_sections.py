@@ -11,7 +11,7 @@ from tests.report.conftest import EDITION, ODD_NAME, ODD_REASON, fill_pairs
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import Parsed, parse
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 NEW = ("comparison", "methods", "components", "steps", "probabilities", "policies", "drift", "quality")
 VIEWS = (

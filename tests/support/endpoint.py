@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from config.engines import ModelConfig
-from engines.load import load_engine
+from engines.loading import load_engine
 from schemas.exchange import Completion, Prompt, Sampling
 
 Body = dict[str, Any]

@@ -1,6 +1,6 @@
 """An evaluation without flows: write the requests, ask the model, score the answers."""
 
-from engines.load import load_engine
+from engines.loading import load_engine
 from schemas.exchange import Prompt
 from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine

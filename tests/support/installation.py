@@ -15,7 +15,7 @@ from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_record
 from tests.warehouse.conftest import fill_pairs
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import read_record
 

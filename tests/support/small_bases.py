@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from config.file import Config
 from config.tables import KnowledgeConfig, StorageConfig
 from knowledge.base import COLUMNS, KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.stages import ATTEMPTS, EDITION_STAGES

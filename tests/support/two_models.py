@@ -6,7 +6,7 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 
 def publish_contest(root: Path) -> DataFolder:

@@ -4,7 +4,7 @@ import pytest
 
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from prototypes.pool import load_pool
 from training.curriculum import choose_known_heads, draw_bare_triplets, draw_statements, list_demonstrating
 from training.strangers import STRANGERS, Unit, find_strangers, list_never_met

@@ -10,7 +10,7 @@ import pytest
 from config.tables import KnowledgeConfig
 from engines.identity import read_known_heads
 from knowledge.base import KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from tests.support.command import REPOSITORY, run_command, write_config
 from training.card import read_card, write_card
 from training.curriculum import choose_known_heads

@@ -13,7 +13,7 @@ from engines.base import Engine
 from engines.identity import read_known_heads
 from engines.prompts import read_messages
 from knowledge.base import KnowledgeBase
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from schemas.exchange import Prompt
 from schemas.transformations import POSITIVE_OF

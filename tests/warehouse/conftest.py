@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
 

@@ -12,7 +12,7 @@ from tests.support.expected_views import (
 )
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 RULES = (
     simulated_models.expert,

@@ -8,7 +8,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_rows
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_quality_views import attempt, measured, write_grades
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
 OTHER = "tiny-seed9-00000009"

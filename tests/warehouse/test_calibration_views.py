@@ -11,7 +11,7 @@ from tests.support.expected_views import expected_interval, group, judge_samples
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import ALL_OF_4
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 Weights = tuple[float | None, float | None]
 

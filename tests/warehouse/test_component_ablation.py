@@ -17,7 +17,7 @@ from tests.support.stage_rows import Row
 from tests.support.two_models import first, publish_contest, second
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 
 @pytest.fixture(scope="module")

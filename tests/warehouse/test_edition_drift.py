@@ -14,7 +14,7 @@ from tests.support.expected_views import (
 from tests.support.stage_rows import Row, digest, write_record
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.records import read_record
 
 FRESH = "tiny-seed2-00000002"

@@ -17,7 +17,7 @@ from tests.warehouse.test_accuracy_views import (
     pick,
     query_view,
 )
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 
 @EVERY_RULE

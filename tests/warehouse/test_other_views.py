@@ -6,7 +6,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert, polarity
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 
 def measure_shortcuts(data: DataFolder, relation: str | None) -> dict[str, tuple[float, ...]]:

@@ -7,7 +7,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.expected_views import expected_average, group, judge_samples
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 POLICIES = ("strict", "coin-flip", "excluded")
 KEYED = (

@@ -9,7 +9,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest, write_rows
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import pick
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 
 Verdict = bool | None
 

@@ -6,7 +6,7 @@ import pytest
 from primitives.errors import InputError
 from tests.support.data_folder import DataFolder
 from warehouse.catalogue import VIEWS
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import list_views, run_query
 
 

@@ -9,7 +9,7 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, write_record
 from tests.warehouse.conftest import fill_pairs
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.records import read_record
 
 

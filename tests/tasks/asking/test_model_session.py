@@ -10,7 +10,7 @@ import pytest
 from config.engines import EngineConfig, ModelConfig
 from config.tables import StorageConfig
 from engines.base import Engine, EngineLostError
-from engines.load import load_engine
+from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS

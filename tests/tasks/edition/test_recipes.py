@@ -147,7 +147,7 @@ def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Non
         ("tasks.asking.writers", ("samples",)),
         ("tasks.edition.recipes", ()),
         ("tasks.evaluation.requests", ()),
-        ("warehouse.load", ()),
+        ("warehouse.loading", ()),
     ],
 )
 def test_edited_module_changes_the_keys_of_the_stages_that_run_it(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from config.tables import KnowledgeConfig
 from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
-from knowledge.read import read_knowledge_base
+from knowledge.reader import read_knowledge_base
 from knowledge.rows import Source, build_base, build_source_rows, clean_rows
 from knowledge.starter import FOLDER
 from primitives.errors import InputError

@@ -1,8 +1,8 @@
 """Publish the warehouse: build it in a temporary file, then rename that file over the old one.
 
 DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
-nobody waits, and a crash leaves the old file intact. `write_atomically` of storage/files.py does not fit here:
-a killed build leaves a database and its log behind, which the next build must remove.
+nobody waits, and a crash leaves the old file intact. `write_atomically` of storage/files.py does not fit: a
+killed build leaves a database and its log behind, which the next build must remove.
 """
 
 import os
@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 
 from primitives.errors import InputError
 from storage.layout import PUBLISH_LOCK, WAREHOUSE
-from warehouse.load import load_warehouse
+from warehouse.loading import load_warehouse
 
 LOCK_TIMEOUT_S = 600.0
 

@@ -8,7 +8,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import digest, response_row, write_record, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import read_record
 

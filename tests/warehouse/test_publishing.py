@@ -11,7 +11,7 @@ from storage.layout import PUBLISH_LOCK
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 from warehouse.query import list_views, run_query
 
 REPOSITORY = Path(__file__).parents[2]
@@ -27,19 +27,19 @@ with duckdb.connect(sys.argv[1], read_only=True) as connection:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from warehouse import publish
-load = publish.load_warehouse
+from warehouse import publishing
+load = publishing.load_warehouse
 def load_and_die(connection, root):
     load(connection, root)
     os.kill(os.getpid(), signal.SIGKILL)
-publish.load_warehouse = load_and_die
-publish.build_warehouse(Path(sys.argv[1]))
+publishing.load_warehouse = load_and_die
+publishing.build_warehouse(Path(sys.argv[1]))
 """
 
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from warehouse.publish import build_warehouse
+from warehouse.publishing import build_warehouse
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 build_warehouse(Path(sys.argv[1]))
 """
