@@ -1,5 +1,5 @@
-"""Published worlds: one with names that would break a page, one with all that can be compared, one that
-nobody has answered."""
+"""Published data folders: one with names that could break a page, one with everything that can be compared,
+and one without any answers."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def name_model(data: DataFolder, model_id: str, name: str) -> None:
 
 @pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of a warehouse: four models, two methods, two scoring policies."""
+    """Return the root of a warehouse with four models, two methods and two scoring policies."""
     small = fill_pairs(DataFolder(tmp_path_factory.mktemp("report") / "data"))
     small.write_edition(EDITION, METHODS)
     small.write_model("expert", [{"relation": "symptoms", "head": "Influenza"}])
@@ -57,17 +57,17 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def recall(sample: Row) -> bool | None:
-    """Knows by heart what is not said anew, and denies the rest."""
+    """Answer right on the texts of the old edition, and False on fresh ones."""
     return bool(sample["label"]) if not sample["text"].startswith("anew ") else False
 
 
 def doubt(sample: Row) -> tuple[float | None, float | None]:
-    """p(true) is 0.9 of what is affirmed, 0.2 of what is denied."""
+    """Return log-probabilities with p(true) = 0.9 for true samples and 0.2 for false ones."""
     return (-0.1, -0.1 - 2.1972246) if sample["label"] else (-1.5, -1.5 + 1.3862944)
 
 
 def attempt(sample: Row, number: int, *reasons: str) -> Row:
-    """One of two attempts has been judged to say the same both ways."""
+    """Return an attempt; if accepted, the judge found it implied, and implying except under `inv`."""
     return sample | {
         "attempt": number,
         "rephraser": "writer",
@@ -80,7 +80,7 @@ def attempt(sample: Row, number: int, *reasons: str) -> Row:
 
 
 def appraise(data: DataFolder) -> None:
-    """Diversity of one relation, and the grades of two."""
+    """Write the diversity of one relation, and the grades of two graders."""
     rows = [s for m in ALL_METHODS for s in data.samples(m) if s["relation"] == "drugs"]
     measured = [
         row
@@ -109,7 +109,7 @@ def appraise(data: DataFolder) -> None:
 
 @pytest.fixture(scope="session")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of a warehouse: two editions, four methods, three models, attempts, diversity, grades."""
+    """Return the root of a warehouse with two editions, four methods, three models and all appraisals."""
     root = tmp_path_factory.mktemp("compared") / "data"
     old = fill_pairs(DataFolder(root, usable_lines={"Scurvy": 5}))
     fresh = fill_pairs(DataFolder(root, wording="anew "))
@@ -139,7 +139,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def unanswered(tmp_path: Path) -> Path:
-    """The root of a warehouse with an edition and no model."""
+    """Return the root of a warehouse with an edition and no model."""
     small = fill_pairs(DataFolder(tmp_path / "data"))
     small.write_edition(EDITION)
     build_warehouse(small.root)
@@ -148,5 +148,5 @@ def unanswered(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def compared_text(compared: Path) -> str:
-    """The page of the first edition of that warehouse."""
+    """Return the page of the first edition of that warehouse."""
     return write_report(compared, EDITION).read_text(encoding="utf-8")

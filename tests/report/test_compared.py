@@ -1,4 +1,4 @@
-"""What the page says of methods, components, transformations and models side by side."""
+"""What the page says about methods, components, transformations and models in comparison."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, pa
         assert row[2] == share(told, "average_accuracy", "ci_low", "ci_high")
         assert row[4] == share(told, "joint_accuracy", "joint_ci_low", "joint_ci_high")
         assert row[8] == str(told["n_triplets"])
-    # Scurvy has five lines of eight under every method, and one under direct.
+    # Scurvy has five of eight samples under every method, and one under direct.
     assert [row[8] for row in rows] == ["8", "6", "6", "6"]
 
 
@@ -60,7 +60,7 @@ def test_steps_in_the_orders_of_both_papers(compared: Path, page: Parsed) -> Non
 def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> None:
     rows = page.table_with("Model", "against")[1:]
     assert [row[:2] for row in rows] == [["Recall", ODD_NAME], ["Recall", "Silent"], [ODD_NAME, "Silent"]]
-    # By their ids erratic stands before recall: told from the other side.
+    # The id erratic sorts before recall, so the page swaps the sides of the row.
     (told,) = query_rows(
         compared,
         "from model_comparison where method = 'pretexeval' and model_id = 'erratic' "

@@ -1,4 +1,4 @@
-"""Which editions a page is set against."""
+"""The editions with which a page compares its own."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
         rows, n_others = read_drift(EditionReader(connection, "tiny-2026w13"), Setting("pretexeval"))
         first, n_first = read_drift(EditionReader(connection, "tiny-2026w10"), Setting("pretexeval"))
     assert {row["edition_id"] for row in rows} == {"tiny-2026w13"}
-    # Week 12 was never asked, week 14 is of another base.
+    # No model answered week 12, and week 14 has another base.
     assert [row["other_edition_id"][-2:] for row in rows] == ["10", "11", "15", "16"]
     assert len(rows) == N_EDITIONS_SHOWN
     assert [row["other_edition_id"][-2:] for row in first] == ["11", "13", "15", "16"]

@@ -31,7 +31,7 @@ def test_models_stand_by_rank_and_are_coloured_by_name() -> None:
     assert {m.label: m.colour for m in swapped} == {m.label: m.colour for m in models}
 
 
-def test_models_of_one_name_are_told_apart_by_id() -> None:
+def test_models_of_the_same_name_are_labelled_by_id() -> None:
     models = list_models(
         [row("same-1", "same", 1), row("same-2", "same", 2), row("o-1", "other", 3)],
         Setting("pretexeval"),
@@ -39,7 +39,7 @@ def test_models_of_one_name_are_told_apart_by_id() -> None:
     assert [m.label for m in models] == ["same-1", "same-2", "other"]
 
 
-def test_no_two_of_many_models_look_alike() -> None:
+def test_no_two_of_many_models_look_the_same() -> None:
     leaderboard = [row(f"m{k:02}", f"model {k:02}", k) for k in range(28)]
     models = list_models(leaderboard, Setting("pretexeval"))
     assert len({(m.colour, m.dash) for m in models}) == 28
@@ -50,7 +50,7 @@ def test_a_model_without_rows_under_the_setting_comes_last() -> None:
     assert [m.label for m in list_models(leaderboard, Setting("pretexeval"))] == ["B", "A"]
 
 
-def test_a_row_turned_round_tells_the_same_from_the_other_side() -> None:
+def test_a_row_with_swapped_sides_says_the_same() -> None:
     told: Row = {
         "model_id": "a",
         "other_model_id": "b",

@@ -27,7 +27,7 @@ def test_dots_have_their_places_names_and_tooltips() -> None:
     assert parsed.elements[0][1]["viewbox"] == "0 0 340 66"
     assert "a <b> & c: average accuracy 50.0\u00a0% (95 % interval 40.0–60.0; 8 samples)" in (parsed.texts)
     assert "●\u200950\u2002◆\u2009\u2007–" in parsed.texts
-    # The scale is 300 pixels wide: the dot is at its middle, its bar 60 long.
+    # The scale is 300 pixels wide: the dot is in its middle, and its bar is 60 long.
     dots = [a for a in parsed.find("path") if a.get("fill") == "var(--model-2)"]
     assert [a["transform"] for a in dots] == ["translate(150,21)"]
     bars = [a for a in parsed.find("line") if a.get("stroke") == "var(--model-2)"]
@@ -39,7 +39,7 @@ def test_differences_stand_around_zero() -> None:
     behind = Difference(MASTERY, -0.1, -0.2, 0.0, "4 facts")
     svg = draw_dots("Title", [DotRow("a", "red", (ahead, behind))], 340, scale=scale_points([0.15, -0.2]))
     parsed = parse(str(svg))
-    # From −20 to +20 points on 300 pixels: 7.5 a point.
+    # The scale goes from −20 to +20 points on 300 pixels, so a point has 7.5 pixels.
     marks = [a["transform"] for a in parsed.find("path") if a.get("fill") == "red"]
     assert marks == ["translate(187.5,21)", "translate(75,29)"]
     bars = [(a["transform"], a["x2"]) for a in parsed.find("line") if a.get("stroke") == "red"]

@@ -54,7 +54,7 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
         "average_accuracy, ci_low, ci_high, no_answer_rate, n_samples, n_complete_pairs "
         "from leaderboard",
     )[1]
-    # First the setting of the figures, by rank.
+    # The setting of the figures comes first, by rank.
     assert [row[:3] for row in table[1:3]] == [
         ["Expert", "pretexeval", "strict, 0"],
         [ODD_NAME, "pretexeval", "strict, 0"],
@@ -103,7 +103,7 @@ def test_the_curve_runs_from_one_to_eight(published: Path, page: Parsed) -> None
     assert [cell.split("\u00a0")[0] for cell in cells[1:9]] == [f"{100 * v:.1f}" for (v,) in curve]
 
 
-def test_known_mastery_is_told_of_models_whose_heads_are_known(page: Parsed) -> None:
+def test_known_mastery_is_shown_for_models_whose_heads_are_known(page: Parsed) -> None:
     rows = page.table_with("Model", "Facts")[1:]
     assert [(row[0], row[1]) for row in rows] == [("Expert", "learned"), ("Expert", "never seen")]
 
@@ -118,7 +118,7 @@ def test_shortcuts_stand_beside_the_scores(page: Parsed) -> None:
 
 def test_figures_and_tables_can_be_read_out(page: Parsed) -> None:
     drawn = [svg for svg in page.find("svg") if svg.get("aria-hidden") != "true"]
-    # Overview, curve, comparison; six of four models each; what is known of one.
+    # Overview, curve and comparison; six figures with four models each; the known facts of one model.
     assert len(drawn) == 2 + 2 + 2 + 6 * 4 + 1
     assert all(svg["role"] == "img" and svg["aria-label"] for svg in drawn)
     assert any("Expert: average accuracy 100.0" in str(svg["aria-label"]) for svg in drawn)
@@ -193,7 +193,7 @@ def test_the_index_lists_editions_and_links_those_with_a_page(unanswered: Path) 
     assert "http" not in path.read_text(encoding="utf-8")
 
 
-def test_the_index_tells_the_best_model(published: Path) -> None:
+def test_the_index_shows_the_best_model(published: Path) -> None:
     row = parse(write_index(published).read_text(encoding="utf-8")).tables[0][1]
     assert row[5:8] == ["4", "4", "Expert"]
     assert row[8].startswith("100.0\u00a0%\n")

@@ -14,7 +14,7 @@ THEMES = {
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance (WCAG 2)."""
+    """Return the relative luminance (WCAG 2)."""
     channels = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -1,4 +1,4 @@
-"""The papers' tables, from rows that a warehouse would give."""
+"""The papers' tables, from rows as a warehouse returns them."""
 
 from typing import Any
 

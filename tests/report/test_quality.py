@@ -1,4 +1,4 @@
-"""What the page says of the samples: gate, diversity, grades."""
+"""What the page says about the samples: gate, diversity, grades."""
 
 from pathlib import Path
 

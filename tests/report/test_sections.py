@@ -1,4 +1,4 @@
-"""Which sections a page has, and that each is whole."""
+"""Which sections a page has, and that each is complete."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the page says of probabilities, scoring policies and other editions."""
+"""What the page says about probabilities, scoring policies and other editions."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ def page(compared_text: str) -> Parsed:
     return parse(compared_text)
 
 
-def test_probabilities_only_of_the_model_that_tells_them(page: Parsed) -> None:
+def test_probabilities_are_shown_only_for_models_that_have_them(page: Parsed) -> None:
     rows = page.table_with("Model", "Average accuracy", "AUROC")[1:]
     assert [row[0] for row in rows] == ["Recall"]
-    # Always sure of the right one: 0.9 where all are true, 0.2 where none is.
+    # The model always prefers the right answer: 0.9 for the true samples, 0.2 for the false ones.
     assert rows[0][1].startswith("100.0\u00a0%\n")
     assert rows[0][2:5] == ["1.000", "0.150", "0.025"]
     (diagram,) = [label for label in page.labels if label.startswith("Reliability diagram")]
@@ -42,7 +42,7 @@ def test_policies_side_by_side(compared: Path, page: Parsed) -> None:
     assert "further they lie apart" in page.text
 
 
-def test_a_fall_on_fresh_text_is_told_from_both_sides(compared: Path, page: Parsed) -> None:
+def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Parsed) -> None:
     other = parse(write_report(compared, FRESH).read_text(encoding="utf-8"))
     here, there = (
         next(r for r in p.table_with("Model", "Other edition")[1:] if r[0] == "Recall") for p in (page, other)

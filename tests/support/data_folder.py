@@ -1,4 +1,4 @@
-"""A small data on disk, in the layout of the pipeline: editions, models, what they answered."""
+"""A small data folder on disk in the layout of the pipeline: editions, models and their answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from schemas.transformations import TRANSFORMATIONS
 from tests.support.stage_rows import Row, digest, response_row, write_record, write_rows
 from warehouse.query import run_query
 
-# What a model answers to a sample (with the columns of its triplet); None is no answer.
+# The answer of a model to a sample (with the columns of its triplet); None is no answer.
 Rule = Callable[[Row], bool | None]
 # The log-probabilities of True and False.
 Weigh = Callable[[Row], tuple[float | None, float | None]]
@@ -20,7 +20,7 @@ def weigh_alike(sample: Row) -> tuple[float | None, float | None]:
 
 
 def judge(sample: Row, answer: bool | None, policy: str) -> Row:
-    """What a policy makes of an answer; the coin of coin-flip always falls on True."""
+    """Score an answer under a policy; the coin of coin-flip always shows True."""
     if answer is None and policy == "excluded":
         return {"scoring_policy": policy, "prediction": None, "is_correct": None}
     said = True if answer is None and policy == "coin-flip" else answer
@@ -29,13 +29,13 @@ def judge(sample: Row, answer: bool | None, policy: str) -> Row:
 
 @dataclass
 class DataFolder:
-    """Pairs of (relation, head, true tail, false tail, split), and where they are written."""
+    """A data folder that tests fill; a pair is (relation, head, true tail, false tail, split)."""
 
     root: Path
     pairs: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     usable_lines: dict[str, int] = field(default_factory=dict)
     wording: str = ""
-    """What another edition of the same pairs says differently."""
+    """A prefix of every text, so that another edition of the same pairs has other texts."""
 
     def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
@@ -58,7 +58,7 @@ class DataFolder:
         ]
 
     def samples(self, method: str) -> list[Row]:
-        """The samples of a method, each with the columns of its triplet."""
+        """Return the samples of a method, each with the columns of its triplet."""
         rows = []
         for triplet in self.triplets():
             for k, t in enumerate(TRANSFORMATIONS):
@@ -146,7 +146,7 @@ class DataFolder:
         policies: tuple[str, ...] = ("strict",),
         weigh: Weigh = weigh_alike,
     ) -> None:
-        """Put every test sample to the model, by its rule, and judge it under every policy."""
+        """Let the model answer every test sample by its rule, and score the answers under every policy."""
         responses: dict[str, Row] = {}
         requests, predictions = [], []
         for sample in (row for method in methods for row in self.samples(method)):

@@ -1,4 +1,4 @@
-"""What the views should say, worked out from the samples one by one, as docs/statistics.md words it."""
+"""The expected values of the views, computed sample by sample with the formulas of docs/statistics.md."""
 
 from collections.abc import Callable, Hashable, Iterable
 from itertools import combinations
@@ -15,7 +15,7 @@ Z = float(norm.ppf(0.975))
 
 
 def effective_size(clusters: list[tuple[int, int]]) -> float:
-    """n / deff, corrected for how many clusters deff was learned from; from m to n."""
+    """Return n / deff, corrected for the number of informative clusters; it lies between m and n."""
     m, n = len(clusters), sum(n for _, n in clusters)
     p = sum(c for c, _ in clusters) / n
     residuals = [c - p * size for c, size in clusters]
@@ -28,7 +28,7 @@ def effective_size(clusters: list[tuple[int, int]]) -> float:
 
 
 def expected_interval(clusters: list[tuple[int, int]]) -> tuple[float, float]:
-    """Method, section 4: Wilson on n / deff."""
+    """Return Wilson's interval on n / deff (method, section 4)."""
     p = sum(c for c, _ in clusters) / sum(n for _, n in clusters)
     return wilson(p, effective_size(clusters))
 
@@ -40,7 +40,7 @@ def wilson(p: float, k: float) -> tuple[float, float]:
 
 
 def expected_difference(clusters: list[tuple[int, int, int]]) -> Row:
-    """Of (gained, lost, n) per pair: difference, standard error and MOVER limits."""
+    """Return the difference, standard error and MOVER limits from (gained, lost, n) per pair."""
     m, n = len(clusters), sum(n for _, _, n in clusters)
     gained, lost = [(g, size) for g, _, size in clusters], [(x, size) for _, x, size in clusters]
     p, q = (sum(c for c, _ in side) / n for side in (gained, lost))
@@ -61,7 +61,7 @@ def expected_difference(clusters: list[tuple[int, int, int]]) -> Row:
 
 
 def judge_samples(data: DataFolder, method: str, rule: Rule, policy: str) -> list[Row]:
-    """The test samples with the answer and is_correct (null: not graded)."""
+    """Return the test samples with the answer and is_correct (None: not graded)."""
     rows = []
     for sample in data.samples(method):
         if sample["split"] == "test":
@@ -80,7 +80,7 @@ def group(rows: Iterable[Item], key: Callable[[Item], Hashable]) -> dict[Hashabl
 
 
 def pair_up(one: list[Row], other: list[Row]) -> list[tuple[int, int, int]]:
-    """Of every pair: gained, lost and n, of the samples graded on both sides, in the same order."""
+    """Return (gained, lost, n) per pair over the samples graded on both sides; both lists have one order."""
     graded = [
         (a["pair_id"], a["is_correct"], b["is_correct"])
         for a, b in zip(one, other, strict=True)
@@ -93,7 +93,7 @@ def pair_up(one: list[Row], other: list[Row]) -> list[tuple[int, int, int]]:
 
 
 def expected_average(rows: list[Row]) -> Row:
-    """Average accuracy with its n, interval and no-answer rate."""
+    """Return the average accuracy with its n, interval and no-answer rate."""
     graded = group((r for r in rows if r["is_correct"] is not None), lambda r: r["pair_id"])
     clusters = [(sum(r["is_correct"] for r in pair), len(pair)) for pair in graded.values()]
     n = sum(size for _, size in clusters)
@@ -109,7 +109,7 @@ def expected_average(rows: list[Row]) -> Row:
 
 
 def complete_triplets(rows: list[Row], k: int) -> dict[Hashable, dict[Hashable, list[bool]]]:
-    """By pair, by triplet: which of its samples are right; triplets with all k graded."""
+    """Return, by pair and triplet, which samples are right, for the triplets with all k samples graded."""
     pairs: dict[Hashable, dict[Hashable, list[bool]]] = {}
     for triplet, samples in group(rows, lambda r: r["triplet_id"]).items():
         right = [r["is_correct"] for r in samples if r["is_correct"] is not None]
@@ -119,7 +119,7 @@ def complete_triplets(rows: list[Row], k: int) -> dict[Hashable, dict[Hashable, 
 
 
 def expected_joint(rows: list[Row], k: int) -> Row:
-    """Joint accuracy by triplet, with its n and interval."""
+    """Return the joint accuracy by triplet, with its n and interval."""
     pairs = complete_triplets(rows, k)
     clusters = [(sum(all(t) for t in pair.values()), len(pair)) for pair in pairs.values()]
     n = sum(size for _, size in clusters)
@@ -133,7 +133,7 @@ def expected_joint(rows: list[Row], k: int) -> Row:
 
 
 def expected_mastery(rows: list[Row], k: int) -> Row:
-    """Mastery, with its n and interval."""
+    """Return the mastery, with its n and interval."""
     pairs = [pair for pair in complete_triplets(rows, k).values() if len(pair) == 2]
     n, mastered = len(pairs), sum(all(all(t) for t in pair.values()) for pair in pairs)
     interval = binomtest(mastered, n).proportion_ci(method="wilson") if n else None
@@ -146,7 +146,7 @@ def expected_mastery(rows: list[Row], k: int) -> Row:
 
 
 def expected_curve(rows: list[Row], k: int) -> list[float]:
-    """For n = 1..k: the share all right, over all triplets and all choices of n samples."""
+    """Return for n = 1..k the share that is all right, over all triplets and all choices of n samples."""
     triplets = [t for pair in complete_triplets(rows, k).values() for t in pair.values()]
     curve = []
     for n in range(1, k + 1):

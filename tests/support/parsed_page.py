@@ -1,4 +1,4 @@
-"""A page taken apart as by a browser: elements, text, rows of tables. Raises on bad nesting."""
+"""Parse a page as a browser does: elements, text and rows of tables. Raises on bad nesting."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -9,7 +9,7 @@ Attributes = dict[str, str | None]
 
 @dataclass
 class Parsed(HTMLParser):
-    """What a page holds."""
+    """The content of a page."""
 
     elements: list[tuple[str, Attributes]] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -46,20 +46,20 @@ class Parsed(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that can be read."""
+        """Return all visible text."""
         return "".join(self.texts)
 
     def find(self, tag: str) -> list[Attributes]:
-        """The attributes of every element of that name."""
+        """Return the attributes of every element of that name."""
         return [attributes for name, attributes in self.elements if name == tag]
 
     @property
     def labels(self) -> list[str]:
-        """What the figures are in words."""
+        """Return the text alternatives of the figures."""
         return [label for svg in self.find("svg") if (label := svg.get("aria-label"))]
 
     def table_with(self, *names: str) -> list[list[str]]:
-        """The first table whose head starts with these cells."""
+        """Return the first table whose head starts with these cells."""
         for table in self.tables:
             if table and tuple(table[0][: len(names)]) == names:
                 return table

@@ -1,10 +1,10 @@
-"""Models in a line: what each answers to a sample."""
+"""Simulated models: functions that answer a sample."""
 
 from tests.support.stage_rows import Row, digest
 
 
 def expert(sample: Row) -> bool | None:
-    """Knows everything."""
+    """Answer everything right."""
     return bool(sample["label"])
 
 
@@ -13,7 +13,7 @@ def always_true(sample: Row) -> bool | None:
 
 
 def polarity(sample: Row) -> bool | None:
-    """Believes what is affirmed, denies what is denied."""
+    """Answer True to what is affirmed and False to what is denied."""
     return bool(sample["label"] == sample["is_positive"])
 
 
@@ -22,7 +22,7 @@ def silent(sample: Row) -> bool | None:
 
 
 def erratic(sample: Row) -> bool | None:
-    """Right on about three samples in four, no answer to one in ten: by the hash of the text."""
+    """Answer three samples in four right and one in ten not at all, by the hash of the text."""
     draw = int(digest("erratic", sample["text"]), 16) % 100
     if draw < 10:
         return None

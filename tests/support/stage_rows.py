@@ -1,4 +1,4 @@
-"""Rows and records, and how they are put on disk."""
+"""Build rows and records, and write them to disk."""
 
 import hashlib
 import json

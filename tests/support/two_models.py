@@ -1,4 +1,4 @@
-"""Two models that master different ones of 40 pairs, each better at some component's samples."""
+"""Two models that master different pairs out of 40, each better on the samples of some component."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from warehouse.publishing import build_warehouse
 
 
 def publish_contest(root: Path) -> DataFolder:
-    """Published: `one` answers by the rule `first`, `two` by `second`."""
+    """Publish a data folder in which `one` answers by the rule `first`, and `two` by `second`."""
     data = DataFolder(root)
     for k in range(40):
         data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
@@ -28,13 +28,13 @@ def draw(*parts: object) -> int:
 
 
 def first(sample: Row) -> bool | None:
-    """Knows three pairs in four; of the others, the plain form."""
+    """Answer three pairs in four right, and the plain form of the others."""
     knows = draw("first", sample["pair_id"]) < 75 or sample["transformation"] == "none"
     return bool(sample["label"]) if knows else simulated_models.erratic(sample)
 
 
 def second(sample: Row) -> bool | None:
-    """Knows two pairs in five, and most of the prototypes."""
+    """Answer two pairs in five right, and most of the prototypes."""
     limit = 80 if sample["method"] == "prototype" else 40
     return (
         bool(sample["label"])

@@ -1,4 +1,4 @@
-"""A data with four pairs, and a published one with five models that answered it."""
+"""A data folder with four test pairs, and a published one that five models answered."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ EDITION = "tiny-seed1-00000001"
 
 
 def fill_pairs(data: DataFolder) -> DataFolder:
-    """Three diseases with symptoms and one with a drug; one pair held out to demonstrate."""
+    """Add three diseases with symptoms, one with a drug, and one demonstration pair."""
     data.add_pair("symptoms", "Influenza", "Fever", "Itch")
     data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
     data.add_pair("symptoms", "Angina pectoris", "Chest pain", "Fever")
@@ -23,7 +23,7 @@ def fill_pairs(data: DataFolder) -> DataFolder:
 
 @pytest.fixture
 def data(tmp_path: Path) -> DataFolder:
-    """Written: the edition, and one model that is right about everything."""
+    """Return a data folder with the edition and one model that answers everything right."""
     small = fill_pairs(DataFolder(tmp_path / "data"))
     small.write_edition(EDITION)
     small.write_model("expert")
@@ -33,7 +33,7 @@ def data(tmp_path: Path) -> DataFolder:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    """Published: five models under two scoring policies, on methods pretexeval and direct."""
+    """Return a published folder: five models, two scoring policies, methods pretexeval and direct."""
     small = fill_pairs(DataFolder(tmp_path_factory.mktemp("published") / "data"))
     methods = ("pretexeval", "direct")
     small.write_edition(EDITION, methods)

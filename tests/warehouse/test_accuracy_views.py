@@ -23,7 +23,7 @@ RULES = (
 )
 EVERY_RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 EVERY_POLICY = pytest.mark.parametrize("policy", ["strict", "excluded"])
-# Wilson's interval where 4 of 4, 2 of 4 and 1 of 1 are right (scipy's).
+# Wilson's interval, by scipy, where 4 of 4, 2 of 4 and 1 of 1 are right.
 ALL_OF_4 = (0.510109, 1.0)
 HALF_OF_4 = (0.150039, 0.849961)
 ALL_OF_1 = (0.206549, 1.0)

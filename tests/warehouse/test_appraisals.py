@@ -1,4 +1,4 @@
-"""Loading what lies outside the edition: diversity and grades; and the attempts inside it."""
+"""Load what is stored outside the edition (diversity and grades), and the attempts inside it."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_diversity_and_grades_are_loaded(data: DataFolder) -> None:
     assert count(data, "human_grades") == 2
 
 
-def test_those_of_an_edition_that_is_not_there_are_passed_over(data: DataFolder) -> None:
+def test_those_of_a_missing_edition_are_skipped(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
     write_rows(data.root / "diversity" / f"{OTHER}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
     grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]

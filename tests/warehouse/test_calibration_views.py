@@ -17,7 +17,7 @@ Weights = tuple[float | None, float | None]
 
 
 def hunch(sample: Row) -> Weights:
-    """Leans to the label, in steps that tie; no weight for one sample in eight."""
+    """Prefer the label, in steps with ties; one sample in eight has no log-probabilities."""
     draw = int(digest("hunch", sample["text"]), 16) % 64
     if draw % 8 == 0:
         return (None, -1.0) if draw % 16 else (-1.0, None)
@@ -26,7 +26,7 @@ def hunch(sample: Row) -> Weights:
 
 
 def sure(sample: Row) -> Weights:
-    """Right, and so sure of it that the other answer has a probability of nothing."""
+    """Prefer the right answer so strongly that the other one has the probability 0."""
     return (0.0, -800.0) if sample["label"] else (-800.0, 0.0)
 
 
@@ -43,7 +43,7 @@ WEIGHS: tuple[Weigh, ...] = (hunch, sure, flat, unknown)
 
 @pytest.fixture(scope="module")
 def weighed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    """Published: 30 pairs, and a model for each way to weigh."""
+    """Return a published data folder with 30 pairs, and a model for each way to weigh."""
     data = DataFolder(tmp_path_factory.mktemp("weighed") / "data")
     for k in range(30):
         data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
@@ -58,7 +58,7 @@ def weighed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 
 
 def weigh_samples(data: DataFolder, weigh: Weigh) -> list[tuple[Row, float]]:
-    """The samples with both log-probabilities, and p_true."""
+    """Return the samples with both log-probabilities, each with its p_true."""
     samples = judge_samples(data, "pretexeval", simulated_models.erratic, "strict")
     both = [(sample, *weigh(sample)) for sample in samples]
     return [(s, 1 / (1 + exp(no - yes))) for s, yes, no in both if yes is not None and no is not None]
@@ -115,7 +115,7 @@ def test_at_the_ends(
     assert 0 < row["ci_high"] - row["ci_low"] < ALL_OF_4[1] - ALL_OF_4[0]
 
 
-def test_an_engine_that_tells_no_probabilities(weighed: DataFolder) -> None:
+def test_an_engine_without_probabilities(weighed: DataFolder) -> None:
     (row,) = weighed.query("from probability_calibration where model_id = 'unknown'")
     assert (row["n_samples"], row["missing_rate"]) == (0, 1.0)
     assert row["average_accuracy"] is row["ci_low"] is row["auroc"] is row["brier_score"] is None

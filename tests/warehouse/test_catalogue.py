@@ -29,7 +29,7 @@ def test_every_view_is_listed_and_starts_with_its_grain() -> None:
 
 
 def draw_clusters(seed: int) -> list[tuple[int, int]]:
-    """Up to 30 clusters of up to 16 samples; every fourth draw has all or nothing right in each."""
+    """Draw up to 30 clusters of up to 16 samples; in every fourth draw each is all right or all wrong."""
     draw = random.Random(seed)
     sizes = [draw.randint(1, 16) for _ in range(draw.randint(1, 30))]
     if seed % 4 == 0:

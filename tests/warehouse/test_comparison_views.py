@@ -1,4 +1,4 @@
-"""What tells two models apart on the same pairs, and what an edition could tell."""
+"""The difference of two models on the same pairs, and the smallest one that an edition can detect."""
 
 import importlib
 from itertools import combinations
@@ -80,14 +80,14 @@ def test_mcnemar_of_mastery(contest: DataFolder) -> None:
     assert row["mcnemar_mid_p"] < row["mcnemar_p"]
     assert row["mastery_difference"] == pytest.approx((b - c) / 40)
     assert row["mastery_difference_ci_low"] < (b - c) / 40 < row["mastery_difference_ci_high"]
-    # Newcombe's method 10 without continuity correction agrees with Wald's within a few per cent here.
+    # Here, Newcombe's method 10 without continuity correction agrees with Wald's within a few per cent.
     wald = norm.ppf(0.975) * (b + c - (b - c) ** 2 / 40) ** 0.5 / 40
     width = row["mastery_difference_ci_high"] - row["mastery_difference_ci_low"]
     assert width / 2 == pytest.approx(wald, rel=0.1)
 
 
 def test_the_standard_error_is_that_of_a_regression_with_clusters(contest: DataFolder) -> None:
-    """An intercept on the differences by sample, errors clustered by pair (statsmodels, m/(m−1))."""
+    """Regress the differences by sample on an intercept, with errors clustered by pair (statsmodels)."""
     (row,) = contest.query("from model_comparison where method = 'pretexeval'")
     mine, theirs = (judge_samples(contest, "pretexeval", rule, "strict") for rule in (first, second))
     differences = [a["is_correct"] - b["is_correct"] for a, b in zip(mine, theirs, strict=True)]
@@ -109,7 +109,7 @@ def test_detectable_difference(contest: DataFolder) -> None:
     (paired,) = contest.query(f"from model_comparison {where}")
     width = paired["difference_ci_high"] - paired["difference_ci_low"]
     assert rows[1]["detectable_difference"] == pytest.approx(POWER * width)
-    # Close to the textbook's (z₀.₉₇₅ + z₀.₈) · se.
+    # The value is close to the textbook's (z₀.₉₇₅ + z₀.₈) · se.
     textbook = (norm.ppf(0.975) + norm.ppf(0.8)) * paired["difference_se"]
     assert rows[1]["detectable_difference"] == pytest.approx(textbook, rel=0.1)
     one, two_ = contest.query(f"from leaderboard {where} order by model_id")

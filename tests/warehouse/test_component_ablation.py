@@ -1,4 +1,4 @@
-"""What transformations and rephrasing are worth, each taken away."""
+"""The worth of transformations and of rephrasing: the scores without either."""
 
 import pytest
 

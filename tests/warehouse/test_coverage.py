@@ -1,4 +1,4 @@
-"""The statistics hold what they promise, on 5,000 simulated editions of each kind (interval_coverage.py)."""
+"""Intervals and tests keep their rates on 5,000 simulated editions of each kind (interval_coverage.py)."""
 
 import duckdb
 import pytest
@@ -15,8 +15,8 @@ from benchmarks.interval_coverage import (
 )
 from warehouse.catalogue import create_tables
 
-# Fewer samples than this right, or wrong, or no more pairs: counts so small that the interval errs on
-# the safe side (above 96 %) rather than promise what it cannot know.
+# With fewer right or wrong samples than this, or with no more pairs than this, counts are so small that the
+# interval is deliberately too wide (above 96 %).
 FEW_SAMPLES = 50
 FEW_PAIRS = 20
 
@@ -45,7 +45,7 @@ def test_the_paired_difference_is_covered() -> None:
 
 
 def test_mastery_is_covered() -> None:
-    """Exactly, by the binomial: Wilson's interval swings about 95 %, and no simulation hides it."""
+    """Compute the coverage exactly, by the binomial, because Wilson's interval swings about 95 %."""
     cells = mastery_coverage()
     assert len(cells) == 9
     for cell, covered in cells.items():
@@ -61,7 +61,7 @@ def test_mcnemar_rejects_at_most_at_its_nominal_rate() -> None:
 
 
 def test_an_interval_that_is_too_narrow_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulation can fail: with z = 1.7 in the place of 1.96 (91 %), it does."""
+    """The simulation notices a wrong interval: with z = 1.7 instead of 1.96 the coverage is 91 %."""
 
     def create_narrow(connection: duckdb.DuckDBPyConnection) -> None:
         create_tables(connection)

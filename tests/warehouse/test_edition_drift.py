@@ -21,7 +21,7 @@ FRESH = "tiny-seed2-00000002"
 
 
 def leaked(sample: Row) -> bool | None:
-    """Knows the first edition by heart, and three in four of what is said anew."""
+    """Answer the first edition right, and three in four of the fresh texts."""
     if not sample["text"].startswith("anew "):
         return bool(sample["label"])
     draw = int(digest("leaked", sample["text"]), 16) % 100
@@ -30,11 +30,11 @@ def leaked(sample: Row) -> bool | None:
 
 @pytest.fixture
 def fresh(data: DataFolder) -> DataFolder:
-    """Of the same root: Scabies is not in it, Gout is new; every text is said anew but Scurvy's."""
-    anew = fill_pairs(DataFolder(data.root, wording="anew "))
-    anew.pairs = [pair for pair in anew.pairs if pair[1] != "Scabies"]
-    anew.add_pair("symptoms", "Gout", "Swelling", "Itch")
-    return anew
+    """Return a second edition under the same root, with fresh texts, without Scabies and with Gout."""
+    other = fill_pairs(DataFolder(data.root, wording="anew "))
+    other.pairs = [pair for pair in other.pairs if pair[1] != "Scabies"]
+    other.add_pair("symptoms", "Gout", "Swelling", "Itch")
+    return other
 
 
 def publish_both(data: DataFolder, fresh: DataFolder) -> None:
@@ -75,7 +75,7 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
 
 def test_the_share_of_texts_that_are_the_same(data: DataFolder, fresh: DataFolder) -> None:
     fresh.wording = ""
-    # Another false tail: the samples of its triplet are new, half of Influenza's.
+    # With another false tail, the samples of that triplet are new: half of the samples of Influenza.
     fresh.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
     publish_both(data, fresh)
     rates = [row["same_text_rate"] for row in data.query("from edition_drift")]

@@ -38,7 +38,7 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     ]
 
 
-def test_an_edition_without_manifest_is_passed_over_with_its_predictions(data: DataFolder) -> None:
+def test_an_edition_without_manifest_is_skipped_with_its_predictions(data: DataFolder) -> None:
     (data.root / "editions" / EDITION / "manifest.json").unlink()
     build_warehouse(data.root)
     assert [count(data, t) for t in ("editions", "samples", "runs", "predictions")] == [0] * 4
@@ -46,7 +46,7 @@ def test_an_edition_without_manifest_is_passed_over_with_its_predictions(data: D
     assert dump(data, "leaderboard") == []
 
 
-def test_a_run_without_record_is_passed_over(data: DataFolder) -> None:
+def test_a_run_without_record_is_skipped(data: DataFolder) -> None:
     data.write_model("novice")
     data.write_answers(EDITION, "novice", expert)
     (data.root / "predictions" / EDITION / "novice" / "run.json").unlink()

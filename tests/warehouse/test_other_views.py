@@ -10,7 +10,7 @@ from warehouse.publishing import build_warehouse
 
 
 def measure_shortcuts(data: DataFolder, relation: str | None) -> dict[str, tuple[float, ...]]:
-    """By baseline: average accuracy, joint accuracy of triplets, mastery."""
+    """Return, by baseline, the average accuracy, the joint accuracy of triplets and the mastery."""
     where = f"relation = '{relation}'" if relation else "relation is null"
     rows = data.query(f"select * from shortcut_baselines where {where} and method = 'pretexeval'")
     names = ("average_accuracy", "joint_accuracy", "mastery")
@@ -29,7 +29,7 @@ def test_shortcuts_where_each_tail_is_as_often_true_as_false(published: DataFold
 def test_shortcuts_where_the_tail_gives_the_label_away(published: DataFolder) -> None:
     drugs = measure_shortcuts(published, "drugs")
     assert drugs["tail_frequency"] == (1.0, 1.0, 1.0)
-    # Three pairs of symptoms at 50 % and one of drugs at 100 %.
+    # Three pairs of symptoms are at 50 %, and one pair of drugs is at 100 %.
     assert measure_shortcuts(published, None)["tail_frequency"] == (0.625, 0.625, 0.25)
 
 
@@ -52,7 +52,7 @@ def test_word_overlap_in_either_direction(data: DataFolder, is_shared_by_positiv
         tails = [f"Pain, LIVER-{k}", f"Fever {'abcd'[k]}"]
         true, false = tails if is_shared_by_positives else reversed(tails)
         clues.add_pair("signs", f"liver {k} disease", true, false)
-    # Nothing shared on either side: both of its triplets fall on one side of the threshold.
+    # Neither triplet shares a word, so both fall on the same side of the threshold.
     clues.add_pair("signs", "Gout", "Swelling", "Cough")
     clues.write_edition(EDITION)
     build_warehouse(clues.root)

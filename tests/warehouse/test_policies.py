@@ -1,4 +1,4 @@
-"""Every scoring policy beside the others: rows of each, and one rate of no answer."""
+"""The scoring policies in comparison: the rows of each, and the common no-answer rate."""
 
 import pytest
 
@@ -27,7 +27,7 @@ KEYED = (
 
 @pytest.fixture
 def scored(data: DataFolder) -> DataFolder:
-    """Published: an expert and one that is right on three samples in four, under every policy."""
+    """Publish an expert and a model that is right on three samples in four, under every policy."""
     for rule in (simulated_models.expert, simulated_models.erratic):
         data.write_model(rule.__name__)
         data.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)

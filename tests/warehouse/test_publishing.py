@@ -23,7 +23,7 @@ with duckdb.connect(sys.argv[1], read_only=True) as connection:
     sys.stdin.readline()
     print(connection.execute(count).fetchone()[0], flush=True)
 """
-# Killed with everything loaded, before the rename.
+# A publisher that is killed after loading everything, before the rename.
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -120,7 +120,7 @@ def test_one_publisher_at_a_time(data: DataFolder) -> None:
     assert files_of(data.root) == []
 
 
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such folder; `pretexeval run CONFIG`"):
         build_warehouse(tmp_path / "nowhere")
 
@@ -148,7 +148,7 @@ def test_a_place_that_cannot_be_written(data: DataFolder) -> None:
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(data: DataFolder) -> None:
-    """A limit on the size of files stands in for the disk: the system refuses the write alike."""
+    """A limit on the file size simulates a full disk: the system refuses the write in the same way."""
     path = build_warehouse(data.root)
     before = path.read_bytes()
     limited = subprocess.run(

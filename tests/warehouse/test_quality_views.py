@@ -1,4 +1,4 @@
-"""What became of the rewordings, how diverse the samples are, and what graders said of them."""
+"""The fate of the rewordings, the diversity of the samples, and the grades that people gave them."""
 
 from itertools import permutations
 
@@ -32,7 +32,7 @@ def attempt(
 
 
 def publish_attempts(data: DataFolder, methods: tuple[str, ...] = ("pretexeval",)) -> None:
-    """Four attempts at two test samples of one head, and one at a demonstration."""
+    """Publish four attempts at two test samples of one head, and one attempt at a demonstration."""
     samples = {(s["head"], s["transformation"]): s for s in data.samples("pretexeval") if s["is_positive"]}
     plain, inverse = samples["Scurvy", "none"], samples["Scurvy", "inv"]
     data.write_edition(
@@ -124,7 +124,7 @@ def test_diversity(data: DataFolder) -> None:
     }
 
 
-# Grades of three graders on five triplets; None: not graded.
+# The grades of three graders on five triplets; None means not graded.
 GRADES: dict[str, list[int | None]] = {
     "ada": [5, 4, 3, 1, None],
     "bea": [5, 3, 3, 0, 4],
@@ -133,7 +133,7 @@ GRADES: dict[str, list[int | None]] = {
 
 
 def krippendorff(units: list[list[int]]) -> float:
-    """By coincidences (Krippendorff 2011), each ordered pair of grades of a unit one by one."""
+    """Compute α from coincidences (Krippendorff 2011), over each ordered pair of grades of a unit."""
     pairable = [unit for unit in units if len(unit) > 1]
     values = [value for unit in pairable for value in unit]
     n = len(values)
@@ -176,7 +176,7 @@ def test_human_review(data: DataFolder) -> None:
     assert row["reliability"] == pytest.approx(sum(flat) / 11)
     assert row["structural_diversity"] == pytest.approx(5 - sum(flat) / 11)
     assert row["reliability_agreement"] == row["structural_diversity_agreement"] == pytest.approx(alpha)
-    # All the same grade: nothing to agree on.
+    # All grades are the same, so α is undefined.
     assert (row["lexical_diversity"], row["lexical_diversity_agreement"]) == (3.0, None)
     assert (direct["reliability"], direct["n_graders"], direct["reliability_agreement"]) == (2.0, 1, None)
     assert (whole["method"], whole["n_grades"], whole["n_triplets"]) == (None, 13, 5)

@@ -38,7 +38,7 @@ def test_a_file_that_is_no_warehouse(tmp_path: Path) -> None:
         run_query(tmp_path, "select 1")
 
 
-def test_an_error_in_the_query_is_told(published: DataFolder) -> None:
+def test_an_error_in_the_query_is_reported(published: DataFolder) -> None:
     with pytest.raises(InputError, match=r"(?s)the query failed.*leaderbord.*leaderboard"):
         run_query(published.root, "select * from leaderbord")
 
