@@ -1,1 +1,1 @@
-"""The dashboard: one plain, self-contained HTML page per edition, from the warehouse views."""
+"""The dashboard: one simple, self-contained HTML page per edition, built from the warehouse views."""

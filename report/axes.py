@@ -1,7 +1,7 @@
-"""What the charts share in Altair: their scales, channels with values as they are, the frame.
+"""The parts that all Altair charts share: scales, channels and the frame.
 
-Every position is given in pixels and nothing is laid out by the width of a text, so that a figure
-is the same on a machine with other fonts.
+Every position is given in pixels and no layout depends on the width of a text, so that a figure is the same
+on a machine with other fonts.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from report.palette import LINE, MUTED
 
 SIDE = 20
 FONT = 12
-# More than the mean width of a character at that size.
+# An upper bound of the mean width of a character at that size, in pixels.
 CHARACTER = 5.9
 AXIS: dict[str, Any] = {
     "title": None,
@@ -24,7 +24,7 @@ AXIS: dict[str, Any] = {
     "labelColor": MUTED,
     "labelFontSize": 11,
     "labelPadding": 6,
-    # Else Vega hides labels by the widths that it measures.
+    # Without these, Vega hides labels according to the widths that it measures.
     "labelOverlap": False,
     "labelFlush": False,
     "labelBound": False,
@@ -34,58 +34,58 @@ TEXT: dict[str, Any] = {"fontSize": FONT, "baseline": "alphabetic", "aria": Fals
 
 @dataclass(frozen=True)
 class Scale:
-    """From where to where a chart goes, and how its ticks are written."""
+    """The range of a chart, its ticks and their labels."""
 
     low: float
     high: float
     ticks: tuple[float, ...]
     label: str
-    """Of a tick, as a Vega expression."""
+    """The label of a tick, as a Vega expression."""
     middle: float
-    """Where the dashed line stands: what nothing earns."""
+    """The position of the dashed line: the score of guessing, or no difference."""
 
 
 PERCENT = Scale(0, 1, (0, 0.25, 0.5, 0.75, 1), "round(100 * datum.value) + ' %'", 0.5)
-# Half the width of a scale of differences: the least that holds them all.
+# Possible half widths of a scale of differences; the smallest one with room for all limits is used.
 _REACHES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 _SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '−' : '') + format(abs(100 * datum.value), '~r')"
 
 
 def scale_points(limits: Iterable[float]) -> Scale:
-    """A scale of differences around 0, in percentage points, with room for the limits."""
+    """Return a scale of differences around 0, in percentage points, with room for the limits."""
     most = max(map(abs, limits), default=0.0)
     reach = next((reach for reach in _REACHES if most <= reach), _REACHES[-1])
     return Scale(-reach, reach, (-reach, -reach / 2, 0, reach / 2, reach), _SIGNED, 0)
 
 
 def build_chart(values: list[dict[str, Any]]) -> alt.Chart:
-    """A chart of the values, to be marked."""
+    """Return a chart of the values without marks."""
     return alt.Chart(alt.Data(values=values))
 
 
 def encode_as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
-    """The channel with the field's own value: a colour, a shape, a dash pattern."""
+    """Return the channel with the field's own value: a colour, a shape, a dash pattern."""
     return channel(f"{field}:N").scale(None).legend(None)
 
 
 def encode_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
-    """The channel as a position on the scale."""
+    """Return the channel as a position on the scale."""
     position = channel(f"{field}:Q").scale(domain=[scale.low, scale.high], nice=False)
     return position.axis(values=list(scale.ticks), labelExpr=scale.label, ticks=False, orient=orient, **AXIS)
 
 
 def encode_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
-    """The channel as a position from 0 to 100 %."""
+    """Return the channel as a position from 0 to 100 %."""
     return encode_position(field, channel, orient, PERCENT)
 
 
 def encode_pixels(height: float) -> alt.Y:
-    """The field y in pixels from the top, without an axis."""
+    """Return the field y as a position in pixels from the top, without an axis."""
     return alt.Y("y:Q").scale(domain=[0, height], range=[0, height], nice=False).axis(None)
 
 
 def frame_chart(chart: alt.LayerChart, inner: float, height: float, **padding: float) -> alt.LayerChart:
-    """The chart at its size, with its padding in pixels (left and right 20 unless told)."""
+    """Return the chart with its size and padding in pixels (left and right are 20 by default)."""
     return chart.properties(
         width=inner,
         height=height,

@@ -1,14 +1,14 @@
-"""Reading what sets two things against each other: two models, or one model on two editions."""
+"""Read the comparisons of a page: two models, or one model on two editions."""
 
 from report.contents import Model, Row, Setting, swap_sides
 from report.edition_reader import EditionReader
 
-# With an edition a week, a page would soon be all drift: the nearest ones in the order of their names.
+# With an edition per week, drift would soon fill the page, so only the editions with the nearest names count.
 N_EDITIONS_SHOWN = 4
 
 
 def read_comparisons(reader: EditionReader, setting: Setting, models: list[Model]) -> list[Row]:
-    """Each two models once, the better one first, with the difference that would be detected."""
+    """Return every two models once, the better one first, with their detectable difference."""
     places = {model.model_id: place for place, model in enumerate(models)}
     detectable = {
         (row["model_id"], row["other_model_id"]): row
@@ -18,14 +18,14 @@ def read_comparisons(reader: EditionReader, setting: Setting, models: list[Model
     for row in reader.read_setting("model_comparison", setting):
         found = detectable.get((row["model_id"], row["other_model_id"]), {})
         names = ("detectable_difference", "detectable_mastery_difference")
-        told = row | {name: found.get(name) for name in names}
+        joined = row | {name: found.get(name) for name in names}
         is_better = places[row["model_id"]] < places[row["other_model_id"]]
-        rows.append(told if is_better else swap_sides(told))
+        rows.append(joined if is_better else swap_sides(joined))
     return sorted(rows, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
 
 
 def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]:
-    """This edition against the nearest others, and how many others there are in all."""
+    """Return the rows of this edition against the nearest others, and the number of all others."""
     if not reader.has_view("edition_drift"):
         return [], 0
     others = _list_others(reader)
@@ -38,7 +38,7 @@ def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]
 
 
 def _list_others(reader: EditionReader) -> list[str]:
-    """The other editions of the same base that one of its models has answered, the nearest first."""
+    """Return the other editions of the same base with a common model, the nearest name first."""
     found = reader.read(
         "select edition_id from editions where kb = (select kb from editions "
         "where edition_id = $edition_id) and (edition_id = $edition_id or edition_id in "

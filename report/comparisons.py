@@ -1,4 +1,4 @@
-"""The figures that compare: methods, components, transformations, models, editions."""
+"""Draw the figures that compare methods, components, transformations, models and editions."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ from report.shares import (
 
 
 def draw_methods(contents: Contents) -> list[Panel]:
-    """A panel per model, a row per method."""
+    """Return a panel per model with a row per method."""
     rows = contents.select_methods()
     panels = []
     for model in contents.models:
@@ -33,13 +33,13 @@ def draw_methods(contents: Contents) -> list[Panel]:
 
 
 def draw_components(contents: Contents) -> list[Panel]:
-    """A panel per model: how much higher it scores without a component than with all."""
-    scale = _scale(map(_component_differences, _list_taken(contents)))
+    """Return a panel per model: how much higher it scores without each component."""
+    scale = _scale(map(_component_differences, _list_removed(contents)))
     panels = []
     for model in contents.models:
         dots = [
             DotRow(format_words(row["component"]), model.colour, _component_differences(row))
-            for row in _list_taken(contents)
+            for row in _list_removed(contents)
             if row["model_id"] == model.model_id
         ]
         panels += draw_panel(model, "Difference to the full method, in percentage points", dots, scale)
@@ -47,7 +47,7 @@ def draw_components(contents: Contents) -> list[Panel]:
 
 
 def draw_steps(contents: Contents) -> list[Panel]:
-    """A panel per model: what it scores as transformations are added, in PretexEval's order."""
+    """Return a panel per model: its scores as transformations are added, in PretexEval's order."""
     panels = []
     for model in contents.models:
         dots = [
@@ -60,7 +60,7 @@ def draw_steps(contents: Contents) -> list[Panel]:
 
 
 def draw_comparison(contents: Contents) -> Drawing | None:
-    """The first model against each of the others."""
+    """Return the figure of the first model against each of the others; None without others."""
     by_id = {model.model_id: model for model in contents.models}
     first = contents.models[0] if contents.models else None
     rows = contents.select_model("model_comparison", first) if first else []
@@ -76,7 +76,7 @@ def draw_comparison(contents: Contents) -> Drawing | None:
 
 
 def draw_drift(contents: Contents) -> list[Panel]:
-    """A panel per model: how much higher it scores on this edition than on each other."""
+    """Return a panel per model: how much higher it scores on this edition than on each other one."""
     scale = _scale(map(_differences, contents.edition_drift))
     panels = []
     for model in contents.models:
@@ -88,8 +88,8 @@ def draw_drift(contents: Contents) -> list[Panel]:
     return panels
 
 
-def _list_taken(contents: Contents) -> list[Row]:
-    """The components that were taken away, where the full method is there to compare."""
+def _list_removed(contents: Contents) -> list[Row]:
+    """Return the rows of removed components that can be compared with the full method."""
     return [row for row in contents.component_ablation if row["difference"] is not None]
 
 
@@ -99,7 +99,7 @@ def _component_differences(row: Row) -> tuple[Difference, Difference]:
 
 
 def _differences(row: Row) -> tuple[Difference, Difference]:
-    """Average accuracy and mastery, of a row of model_comparison or edition_drift."""
+    """Return the differences in average accuracy and mastery of a row of either comparison view."""
     samples = f"{format_count(row['n_samples'])} samples"
     n_units = row.get("n_complete_pairs", row.get("n_complete_heads"))
     facts = f"{format_count(n_units)} facts"
@@ -107,6 +107,6 @@ def _differences(row: Row) -> tuple[Difference, Difference]:
 
 
 def _scale(differences: Iterable[tuple[Difference, Difference]]) -> Scale:
-    """One scale for all panels of a figure."""
+    """Return one scale for all panels of a figure."""
     found = [difference for both in differences for difference in both]
     return scale_points(limit for d in found for limit in (d.low, d.high) if limit is not None)

@@ -1,4 +1,4 @@
-"""Tables on the console: query results, and the leaderboard at the end of a run."""
+"""Render tables for the console: query results, and the leaderboard at the end of a run."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ Row = tuple[Any, ...]
 
 
 def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str) -> str:
-    """The rows as an aligned table, CSV, or JSON (a list of objects)."""
+    """Return the rows as an aligned table, as CSV, or as JSON (a list of objects)."""
     if form == "json":
         objects = [dict(zip(columns, row, strict=True)) for row in rows]
         return json.dumps(objects, indent=2, ensure_ascii=False, default=str)
@@ -28,7 +28,7 @@ def _format_value(value: object) -> str:
 
 
 def align(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns under their names, numbers to the right."""
+    """Return the rows as a table with aligned columns; columns of numbers are aligned to the right."""
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     is_number = [all(_is_number(cell) for cell in cells) for cells in zip(*rows, strict=True)]
     rights = is_number or [False] * len(columns)
@@ -48,7 +48,7 @@ def _is_number(cell: str) -> bool:
 
 
 def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """One line per model: average accuracy and mastery with their 95 % intervals."""
+    """Return a table with one line per model: average accuracy and mastery with their 95 % intervals."""
     if not rows:
         return "no model has been evaluated on this edition yet"
     cells = [_leaderboard_line(dict(zip(columns, values, strict=True))) for values in rows]

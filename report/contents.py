@@ -1,7 +1,7 @@
-"""What a page says: rows of the warehouse views, and what its figures hold fixed.
+"""The contents of a page: rows of the warehouse views, and the setting of its figures.
 
-A page has one setting (method, scoring policy, repeat) for its figures, which all hold fixed but
-those that compare methods or policies.
+A page has one setting (method, scoring policy, repeat). All its figures use this setting, except those that
+compare methods or policies.
 """
 
 from dataclasses import dataclass
@@ -16,34 +16,34 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """What the figures of a page hold fixed."""
+    """The method, scoring policy and repeat that the figures of a page show."""
 
     method: str
     scoring_policy: str = SCORING_POLICIES[0]
     repeat: int = 0
 
     def holds(self, row: Row) -> bool:
-        """Whether the row of a view is under this setting."""
+        """Return whether the row of a view belongs to this setting."""
         return find_setting(row) == self
 
     def vary(self, row: Row, name: str) -> bool:
-        """Whether the row of a view is under this setting but for what `name` says."""
+        """Return whether the row of a view belongs to this setting, apart from the value of `name`."""
         return self.holds(row | {name: getattr(self, name)})
 
     @property
     def n_per_triplet(self) -> int:
-        """K: samples of a triplet."""
+        """Return K, the number of samples of a triplet."""
         return 1 if self.method == "direct" else 8
 
     @property
     def n_per_pair(self) -> int:
-        """2K: samples that must all be right for mastery."""
+        """Return 2K, the number of samples that must all be right for mastery."""
         return 2 * self.n_per_triplet
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model on the page; its name, or its id where two models share a name."""
+    """A model on the page; the label is its name, or its id if two models have the same name."""
 
     model_id: str
     label: str
@@ -53,7 +53,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything on the page of one edition. Rows have the columns of the view of that name."""
+    """Everything on the page of one edition; the rows of a field have the columns of the view of its name."""
 
     edition: Row
     relations: list[Row]
@@ -73,14 +73,14 @@ class Contents:
     component_ablation: list[Row]
     transformation_ablation: list[Row]
     model_comparison: list[Row]
-    """Each two models once, the better one first."""
+    """Every two models once, the better one first."""
     detectable_difference: list[Row]
     edition_drift: list[Row]
-    """This edition first, whichever stands first in the view."""
+    """This edition is the first of the two, whatever the order in the view."""
     n_other_editions: int
-    """Of the same base, asked of one of these models."""
+    """The number of other editions of the same base that one of these models has answered."""
     probability_calibration: list[Row]
-    """Of models of which there are probabilities."""
+    """Only the models with probabilities."""
     calibration_bins: list[Row]
     sample_quality: list[Row]
     rejection_reasons: list[Row]
@@ -89,25 +89,25 @@ class Contents:
     views: list[Row]
 
     def select_setting(self) -> list[Row]:
-        """The leaderboard under the setting of the figures, best model first."""
+        """Return the leaderboard under the setting of the figures, the best model first."""
         return [row for row in self.leaderboard if self.setting.holds(row)]
 
     def select_methods(self) -> list[Row]:
-        """The leaderboard under every method, in the papers' order; empty if there is but one."""
+        """Return the leaderboard under every method, in the papers' order; empty if there is only one."""
         return order_methods(self._select_several("method"))
 
     def select_policies(self) -> list[Row]:
-        """The leaderboard under every scoring policy; empty if there is but one."""
+        """Return the leaderboard under every scoring policy; empty if there is only one."""
         rows = self._select_several("scoring_policy")
         return sorted(rows, key=lambda row: SCORING_POLICIES.index(row["scoring_policy"]))
 
     def _select_several(self, name: str) -> list[Row]:
-        """The leaderboard under the setting but for what `name` says; none if all have the same."""
+        """Return the leaderboard under the setting, apart from the value of `name`; empty for one value."""
         rows = [row for row in self.leaderboard if self.setting.vary(row, name)]
         return rows if len({row[name] for row in rows}) > 1 else []
 
     def find_detectable(self) -> Row | None:
-        """What the edition detects between any two models: the most that detectable_difference asks for."""
+        """Return the difference that the edition detects between any two models (the largest of all)."""
         names = ("n_pairs", "detectable_difference", "detectable_mastery_difference")
         found = {
             name: [row[name] for row in self.detectable_difference if row[name] is not None] for name in names
@@ -117,19 +117,19 @@ class Contents:
         return {name: max(values, default=None) for name, values in found.items()}
 
     def select_model(self, view: str, model: Model) -> list[Row]:
-        """The rows of a view that belong to one model."""
+        """Return the rows of a view that belong to one model."""
         rows: list[Row] = getattr(self, view)
         return [row for row in rows if row["model_id"] == model.model_id]
 
 
 def order_methods(rows: list[Row]) -> list[Row]:
-    """The rows in the papers' order of their methods; those of all methods last."""
+    """Return the rows in the papers' order of their methods; a row of all methods comes last."""
     order = [*PAPER_METHODS, None]
     return sorted(rows, key=lambda row: order.index(row["method"]))
 
 
 def swap_sides(row: Row) -> Row:
-    """A row of a view of two things (models, editions), told from the other one."""
+    """Return a row that compares two models or editions with the two sides swapped."""
     turned = dict(row)
     for name in row:
         other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
@@ -143,12 +143,12 @@ def swap_sides(row: Row) -> Row:
 
 
 def find_setting(row: Row) -> Setting:
-    """The setting that the row of a view belongs to."""
+    """Return the setting that the row of a view belongs to."""
     return Setting(row["method"], row["scoring_policy"], row["repeat"])
 
 
 def order_setting(setting: Setting) -> tuple[int, int, int]:
-    """Where the setting stands among others: methods and policies in the order of the schema."""
+    """Return the sort key of a setting: methods and policies in the order of the schema."""
     return (
         METHODS.index(setting.method),
         SCORING_POLICIES.index(setting.scoring_policy),
@@ -157,7 +157,7 @@ def order_setting(setting: Setting) -> tuple[int, int, int]:
 
 
 def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting, int]:
-    """The setting of the figures (first method, policy and repeat), and how many there are."""
+    """Return the setting of the figures (first method, policy and repeat), and the number of settings."""
     found = {find_setting(row) for row in leaderboard}
     if not found:
         return Setting(min(methods, key=METHODS.index)), 0
@@ -165,7 +165,7 @@ def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting,
 
 
 def list_models(leaderboard: list[Row], setting: Setting) -> list[Model]:
-    """The models, those of the setting first and by rank; colours go by name, not by rank."""
+    """Return the models, those of the setting first and by rank; colours follow the names, not the ranks."""
     names = {row["model_id"]: str(row["model"]) for row in leaderboard}
     taken = list(names.values())
     labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}

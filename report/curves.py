@@ -1,4 +1,4 @@
-"""Curves over n with their bands, each with its name at its right end."""
+"""Draw curves over n with their bands, each with its name at its right end."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -28,7 +28,7 @@ _N_LABEL = "datum.value == 1 ? 'n = 1' : format(datum.value, 'd')"
 
 
 def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0) -> Markup:
-    """A line with its band per curve; names at the right ends if there is a gutter for them."""
+    """Return a line with its band per curve, with names at the right ends if there is a gutter for them."""
     right = max(gutter, SIDE)
     inner = width - LEFT - right
     points = [point for curve in curves for point in _place_points(curve)]
@@ -46,7 +46,7 @@ def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0
 
 
 def spread_apart(places: Sequence[float], gap: float, limit: float) -> list[float]:
-    """The places, moved until no two are closer than `gap`; none lies beyond `limit`."""
+    """Return the places, moved so that no two are closer than `gap` and none lies beyond `limit`."""
     order = sorted(range(len(places)), key=lambda k: places[k])
     moved = list(places)
     for before, k in pairwise(order):
@@ -75,7 +75,7 @@ def _place_points(curve: Curve) -> list[dict[str, Any]]:
 
 
 def _draw_lines(points: list[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
-    """Bands, then lines, then the points that carry the tooltips."""
+    """Return the bands, then the lines, then the points with the tooltips."""
     base = build_chart(points)
     y = encode_percent("value", alt.Y, "left")
     return [
@@ -102,7 +102,7 @@ def _draw_lines(points: list[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
 
 
 def _draw_names(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Chart:
-    """The names at the right ends of the curves, apart enough to be read."""
+    """Return the names at the right ends of the curves, far enough apart to be readable."""
     ends = [(c, c.shares[-1].value) for c in curves]
     places = [HEIGHT * (1 - value) for _, value in ends if value is not None]
     named = [c for c, value in ends if value is not None]

@@ -1,4 +1,4 @@
-"""Rows of dots with their intervals, each with its name above the line."""
+"""Draw rows of dots with their intervals, each with its name above or beside the row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from report.shares import DotRow
 from report.svg import render_svg
 
 ROW = 38
-# A row whose name stands beside it.
+# The height of a row with its name beside it.
 FLAT_ROW = 30
 VALUES = 92
 FIGURE_SPACE = "\u2007"
@@ -39,7 +39,7 @@ _CHANCE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things stand in a row, in pixels; the gutters are left and right of the scale."""
+    """The positions in a row, in pixels; `left` and `right` are the gutters beside the scale."""
 
     width: int
     left: float
@@ -52,12 +52,12 @@ class Layout:
 
     @property
     def inner(self) -> float:
-        """Width of the scale from 0 to 100 %."""
+        """Return the width of the scale."""
         return self.width - self.left - self.right
 
 
 def lay_out(width: int, gutter: int) -> Layout:
-    """Names in a gutter beside the rows; without one, above them."""
+    """Return the layout with names in a gutter beside the rows, or above the rows without a gutter."""
     if gutter:
         inner = width - gutter - VALUES
         n_chars = int((gutter - 24) / CHARACTER)
@@ -70,7 +70,7 @@ def lay_out(width: int, gutter: int) -> Layout:
 def draw_dots(
     title: str, rows: Sequence[DotRow], width: int, gutter: int = 0, scale: Scale = PERCENT
 ) -> Markup:
-    """A line per row, from end to end of the scale: a mark for each of its shares, one under the other."""
+    """Return a chart with a line per row, and on it a mark for each share, one below the other."""
     layout = lay_out(width, gutter)
     height = layout.row * len(rows)
     dots = [d for k, row in enumerate(rows) for d in _place_dots(row, k * layout.row, layout)]
@@ -103,7 +103,7 @@ def _place_dots(row: DotRow, top: float, layout: Layout) -> list[dict[str, Any]]
 
 
 def _draw_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.Chart]:
-    """The name at the left, the values in whole percent at the right, each with its mark."""
+    """Return the names at the left and, at the right, the values in whole percent with their marks."""
     base = build_chart(
         [
             {

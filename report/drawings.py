@@ -1,4 +1,4 @@
-"""What figures are made of on the page: drawings for two widths, and panels, one per model."""
+"""The parts of the page's figures: drawings in two widths, and panels, one per model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from report.shares import DotRow
 
 WIDE = 1000
 PANEL = 340
-# For the names beside the rows of a wide figure.
+# The width of the gutter for names beside the rows of a wide figure.
 BESIDE = 240
 
 
@@ -33,13 +33,13 @@ class Panel:
 
 
 def draw_both(title: str, rows: Sequence[DotRow], scale: Scale = PERCENT) -> Drawing:
-    """Rows of dots, for a wide column and for a phone."""
+    """Draw rows of dots, for a wide column and for a phone."""
     wide = draw_dots(title, rows, WIDE, BESIDE, scale)
     return Drawing(wide, draw_dots(title, rows, PANEL, scale=scale))
 
 
 def draw_panel(model: Model, title: str, rows: Sequence[DotRow], scale: Scale = PERCENT) -> list[Panel]:
-    """The model's panel; no panel where there is no row."""
+    """Return a list with the model's panel; empty if there are no rows."""
     if not rows:
         return []
     return [Panel(model, draw_dots(f"{title}, {model.label}", rows, PANEL, scale=scale))]

@@ -1,4 +1,4 @@
-"""Asking the warehouse for the rows of a page, on a connection that cannot write to it."""
+"""Read the rows of a page from an open warehouse."""
 
 import duckdb
 
@@ -6,15 +6,15 @@ from report.contents import Row, Setting
 
 
 class EditionReader:
-    """Queries for one edition."""
+    """Queries on the warehouse for one edition."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, edition_id: str) -> None:
-        """A reader of the edition through an open connection."""
+        """Read the edition through an open connection."""
         self.connection = connection
         self.edition_id = edition_id
 
     def read(self, sql: str, **values: object) -> list[Row]:
-        """Rows as dictionaries; `$edition_id` and the values are bound."""
+        """Return the rows as dictionaries; `$edition_id` and the values are bound as parameters."""
         if "$edition_id" in sql:
             values.setdefault("edition_id", self.edition_id)
         result = self.connection.execute(sql, values)
@@ -22,11 +22,11 @@ class EditionReader:
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     def has_view(self, view: str) -> bool:
-        """Whether the warehouse has the view: one that was published long ago may not."""
+        """Return whether the warehouse has the view; an old warehouse may lack it."""
         return bool(self.read("select 1 from duckdb_views() where view_name = $view", view=view))
 
     def read_view(self, view: str, **fixed: object) -> list[Row]:
-        """The view's rows with those values (and of the edition), in its order; none without the view."""
+        """Return the edition's rows of the view with these values, in its order; none without the view."""
         if not self.has_view(view):
             return []
         values = {"edition_id": self.edition_id} | fixed
@@ -34,6 +34,6 @@ class EditionReader:
         return self.read(f"select * from {view} where {conditions}", **values)
 
     def read_setting(self, view: str, setting: Setting, *but: str) -> list[Row]:
-        """The view's rows under the setting, without the columns of it that the view has not."""
+        """Return the view's rows under the setting; `but` names setting columns that the view lacks."""
         fixed = {name: value for name, value in vars(setting).items() if name not in but}
         return self.read_view(view, **fixed)

@@ -1,4 +1,4 @@
-"""Which figures a page has, and from which view each is drawn."""
+"""Draw the figures of a page from the rows of the views."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ GUTTER = 170
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a page; None or empty where there is nothing to draw."""
+    """The figures of a page; a figure is None or empty if there is nothing to draw."""
 
     overview: Drawing | None
     comparison: Drawing | None
@@ -48,7 +48,7 @@ class Figures:
 
 
 def draw_figures(contents: Contents) -> Figures:
-    """All figures of the page."""
+    """Return all figures of the page."""
     return Figures(
         overview=_draw_overview(contents),
         comparison=draw_comparison(contents),
@@ -65,7 +65,7 @@ def draw_figures(contents: Contents) -> Figures:
 
 
 def _draw_overview(contents: Contents) -> Drawing | None:
-    """The models, then the shortcut baselines in grey."""
+    """Draw the models, then the shortcut baselines in grey."""
     of_model = {row["model_id"]: row for row in contents.select_setting()}
     models = [
         DotRow(m.label, m.colour, _both(of_model[m.model_id]))
@@ -84,7 +84,7 @@ def _draw_overview(contents: Contents) -> Drawing | None:
 
 
 def _draw_curve(contents: Contents) -> Drawing | None:
-    """One curve per model, and that of a coin."""
+    """Draw one curve per model, and the curve of random answers."""
     curves = [
         Curve(m.label, m.colour, m.dash, tuple(build_curve_share(row) for row in rows))
         for m in contents.models
@@ -102,7 +102,7 @@ def _draw_curve(contents: Contents) -> Drawing | None:
 
 
 def _draw_relations(contents: Contents) -> list[Panel]:
-    """A panel per model; the relations in one order, the hardest to master last."""
+    """Draw a panel per model; the relations have one order, the hardest to master last."""
     order = order_relations(contents.accuracy_by_relation)
     panels = []
     for model in contents.models:
@@ -113,7 +113,7 @@ def _draw_relations(contents: Contents) -> list[Panel]:
 
 
 def _draw_transformations(contents: Contents) -> list[Panel]:
-    """A panel per model; the transformations in their fixed order, as the view has them."""
+    """Draw a panel per model; the transformations have their fixed order, as in the view."""
     panels = []
     for model in contents.models:
         dots = [
@@ -125,7 +125,7 @@ def _draw_transformations(contents: Contents) -> list[Panel]:
 
 
 def _draw_known(contents: Contents) -> list[Panel]:
-    """A panel per model of which it is known what it has learned."""
+    """Draw a panel for each model whose learned facts are known."""
     panels = []
     for model in contents.models:
         dots = [
@@ -137,7 +137,7 @@ def _draw_known(contents: Contents) -> list[Panel]:
 
 
 def order_relations(rows: Sequence[Row]) -> list[str]:
-    """The relations by mean mastery, then mean accuracy, over the models; best first."""
+    """Return the relations by mean mastery, then mean accuracy, over the models; the best first."""
     totals: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
         scores = (row["mastery"] or 0.0, row["average_accuracy"] or 0.0)

@@ -1,4 +1,4 @@
-"""How numbers and names are written on the page."""
+"""Format numbers and names for the page."""
 
 NOTHING = "–"
 _NARROW = "\u202f"
@@ -12,12 +12,12 @@ BASELINES = {
 
 
 def format_percent(share: float | None, digits: int = 1) -> str:
-    """0.648 -> 64.8 %."""
+    """Format a share: 0.648 -> 64.8 %."""
     return NOTHING if share is None else f"{100 * share:.{digits}f}{_NO_BREAK}%"
 
 
 def format_points(difference: float | None, digits: int = 1) -> str:
-    """0.148 -> +14.8, in percentage points."""
+    """Format a difference in percentage points: 0.148 -> +14.8."""
     if difference is None:
         return NOTHING
     text = f"{100 * difference:+.{digits}f}"
@@ -25,49 +25,49 @@ def format_points(difference: float | None, digits: int = 1) -> str:
 
 
 def format_span(low: float | None, high: float | None) -> str:
-    """-0.012, 0.094 -> −1.2 to +9.4, of a difference; empty where there is none."""
+    """Format the interval of a difference: -0.012, 0.094 -> −1.2 to +9.4; empty if it is missing."""
     return "" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
 
 
 def format_decimal(value: float | None, digits: int = 2) -> str:
-    """0.8731 -> 0.87."""
+    """Format a number with fixed decimals: 0.8731 -> 0.87."""
     return NOTHING if value is None else f"{value:.{digits}f}".replace("-", "−")
 
 
 def format_magnitude(difference: float | None) -> str:
-    """0.148 -> 14.8, in percentage points, whichever way."""
+    """Format the size of a difference in percentage points, without its sign: 0.148 -> 14.8."""
     return NOTHING if difference is None else f"{100 * abs(difference):.1f}"
 
 
 def format_p(p: float | None) -> str:
-    """0.0234 -> 0.023; < 0.001 below that."""
+    """Format a p value: 0.0234 -> 0.023; smaller values become < 0.001."""
     if p is None:
         return NOTHING
     return f"<{_NO_BREAK}0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def format_interval(low: float | None, high: float | None) -> str:
-    """0.621, 0.674 -> 62.1–67.4; empty where there is none."""
+    """Format the interval of a share: 0.621, 0.674 -> 62.1–67.4; empty if it is missing."""
     return "" if low is None or high is None else f"{100 * low:.1f}–{100 * high:.1f}"
 
 
 def format_count(n: int | None) -> str:
-    """12345 -> 12 345."""
+    """Format a count: 12345 -> 12 345."""
     return NOTHING if n is None else f"{n:,}".replace(",", _NARROW)
 
 
 def format_words(identifier: str) -> str:
-    """may_treat -> may treat."""
+    """Format an identifier: may_treat -> may treat."""
     return identifier.replace("_", " ")
 
 
 def format_list(names: list[str] | None) -> str:
-    """The names with commas between them; a dash for none."""
+    """Join the names with commas; return a dash if there are none."""
     return ", ".join(names) if names else NOTHING
 
 
 def shorten(text: str, n_chars: int) -> str:
-    """The text, cut to so many characters with an ellipsis."""
+    """Return the text, cut to `n_chars` characters with an ellipsis if it is longer."""
     return text if len(text) <= n_chars else text[: n_chars - 1].rstrip() + "…"
 
 

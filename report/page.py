@@ -1,4 +1,4 @@
-"""The pages: one per edition, and the list of editions. Self-contained, and the same every time."""
+"""Write the pages: one per edition, and the list of editions. Pages are self-contained and reproducible."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,10 +20,10 @@ TITLE = "PretexEval"
 
 
 def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
-    """The path of the edition's page, `report/<edition_id>/index.html` under the root.
+    """Write the edition's page, `report/<edition_id>/index.html` under the root, and return its path.
 
     Raises:
-        InputError: if there is no warehouse, if it does not hold the edition, or if the page
+        InputError: if there is no warehouse, if it does not contain the edition, or if the page
             cannot be written.
     """
     text = render_page(read_contents(root, edition_id), title)
@@ -31,7 +31,7 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
 
 
 def write_index(root: Path, *, title: str = TITLE) -> Path:
-    """The path of `report/index.html`: the editions, linked where they have a page."""
+    """Write `report/index.html`, the list of editions with links to their pages, and return its path."""
     editions = read_editions(root)
     for row in editions:
         row["has_page"] = (root / page_file(row["edition_id"])).is_file()
@@ -40,15 +40,15 @@ def write_index(root: Path, *, title: str = TITLE) -> Path:
 
 
 def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:
-    """The paths of the editions' pages; then the index is written, which links them. Raises as both."""
+    """Write the pages of the editions, then the index, which links them; return the paths of the pages."""
     pages = [write_report(root, edition_id, title=title) for edition_id in edition_ids]
     write_index(root, title=title)
     return pages
 
 
 def render_page(contents: Contents, title: str = TITLE) -> str:
-    """The page of an edition, as HTML."""
-    # Altair takes a third of a second to import; the command line starts without it.
+    """Return the page of an edition as HTML."""
+    # Importing Altair takes a third of a second, which the command line should not pay at its start.
     from report.figures import draw_figures
 
     ranked = contents.select_setting()
@@ -67,7 +67,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
 
 
 def _choose_best(ranked: list[Row], by_id: dict[str, Model]) -> dict[str, Any] | None:
-    """The first of the leaderboard, if anything could be measured."""
+    """Return the first row of the leaderboard with its label; None if nothing could be measured."""
     if not ranked or ranked[0]["average_accuracy"] is None:
         return None
     return {"row": ranked[0], "label": by_id[ranked[0]["model_id"]].label}

@@ -1,4 +1,4 @@
-"""Reading: the contents of a page, and of the list of editions, from the warehouse."""
+"""Read the contents of a page, and of the list of editions, from the warehouse."""
 
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from report.edition_reader import EditionReader
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
-# Read as they are, under the setting of the figures; those that are the same under any scoring policy;
-# and those that are not of a model.
+# Views whose rows the page uses unchanged: under the setting of its figures, under any scoring policy, and
+# views that do not concern a model.
 SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
@@ -29,7 +29,7 @@ SETTING_VIEWS = (
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
 EDITION_VIEWS = ("sample_quality", "rejection_reasons", "diversity", "human_review")
-# What the list of editions tells of the best model.
+# The columns of the best model in the list of editions.
 SUMMARY = (
     "model",
     "mastery",
@@ -43,7 +43,7 @@ SUMMARY = (
 
 
 def read_contents(root: Path, edition_id: str) -> Contents:
-    """The contents of an edition's page; InputError if the warehouse does not hold the edition."""
+    """Return the contents of an edition's page; raise InputError if the warehouse lacks the edition."""
     with open_warehouse(root) as connection:
         reader = EditionReader(connection, edition_id)
         edition = _read_edition(reader)
@@ -69,7 +69,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
                 method=setting.method,
             ),
             missed_points=_read_missed(reader, setting),
-            # It compares methods.
+            # This view compares methods, so it has no column for the method.
             component_ablation=reader.read_setting("component_ablation", setting, "method"),
             model_comparison=read_comparisons(reader, setting, models),
             edition_drift=drift,
@@ -83,7 +83,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
 
 
 def _read_views(reader: EditionReader, setting: Setting) -> dict[str, list[Row]]:
-    """The rows of the views that the page takes as they are, by the name of the view."""
+    """Return the rows of the views that the page uses unchanged, by the name of the view."""
     of_setting = {view: reader.read_setting(view, setting) for view in SETTING_VIEWS}
     of_any_policy = {
         view: [row for row in reader.read_setting(view, setting, "scoring_policy") if row["n_samples"] > 0]
@@ -101,7 +101,7 @@ def _read_edition(reader: EditionReader) -> Row:
         editions = reader.read("select edition_id from editions order by edition_id")
         known = ", ".join(row["edition_id"] for row in editions) or "none"
         raise InputError(
-            f"the warehouse does not hold edition {reader.edition_id!r} (it holds: {known}); "
+            f"the warehouse does not contain edition {reader.edition_id!r} (it contains: {known}); "
             "run `pretexeval build CONFIG`, then `pretexeval publish CONFIG`"
         )
     counts = reader.read(
@@ -113,7 +113,7 @@ def _read_edition(reader: EditionReader) -> Row:
 
 
 def _read_leaderboard(reader: EditionReader) -> list[Row]:
-    """The leaderboards one after the other, the one of the figures first."""
+    """Return the leaderboards of all settings, the one of the figures first."""
     rows = reader.read(
         "select * from leaderboard where edition_id = $edition_id order by rank, model, model_id"
     )
@@ -121,7 +121,7 @@ def _read_leaderboard(reader: EditionReader) -> list[Row]:
 
 
 def _read_example(reader: EditionReader, method: str) -> list[Row]:
-    """The samples of the test pair with the shortest texts: the quickest to understand."""
+    """Return the samples of the test pair with the shortest texts, which is the easiest to understand."""
     return reader.read(
         "with pairs as (select pair_id from samples where edition_id = $edition_id "
         "and method = $method and split = 'test' group by pair_id "
@@ -135,7 +135,7 @@ def _read_example(reader: EditionReader, method: str) -> list[Row]:
 
 
 def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
-    """The few missed points of each model that it is most wrong about, and how many it missed."""
+    """Return the missed points with the most errors of each model, and the number of all it missed."""
     return reader.read(
         "select *, count(*) over (partition by model_id) as n_missed from missed_points "
         "where edition_id = $edition_id and method = $method "
@@ -151,7 +151,7 @@ def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
 
 
 def read_editions(root: Path) -> list[Row]:
-    """The editions of the warehouse, each with its best model under the setting of its figures."""
+    """Return the editions of the warehouse, each with its best model under the setting of its figures."""
     with open_warehouse(root) as connection:
         editions = EditionReader(connection, "").read("select edition_id from editions order by edition_id")
         return [_read_summary(EditionReader(connection, row["edition_id"])) for row in editions]

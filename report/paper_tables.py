@@ -1,6 +1,6 @@
-"""The papers' tables on the console: methods, components, transformations, and the curve of joint accuracy.
+"""Render the papers' tables for the console: methods, components, transformations, joint accuracy curve.
 
-As in PretexEval, tables 1 to 3 and figure 4: gains over random in percentage points, here with their
+They correspond to tables 1 to 3 and figure 4 of PretexEval: gains over random in percentage points, here with
 95 % intervals.
 """
 
@@ -24,10 +24,10 @@ GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0
 
 
 def render_paper_tables(query: Query, edition_id: str) -> str:
-    """The four tables of an edition, under the policy strict; one that has nothing to show is left out.
+    """Return the four tables of an edition under the policy strict, without those that would be empty.
 
     Args:
-        query: runs SQL on the warehouse; gives columns and rows.
+        query: runs SQL on the warehouse and returns columns and rows.
     """
     where = f"where edition_id = '{edition_id}' and scoring_policy = 'strict' and repeat = 0"
     parts = [

@@ -1,4 +1,4 @@
-"""Reliability diagrams: how many samples are true of those that a model takes for true so surely."""
+"""Draw reliability diagrams: the share of true samples at each probability that a model gives."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ _TITLE: dict[str, Any] = {"fontSize": FONT - 1, "fill": MUTED, "aria": False}
 
 
 def draw_reliability_panels(contents: Contents) -> list[Panel]:
-    """A panel per model of which there are probabilities."""
+    """Return a panel for each model with probabilities."""
     return [
         Panel(model, draw_reliability(f"Reliability diagram, {model.label}", rows, model.colour))
         for model in contents.models
@@ -31,7 +31,7 @@ def draw_reliability_panels(contents: Contents) -> list[Panel]:
 
 
 def draw_reliability(title: str, rows: Sequence[Row], colour: str) -> Markup:
-    """A dot per bin, as large as it has samples: p(true) across, the share that is true upwards."""
+    """Return a chart of the share of true samples over p(true); the area of a dot shows its samples."""
     texts = [_describe(row) for row in rows]
     most = max(row["n_samples"] for row in rows)
     dots = [
@@ -65,10 +65,10 @@ def _describe(row: Row) -> str:
 
 
 def _draw_axis_labels() -> list[alt.Chart]:
-    """What goes across and what goes up, written in the corners that the dots leave free."""
+    """Return the labels of both axes, in the corners that usually have no dots."""
     corners = [
-        {"text": "↑ are true", "x": 6, "y": 12, "align": "left"},
-        {"text": "p(true) as the model has it →", "x": INNER - 6, "y": INNER - 8, "align": "right"},
+        {"text": "↑ share true", "x": 6, "y": 12, "align": "left"},
+        {"text": "p(true) by the model →", "x": INNER - 6, "y": INNER - 8, "align": "right"},
     ]
     return [
         build_chart([corner])

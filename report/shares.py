@@ -1,4 +1,4 @@
-"""The values that the figures draw: shares and differences with their intervals, in rows and along curves."""
+"""The values in the figures: shares and differences with their intervals, in rows and along curves."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +16,7 @@ from report.formats import (
 
 @dataclass(frozen=True)
 class Measure:
-    """What is measured, and the mark that stands for it on every figure."""
+    """A measure, and the mark that represents it in every figure."""
 
     name: str
     shape: str = "circle"
@@ -37,37 +37,37 @@ class Share:
     low: float | None
     high: float | None
     of: str
-    """What it is a share of, in words."""
+    """The total of the share, in words."""
     width: ClassVar[int] = 2
-    """How many figures `short` has, mostly."""
+    """The usual number of characters of `short`."""
 
     @property
     def text(self) -> str:
-        """In words: measure, value, interval, n."""
+        """Return the measure, value, interval and n in words."""
         interval = format_interval(self.low, self.high)
         return f"{self.measure.name} {format_percent(self.value)} (95 % interval {interval}; {self.of})"
 
     @property
     def short(self) -> str:
-        """In whole percent."""
+        """Return the value in whole percent."""
         return NOTHING if self.value is None else str(round(100 * self.value))
 
 
 @dataclass(frozen=True)
 class Difference(Share):
-    """By how much one share is above another, with its 95 % interval."""
+    """The difference of two shares, with its 95 % interval."""
 
     width: ClassVar[int] = 3
 
     @property
     def text(self) -> str:
-        """In words: measure, difference in percentage points, interval, n."""
+        """Return the measure, the difference in percentage points, the interval and n in words."""
         span = format_span(self.low, self.high)
         return f"{self.measure.name} {format_points(self.value)} points (95 % interval {span}; {self.of})"
 
     @property
     def short(self) -> str:
-        """In whole percentage points."""
+        """Return the difference in whole percentage points."""
         return format_points(self.value, 0)
 
 
@@ -81,14 +81,14 @@ class DotRow:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """Return the name and the shares in words."""
         known = [share.text for share in self.shares if share.value is not None]
         return f"{self.name}: {', '.join(known) or 'nothing to measure'}"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line over n = 1, 2, …: a name and a share at each n."""
+    """A line over n = 1, 2, …: a name, and a share at each n."""
 
     name: str
     colour: str
@@ -97,53 +97,53 @@ class Curve:
 
     @property
     def text(self) -> str:
-        """In words: the first and the last share."""
+        """Return the first and the last share in words."""
         first, last = (format_percent(self.shares[k].value) for k in (0, -1))
         return f"{self.name}: {first} at n = 1, {last} at n = {len(self.shares)}"
 
 
 def build_average(row: Row) -> Share:
-    """The average accuracy in a row of a view."""
+    """Build the average accuracy of a row of a view."""
     of = f"{format_count(row['n_samples'])} samples of {format_count(row['n_pairs'])} pairs"
     return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of)
 
 
 def build_joint(row: Row) -> Share:
-    """The joint accuracy by triplet in a row of a view."""
+    """Build the joint accuracy by triplet of a row of a view."""
     of = f"{format_count(row['n_triplets'])} triplets"
     return Share(JOINT, row["joint_accuracy"], row["joint_ci_low"], row["joint_ci_high"], of)
 
 
 def build_mastery(row: Row) -> Share:
-    """The mastery in a row of a view."""
+    """Build the mastery of a row of a view."""
     of = f"{format_count(row['n_complete_pairs'])} pairs"
     return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of)
 
 
 def build_curve_share(row: Row) -> Share:
-    """The joint accuracy in a row of joint_accuracy_curve."""
+    """Build the joint accuracy of a row of joint_accuracy_curve."""
     of = f"{format_count(row['n_triplets'])} triplets of {format_count(row['n_pairs'])} pairs"
     return Share(build_all_right_measure(row["n"]), row["joint_accuracy"], row["ci_low"], row["ci_high"], of)
 
 
 def build_all_right_measure(n: int) -> Measure:
-    """Joint accuracy of n of the samples."""
+    """Build the measure of the joint accuracy of n samples."""
     return Measure(f"all right when n = {n} are asked:")
 
 
 def build_average_difference(row: Row, of: str) -> Difference:
-    """The difference in average accuracy in a row of a view."""
+    """Build the difference in average accuracy of a row of a view."""
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     return Difference(AVERAGE, row["difference"], low, high, of)
 
 
 def build_joint_difference(row: Row, of: str) -> Difference:
-    """The difference in joint accuracy in a row of a view."""
+    """Build the difference in joint accuracy of a row of a view."""
     low, high = row["joint_difference_ci_low"], row["joint_difference_ci_high"]
     return Difference(JOINT, row["joint_difference"], low, high, of)
 
 
 def build_mastery_difference(row: Row, of: str) -> Difference:
-    """The difference in mastery in a row of a view."""
+    """Build the difference in mastery of a row of a view."""
     low, high = row["mastery_difference_ci_low"], row["mastery_difference_ci_high"]
     return Difference(MASTERY, row["mastery_difference"], low, high, of)

@@ -1,7 +1,7 @@
-"""From an Altair chart to an SVG that stands in the page: no script, no id, no address.
+"""Render an Altair chart as an SVG element for the page, without scripts, ids or addresses.
 
-Colours are CSS variables, so the page's own style decides light or dark. What a mark stands for
-(its description) becomes its `<title>`, which browsers show as a tooltip.
+Colours are CSS variables, so the page's own style decides between light and dark. The description of a mark
+becomes its `<title>`, which browsers show as a tooltip.
 """
 
 import re
@@ -14,7 +14,7 @@ from markupsafe import Markup
 VEGA_LITE = "6.4"
 _NAMESPACE = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
 _FRACTION = re.compile(r"\d+\.\d{3,}")
-# Vega's own bookkeeping: of no use on the page, and half of its size.
+# Attributes for Vega's own use: the page does not need them, and they are half of its size.
 _DROPPED = (
     "class",
     "role",
@@ -27,8 +27,8 @@ _DROPPED = (
 
 
 def render_svg(chart: alt.LayerChart, alternative: str) -> Markup:
-    """The chart as an `<svg>` element that shrinks with its column; `alternative` is its text."""
-    # Altair has checked every part when it was made; checking the whole again doubles the time.
+    """Return the chart as an `<svg>` element that shrinks with its column; `alternative` is its text."""
+    # Altair validated every part when it was created; validating the whole again would double the time.
     text = vl_convert.vegalite_to_svg(chart.to_json(validate=False), vl_version=VEGA_LITE)
     root = ElementTree.fromstring(_NAMESPACE.sub("", text))
     for parent in root.iter():
@@ -47,7 +47,7 @@ def render_svg(chart: alt.LayerChart, alternative: str) -> Markup:
 
 
 def _tidy(element: ElementTree.Element) -> None:
-    """Keep what is drawn, to a hundredth of a pixel; turn a mark's description into its title."""
+    """Drop unused attributes, round to a hundredth of a pixel, and turn a description into a title."""
     description = element.get("aria-label")
     for name in _DROPPED:
         element.attrib.pop(name, None)

@@ -155,7 +155,7 @@ def test_an_edition_that_nobody_has_answered(unanswered: Path) -> None:
 
 
 def test_an_unknown_edition_is_named_with_those_there_are(unanswered: Path) -> None:
-    with pytest.raises(InputError, match=f"'other'.*it holds: {EDITION}"):
+    with pytest.raises(InputError, match=f"'other'.*it contains: {EDITION}"):
         write_report(unanswered, "other")
     assert not (unanswered / "report").exists()
 

@@ -14,7 +14,7 @@ def page(compared_text: str) -> Parsed:
     return parse(compared_text)
 
 
-def test_sample_quality_and_why_attempts_were_turned_away(page: Parsed) -> None:
+def test_sample_quality_and_why_attempts_were_rejected(page: Parsed) -> None:
     rows = page.table_with("Method", "Rephraser", "n samples")[1:]
     assert [row[0] for row in rows] == ["direct", "llmeval", "prototype", "pretexeval"]
     assert rows[3][2:] == ["58", "100.0\u00a0%", "0.0\u00a0%", "0.0\u00a0%", "1.00", "8", "2"]

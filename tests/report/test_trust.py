@@ -39,7 +39,7 @@ def test_policies_side_by_side(compared: Path, page: Parsed) -> None:
     )
     assert [row[3] for row in rows] == [share(r, "average_accuracy", "ci_low", "ci_high") for r in expected]
     assert rows[0][2] == format_percent(expected[0]["no_answer_rate"]) != "0.0\u00a0%"
-    assert "further they lie apart" in page.text
+    assert "the more these scores differ" in page.text
 
 
 def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Parsed) -> None:
