@@ -22,13 +22,13 @@ class Setting:
     scoring_policy: str = SCORING_POLICIES[0]
     repeat: int = 0
 
-    def holds(self, row: Row) -> bool:
+    def matches(self, row: Row) -> bool:
         """Return whether the row of a view belongs to this setting."""
         return find_setting(row) == self
 
-    def vary(self, row: Row, name: str) -> bool:
+    def matches_except(self, row: Row, name: str) -> bool:
         """Return whether the row of a view belongs to this setting, apart from the value of `name`."""
-        return self.holds(row | {name: getattr(self, name)})
+        return self.matches(row | {name: getattr(self, name)})
 
     @property
     def n_per_triplet(self) -> int:
@@ -90,7 +90,7 @@ class Contents:
 
     def select_setting(self) -> list[Row]:
         """Return the leaderboard under the setting of the figures, the best model first."""
-        return [row for row in self.leaderboard if self.setting.holds(row)]
+        return [row for row in self.leaderboard if self.setting.matches(row)]
 
     def select_methods(self) -> list[Row]:
         """Return the leaderboard under every method, in the papers' order; empty if there is only one."""
@@ -103,7 +103,7 @@ class Contents:
 
     def _select_several(self, name: str) -> list[Row]:
         """Return the leaderboard under the setting, apart from the value of `name`; empty for one value."""
-        rows = [row for row in self.leaderboard if self.setting.vary(row, name)]
+        rows = [row for row in self.leaderboard if self.setting.matches_except(row, name)]
         return rows if len({row[name] for row in rows}) > 1 else []
 
     def find_detectable(self) -> Row | None:
@@ -130,16 +130,16 @@ def order_methods(rows: list[Row]) -> list[Row]:
 
 def swap_sides(row: Row) -> Row:
     """Return a row that compares two models or editions with the two sides swapped."""
-    turned = dict(row)
+    swapped = dict(row)
     for name in row:
         other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
         if other in row:
-            turned[name], turned[other] = row[other], row[name]
+            swapped[name], swapped[other] = row[other], row[name]
     for name in ("difference", "mastery_difference"):
         low, high = f"{name}_ci_low", f"{name}_ci_high"
         for to, origin in ((name, name), (low, high), (high, low)):
-            turned[to] = None if row[origin] is None else -row[origin]
-    return turned
+            swapped[to] = None if row[origin] is None else -row[origin]
+    return swapped
 
 
 def find_setting(row: Row) -> Setting:
@@ -172,7 +172,7 @@ def list_models(leaderboard: list[Row], setting: Setting) -> list[Model]:
     by_name = sorted(labels, key=lambda i: (labels[i], i))
     ranked = sorted(
         leaderboard,
-        key=lambda row: (not setting.holds(row), row["rank"], labels[row["model_id"]]),
+        key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),
     )
     return [
         Model(i, labels[i], model_colour(by_name.index(i)), tuple(model_dash(by_name.index(i))))

@@ -161,7 +161,7 @@ def _read_summary(reader: EditionReader) -> Row:
     edition = _read_edition(reader)
     leaderboard = _read_leaderboard(reader)
     setting, _ = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
-    ranked = [row for row in leaderboard if setting.holds(row)]
+    ranked = [row for row in leaderboard if setting.matches(row)]
     nothing = dict.fromkeys(SUMMARY)
     best = {name: ranked[0][name] for name in SUMMARY} if ranked else nothing
     return edition | best | {"n_models": len({row["model_id"] for row in leaderboard})}

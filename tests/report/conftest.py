@@ -58,7 +58,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def recall(sample: Row) -> bool | None:
     """Answer right on the texts of the old edition, and False on fresh ones."""
-    return bool(sample["label"]) if not sample["text"].startswith("anew ") else False
+    return bool(sample["label"]) if not sample["text"].startswith("fresh ") else False
 
 
 def doubt(sample: Row) -> tuple[float | None, float | None]:
@@ -112,7 +112,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the root of a warehouse with two editions, four methods, three models and all appraisals."""
     root = tmp_path_factory.mktemp("compared") / "data"
     old = fill_pairs(DataFolder(root, usable_lines={"Scurvy": 5}))
-    fresh = fill_pairs(DataFolder(root, wording="anew "))
+    fresh = fill_pairs(DataFolder(root, wording="fresh "))
     reworded = [s for s in old.samples("pretexeval") if s["transformation"] in ("none", "inv")]
     attempts = [attempt(s, 1) for s in reworded[2:]] + [
         attempt(reworded[0], 1, ODD_REASON, "polarity"),

@@ -24,10 +24,10 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, pa
         for r in query_rows(compared, f"from leaderboard where model_id = 'recall' and {SETTING}")
     }
     for row in rows:
-        told = expected[row[1]]
-        assert row[2] == share(told, "average_accuracy", "ci_low", "ci_high")
-        assert row[4] == share(told, "joint_accuracy", "joint_ci_low", "joint_ci_high")
-        assert row[8] == str(told["n_triplets"])
+        view_row = expected[row[1]]
+        assert row[2] == share(view_row, "average_accuracy", "ci_low", "ci_high")
+        assert row[4] == share(view_row, "joint_accuracy", "joint_ci_low", "joint_ci_high")
+        assert row[8] == str(view_row["n_triplets"])
     # Scurvy has five of eight samples under every method, and one under direct.
     assert [row[8] for row in rows] == ["8", "6", "6", "6"]
 
@@ -36,10 +36,10 @@ def test_components_with_their_differences(compared: Path, page: Parsed) -> None
     rows = [r for r in page.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
     expected = query_rows(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
     assert [row[1] for row in rows] == ["full", "without transformations", "without rephrasing"]
-    for row, told in zip(rows, expected, strict=True):
-        assert row[2] == share(told, "average_accuracy", "ci_low", "ci_high")
+    for row, view_row in zip(rows, expected, strict=True):
+        assert row[2] == share(view_row, "average_accuracy", "ci_low", "ci_high")
         assert [row[3], row[5], row[7]] == [
-            change(told, name) for name in ("difference", "joint_difference", "mastery_difference")
+            change(view_row, name) for name in ("difference", "joint_difference", "mastery_difference")
         ]
     assert rows[0][3] == "–"
     assert "\n" in rows[1][3]
@@ -61,26 +61,26 @@ def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> N
     rows = page.table_with("Model", "against")[1:]
     assert [row[:2] for row in rows] == [["Recall", ODD_NAME], ["Recall", "Silent"], [ODD_NAME, "Silent"]]
     # The id erratic sorts before recall, so the page swaps the sides of the row.
-    (told,) = query_rows(
+    (view_row,) = query_rows(
         compared,
         "from model_comparison where method = 'pretexeval' and model_id = 'erratic' "
         f"and other_model_id = 'recall' and {SETTING}",
     )
-    assert told["difference"] < 0
-    low, high = -told["difference_ci_high"], -told["difference_ci_low"]
-    assert rows[0][2] == f"{format_points(-told['difference'])}\n{format_span(low, high)}"
-    assert rows[0][6] == f"{told['n_other_mastered_alone']}, {told['n_mastered_alone']}" != "0, 0"
-    assert rows[0][7] == f"{told['mcnemar_p']:.3f}"
+    assert view_row["difference"] < 0
+    low, high = -view_row["difference_ci_high"], -view_row["difference_ci_low"]
+    assert rows[0][2] == f"{format_points(-view_row['difference'])}\n{format_span(low, high)}"
+    assert rows[0][6] == f"{view_row['n_other_mastered_alone']}, {view_row['n_mastered_alone']}" != "0, 0"
+    assert rows[0][7] == f"{view_row['mcnemar_p']:.3f}"
     assert rows[0][8] == (
-        f"{format_percent(told['other_no_answer_rate'])}, {format_percent(told['no_answer_rate'])}"
+        f"{format_percent(view_row['other_no_answer_rate'])}, {format_percent(view_row['no_answer_rate'])}"
     )
 
 
 def test_the_smallest_detectable_difference_is_that_of_any_two_models(compared: Path, page: Parsed) -> None:
-    (told,) = query_rows(
+    (view_row,) = query_rows(
         compared,
         "select max(detectable_difference) as average, max(detectable_mastery_difference) as mastery "
         f"from detectable_difference where method = 'pretexeval' and {SETTING}",
     )
-    sentence = f"if it is {100 * told['average']:.1f}\u00a0points of average accuracy or "
-    assert f"{sentence}{100 * told['mastery']:.1f}\u00a0points of mastery." in page.text
+    sentence = f"if it is {100 * view_row['average']:.1f}\u00a0points of average accuracy or "
+    assert f"{sentence}{100 * view_row['mastery']:.1f}\u00a0points of mastery." in page.text

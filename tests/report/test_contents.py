@@ -51,7 +51,7 @@ def test_a_model_without_rows_under_the_setting_comes_last() -> None:
 
 
 def test_a_row_with_swapped_sides_says_the_same() -> None:
-    told: Row = {
+    original: Row = {
         "model_id": "a",
         "other_model_id": "b",
         "average_accuracy": 0.7,
@@ -68,8 +68,8 @@ def test_a_row_with_swapped_sides_says_the_same() -> None:
         "mastery_difference_ci_low": None,
         "mastery_difference_ci_high": None,
     }
-    turned = swap_sides(told)
-    assert turned == told | {
+    swapped = swap_sides(original)
+    assert swapped == original | {
         "model_id": "b",
         "other_model_id": "a",
         "average_accuracy": 0.5,
@@ -82,7 +82,7 @@ def test_a_row_with_swapped_sides_says_the_same() -> None:
         "difference_ci_low": -0.3,
         "difference_ci_high": 0.1,
     }
-    assert swap_sides(turned) == told
+    assert swap_sides(swapped) == original
 
 
 def test_methods_stand_in_the_papers_order() -> None:

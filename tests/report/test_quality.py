@@ -36,6 +36,6 @@ def test_diversity_over_all_relations(page: Parsed) -> None:
 def test_grades_with_the_agreement_of_the_graders(compared: Path, page: Parsed) -> None:
     rows = page.table_with("Method", "Reliability")[1:]
     assert [row[0] for row in rows] == ["llmeval", "pretexeval", "all methods"]
-    (told,) = query_rows(compared, "from human_review where method = 'pretexeval'")
-    assert rows[1][1] == f"2.67\nα {told['reliability_agreement']:.2f}"
+    (view_row,) = query_rows(compared, "from human_review where method = 'pretexeval'")
+    assert rows[1][1] == f"2.67\nα {view_row['reliability_agreement']:.2f}"
     assert rows[1][2:] == ["2.00", "1.00", "6", "2", "3"]

@@ -47,15 +47,15 @@ def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Par
     here, there = (
         next(r for r in p.table_with("Model", "Other edition")[1:] if r[0] == "Recall") for p in (page, other)
     )
-    (told,) = query_rows(
+    (view_row,) = query_rows(
         compared,
         "from edition_drift where model_id = 'recall' and method = 'pretexeval' "
         "and scoring_policy = 'strict'",
     )
-    assert (told["difference"], told["average_accuracy"]) == (0.5, 1.0)
+    assert (view_row["difference"], view_row["average_accuracy"]) == (0.5, 1.0)
     assert [here[1], there[1]] == [FRESH, EDITION]
-    assert here[5] == change(told, "difference")
-    low, high = -told["difference_ci_high"], -told["difference_ci_low"]
+    assert here[5] == change(view_row, "difference")
+    low, high = -view_row["difference_ci_high"], -view_row["difference_ci_low"]
     assert there[5] == f"−50.0\n{format_span(low, high)}"
     assert here[3:5] == there[4:2:-1]
     assert here[2] == "0.0\u00a0%"

@@ -22,7 +22,7 @@ FRESH = "tiny-seed2-00000002"
 
 def leaked(sample: Row) -> bool | None:
     """Answer the first edition right, and three in four of the fresh texts."""
-    if not sample["text"].startswith("anew "):
+    if not sample["text"].startswith("fresh "):
         return bool(sample["label"])
     draw = int(digest("leaked", sample["text"]), 16) % 100
     return bool(sample["label"]) if draw < 75 else not sample["label"]
@@ -31,7 +31,7 @@ def leaked(sample: Row) -> bool | None:
 @pytest.fixture
 def fresh(data: DataFolder) -> DataFolder:
     """Return a second edition under the same root, with fresh texts, without Scabies and with Gout."""
-    other = fill_pairs(DataFolder(data.root, wording="anew "))
+    other = fill_pairs(DataFolder(data.root, wording="fresh "))
     other.pairs = [pair for pair in other.pairs if pair[1] != "Scabies"]
     other.add_pair("symptoms", "Gout", "Swelling", "Itch")
     return other
