@@ -16,7 +16,7 @@ from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.stages import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_json, write_stage_file
-from storage.layout import cached_file, validation_record
+from storage.layout import EDITIONS_FOLDER, cached_file, validation_record
 from storage.mirror import Mirror
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, Recipe
@@ -158,7 +158,11 @@ def _write_record(path: Path, ref: FileRef) -> None:
 
 
 def _read_record(path: Path) -> FileRef | None:
+    """Return the file of a record; null if there is none, or if it names a file outside the editions."""
     try:
-        return FileRef.model_validate_json(path.read_text(encoding="utf-8"))
+        ref = FileRef.model_validate_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValidationError, UnicodeDecodeError):
         return None
+    # A record may come from a shared bucket.
+    folder, *names = ref.path.split("/")
+    return ref if folder == EDITIONS_FOLDER and ".." not in names else None

@@ -126,3 +126,17 @@ def test_attempts_stored_by_one_host_are_reused_by_another(moto: ObjectStorage, 
         attempts = provide_files(building, ATTEMPTS.name, *before)
     assert attempts.n_built == 0
     assert attempts.read_all(building.root).equals(pl.concat([empty, empty]))
+
+
+@pytest.mark.parametrize("path", ["secret.parquet", "../secret.parquet", "editions/../../secret.parquet"])
+def test_a_record_that_names_a_file_outside_the_editions_is_ignored(tmp_path: Path, path: str) -> None:
+    edition = make_edition(tmp_path / "data", BASE)
+    triplets = provide_files(edition, TRIPLETS.name)
+    ref = triplets.files["r"]
+    content = (edition.root / ref.path).read_bytes()
+    (edition.root / path).parent.mkdir(parents=True, exist_ok=True)
+    (edition.root / path).write_bytes(content)
+    (edition.root / ref.path).unlink()
+    for record in (edition.root / "cache").rglob("*.json"):
+        record.write_text(ref.model_copy(update={"path": path}).model_dump_json())
+    assert provide_files(edition, TRIPLETS.name).n_built == 2
