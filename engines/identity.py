@@ -27,9 +27,6 @@ OTHER_FILES = (
     "chat_template.json",
 )
 
-# Cache: hashing 140 GB of weights takes minutes, and models and flows of one process share the result.
-_checksums: dict[tuple[str, int, int], str] = {}
-
 
 @dataclass(frozen=True)
 class ModelIdentity:
@@ -53,7 +50,7 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
         identity = _identify_endpoint(config)
     elif config.engine == "recorded":
         path = find_recording(config)
-        identity = {"kind": "recorded", "checksum": _checksum_once(path)}
+        identity = {"kind": "recorded", "checksum": checksum_file(path)}
     elif folder := find_folder(config):
         identity = _identify_folder(config, folder)
         known_heads = read_known_heads(folder)
@@ -121,7 +118,7 @@ def _identify_folder(config: EngineConfig, folder: Path) -> dict[str, object]:
     paths += [path for name in OTHER_FILES if (path := folder / name).is_file()]
     return {
         "kind": "folder",
-        "checksums": {path.name: _checksum_once(path) for path in paths},
+        "checksums": {path.name: checksum_file(path) for path in paths},
         "dtype": config.dtype,
         "quantization": config.quantization,
     }
@@ -140,11 +137,3 @@ def _identify_hub(config: EngineConfig) -> dict[str, object]:
 def _identify_endpoint(config: EngineConfig) -> dict[str, object]:
     """Return the declared name and revision. The address is left out: it changes and may hold secrets."""
     return {"kind": "endpoint", "model": config.model, "revision": config.revision}
-
-
-def _checksum_once(path: Path) -> str:
-    stat = path.stat()
-    key = (str(path.resolve()), stat.st_size, stat.st_mtime_ns)
-    if key not in _checksums:
-        _checksums[key] = checksum_file(path)
-    return _checksums[key]

@@ -3,7 +3,8 @@
 import hashlib
 from pathlib import Path
 
-# A file is taken for unchanged while its device, inode, size and time of modification are the same.
+# Hashing 140 GB of weights takes minutes, and all models and flows of one process share the result.
+# A file counts as unchanged while its device, inode, size and time of modification are the same.
 # A hard link shares all four, so it has the checksum of the file that it links to.
 _known: dict[tuple[int, int, int, int], str] = {}
 
