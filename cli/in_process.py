@@ -14,7 +14,7 @@ from engines.identity import identify_model
 from engines.loading import begin_loading
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES, measure_free_space
-from storage.layout import PREFECT
+from storage.layout import PREFECT_FOLDER
 
 if TYPE_CHECKING:
     from storage.mirror import Mirror
@@ -37,7 +37,7 @@ def prepare_prefect(root: Path) -> None:
     Raises:
         InputError: if the data folder cannot be written.
     """
-    home = root.absolute() / PREFECT
+    home = root.absolute() / PREFECT_FOLDER
     # Either may belong to another user.
     for folder in (root, home):
         _require_room(folder)

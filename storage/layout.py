@@ -22,8 +22,12 @@ REVIEW_KEY = "key.json"
 
 WAREHOUSE = "warehouse.duckdb"
 PUBLISH_LOCK = ".publish.lock"
-PREFECT = "prefect"
-"""Settings and history of Prefect's server, where a command starts its own."""
+PREFECT_FOLDER = "prefect"
+"""Settings and history of the Prefect server that a command or an installation starts."""
+POSTGRES_FOLDER = "postgres"
+"""The database of an installation without containers."""
+LOGS_FOLDER = "logs"
+"""The logs of the services of an installation without containers."""
 
 
 def edition_folder(edition_id: str) -> str:

@@ -22,6 +22,7 @@ from deploy.local.services import (
     create_pool,
 )
 from deploy.local.watchdog import INSTALLATION_MARK, start_installation_watchdog
+from storage.layout import LOGS_FOLDER, PAGES_FOLDER, POSTGRES_FOLDER
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -81,14 +82,14 @@ def start_installation(
     environment = build_environment(root, ports.api, variables or {}) | {INSTALLATION_MARK: mark}
     report_url = f"http://127.0.0.1:{ports.report}/"
     installation = Installation(environment["PREFECT_API_URL"], report_url, environment, {})
-    cluster = postgres.open_database(database or root / "postgres", ports.database)
-    logs = root / "logs"
+    cluster = postgres.open_database(database or root / POSTGRES_FOLDER, ports.database)
+    logs = root / LOGS_FOLDER
     with ExitStack() as stack:
         stack.callback(start_installation_watchdog(mark).communicate)
         _start(installation, stack, postgres.build_service(cluster, environment, logs / "database.log"))
         settings = cluster.build_settings()
         _start(installation, stack, build_server(environment, settings, ports.api, logs / "server.log"))
-        pages = build_web_server(environment, root / "report", ports.report, logs / "report.log")
+        pages = build_web_server(environment, root / PAGES_FOLDER, ports.report, logs / "report.log")
         _start(installation, stack, pages)
         for pool in ("cpu", "gpu"):
             create_pool(installation.api_url, pool)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from deploy.local.service import Service
 from primitives.http_client import fetch_local
+from storage.layout import PREFECT_FOLDER
 
 DEFAULTS = {
     # By default a run starts 9-16 s after it is scheduled; this setting halves the delay.
@@ -51,7 +52,7 @@ class Ports:
 def build_environment(root: Path, port: int, variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of all services: ``variables``, then inherited ones, then DEFAULTS."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
-    ours = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_HOME": str(root / "prefect")}
+    ours = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_HOME": str(root / PREFECT_FOLDER)}
     around = [inherited[name] for name in ("NO_PROXY", "no_proxy") if inherited.get(name)]
     around = [",".join([*around, "127.0.0.1", "localhost"])]
     return DEFAULTS | inherited | ours | dict.fromkeys(("NO_PROXY", "no_proxy"), around[0]) | dict(variables)
