@@ -95,7 +95,7 @@ def test_sql_answers_in_three_formats(tmp_path: Path, blocked: Path) -> None:
 
 
 def test_sql_explains_why_it_cannot_answer(tmp_path: Path, blocked: Path) -> None:
-    assert "`pretexeval run CONFIG` makes one" in refuse(["sql"], tmp_path, blocked)
+    assert "`pretexeval run CONFIG` creates one" in refuse(["sql"], tmp_path, blocked)
     build_warehouse(tmp_path)
     wrong = refuse(["sql", "from leaderbord", "--root", tmp_path], tmp_path, blocked)
     assert "leaderbord" in wrong
