@@ -1,4 +1,4 @@
-"""The flows in this process, one after the other, with no server to start."""
+"""Run the flows in the process of a command, one after the other."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -22,23 +22,25 @@ if TYPE_CHECKING:
 
 @dataclass
 class RunReport:
-    """What a run made, and which models failed (name -> reason)."""
+    """The results of a run."""
 
     edition_id: str
     paths: list[Path]
+    """The warehouse and the edition's page."""
     failures: dict[str, str]
+    """Failed model -> the reason why it failed."""
 
 
 def prepare_prefect(root: Path) -> None:
-    """Settings for Prefect in this process, and its server on the way; what the user has set stays.
+    """Set Prefect's variables for this process, and begin to start a server if none is named.
 
-    Call it before Prefect is imported.
+    Variables that the user has set stay. Call this before Prefect is imported.
 
     Raises:
-        InputError: if the data folder cannot be written.
+        InputError: if the data folder cannot be written, or its disk is full.
     """
     home = root.absolute() / PREFECT_FOLDER
-    # Either may belong to another user.
+    # Each of the two folders may belong to another user.
     for folder in (root, home):
         _require_room(folder)
     home.mkdir(parents=True, exist_ok=True)
@@ -71,7 +73,9 @@ def _require_room(folder: Path) -> None:
 
 
 def open_mirror(storage: StorageConfig) -> "Mirror":
-    """The storage that hosts share; its keys from a server's secret blocks too, where one is named.
+    """Return the mirror of the storage that hosts share.
+
+    If the environment names a Prefect server, keys are also read from its Secret blocks.
 
     Raises:
         InputError: if the storage cannot be used.
@@ -87,11 +91,11 @@ def open_mirror(storage: StorageConfig) -> "Mirror":
 
 
 def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
-    """Build the edition, unless all of it is there; its name.
+    """Build the edition unless it is complete and intact; return its name.
 
     Raises:
-        InputError: if the knowledge base or the pool cannot be used, before Prefect starts and
-            anything is written.
+        InputError: if the knowledge base or the pool cannot be used. This is checked before Prefect starts
+            and before anything is written.
     """
     from tasks.edition.edition import plan_edition
 
@@ -110,10 +114,10 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
 
 
 def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
-    """Begin importing the engine, while Prefect starts, if a model was never asked anything.
+    """Begin to import the engine of the first model that has no stored answers, while Prefect starts.
 
-    Prefect's server is a process of its own that takes 5 s and more on one core, importing vLLM 6 s
-    on another.
+    Prefect's server is a separate process that needs at least 5 s of one core; importing vLLM needs 6 s of
+    the other.
     """
     from storage.responses import ResponseStore
 
@@ -148,7 +152,7 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     """Score again under these policies and publish; return the edition's name.
 
     Raises:
-        InputError: if a model was never evaluated on the edition, before Prefect starts.
+        InputError: if a model was never evaluated on the edition. This is checked before Prefect starts.
     """
     from tasks.edition.edition import plan_edition
     from tasks.evaluation.evaluation import plan_evaluation
@@ -167,10 +171,13 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
 
 
 def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
-    """Build, evaluate and publish.
+    """Build the edition, evaluate every model, and publish.
+
+    Args:
+        tell: receives a line about each step.
 
     Raises:
-        InputError: for anything that is wrong before the first model is asked.
+        InputError: if the edition cannot be built, a model does not exist, or publishing fails.
     """
     for model in config.models:
         identify_model(model)

@@ -13,16 +13,16 @@ DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @cache
-def hash_source(*modules: str) -> str:
-    """Return one hash for the modules and for all project modules that they import, directly or not.
+def hash_source(module: str) -> str:
+    """Return one hash of the module and of all project modules that it imports, directly or not.
 
     Imports inside functions count; imports under `if TYPE_CHECKING` do not, because they never run.
     Comments and docstrings do not count, because they cannot change a result.
 
     Raises:
-        FileNotFoundError: if a module does not belong to the project.
+        FileNotFoundError: if the module does not belong to the project.
     """
-    names = sorted(set().union(*(list_imported(name) for name in modules)))
+    names = sorted(list_imported(module))
     return hash_text(*(part for name in names for part in (name, _render_code(name))))
 
 
@@ -47,7 +47,7 @@ def _list_direct_imports(module: str) -> tuple[str, ...]:
 
 
 def _find_names(node: ast.AST) -> Iterator[str]:
-    """Every dotted name that the code below this node may import; not all of them are modules."""
+    """Yield every dotted name that the code below this node may import; not all of them are modules."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             yield from (alias.name for alias in child.names)
@@ -64,7 +64,7 @@ def _is_project_module(name: str) -> bool:
 
 @cache
 def _list_packages() -> frozenset[str]:
-    """Top-level packages of the project; in an installation, its folder holds other projects as well."""
+    """Return the top-level packages; an installation has packages of other projects in the same folder."""
     return frozenset((distribution("pretexeval").read_text("top_level.txt") or "").split())
 
 

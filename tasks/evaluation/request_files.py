@@ -47,10 +47,19 @@ class RequestFiles:
 
     def read_prompts(self, ref: FileRef) -> dict[str, Prompt]:
         """Return prompt key -> prompt, for the prompts of one relation that had no answer."""
-        path = None if self.prompts is None else self.prompts / Path(ref.path).name
-        if path is None or not path.is_file():
+        path = self._locate_prompts(ref)
+        if path is None:
             return {}
         return {key: Prompt(style, text) for key, style, text in pl.read_parquet(path).iter_rows()}
+
+    def read_unanswered_keys(self, ref: FileRef) -> set[str]:
+        """Return the keys of `read_prompts` without reading the texts, which can take gigabytes."""
+        path = self._locate_prompts(ref)
+        return set() if path is None else set(pl.read_parquet(path, columns=["prompt_key"])["prompt_key"])
+
+    def _locate_prompts(self, ref: FileRef) -> Path | None:
+        path = None if self.prompts is None else self.prompts / Path(ref.path).name
+        return path if path is not None and path.is_file() else None
 
 
 def write_requests(evaluation: Evaluation) -> RequestFiles:
@@ -125,7 +134,7 @@ def _read_files(root: Path, path: Path, key: str) -> tuple[FileRef, ...]:
 
 def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
     settled = evaluation.store.read_settled_keys()
-    written = {key for ref in found.files for key in found.read_prompts(ref)}
+    written = {key for ref in found.files for key in found.read_unanswered_keys(ref)}
     keys = read_prompt_keys(evaluation, found)
     return keys <= settled | written
 

@@ -69,29 +69,21 @@ def read_run(evaluation: Evaluation) -> dict[str, Any]:
         return {}
 
 
-def read_report(evaluation: Evaluation) -> tuple[AskingReport, float] | None:
-    """Return the counts of prompts and the duration in seconds; null if the evaluation was never finished."""
-    record = read_run(evaluation)
-    try:
-        report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
-        return report, float(record["duration_s"])
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
 def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
     """Return the report of a finished evaluation, and the seconds that it took.
 
     Raises:
         InputError: the evaluation was never finished.
     """
-    found = read_report(evaluation)
-    if found is None:
+    record = read_run(evaluation)
+    try:
+        report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
+        return report, float(record["duration_s"])
+    except (ValueError, KeyError, TypeError):
         raise InputError(
             f"model {evaluation.model.name!r} has not been evaluated on {evaluation.edition_id}; "
             "run `pretexeval evaluate` first"
-        )
-    return found
+        ) from None
 
 
 def remove_run(evaluation: Evaluation) -> None:
