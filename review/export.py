@@ -127,7 +127,7 @@ def draw_items(root: Path, edition_id: str, n_pairs: int, seed: int) -> list[Rev
     """
     read_manifest(root, edition_id)
     triplets, samples = (
-        read_stage_files(root, list(read_manifest_files(root, edition_id, stage.name).values()))
+        read_stage_files(root, list(read_manifest_files(root, edition_id, stage.name).values()), stage)
         for stage in (TRIPLETS, SAMPLES)
     )
     positive = triplets.filter("is_positive", pl.col("split") == "test")

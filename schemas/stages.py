@@ -34,6 +34,9 @@ class Column:
     is_nullable: bool = False
     values: tuple[str, ...] | None = None
     pattern: str | None = None
+    is_optional: bool = False
+    """Whether files may lack the column, which is then null in every row. A column that was added later is
+    optional, so that older files stay readable; it must be nullable."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
@@ -60,7 +61,7 @@ def write_stage_file(root: Path, path: str, frame: pl.DataFrame, stage: Stage) -
     Raises:
         pyarrow.ArrowInvalid: the frame does not fit the schema.
     """
-    table = frame.select(stage.names).to_arrow().cast(stage.schema)
+    table = build_stage_table(frame, stage)
     with write_atomically(root / path) as temporary:
         pq.write_table(table, temporary, compression="zstd", write_page_index=False)
         # The kernel's clock has steps of 4 ms. Without this, two writes in one step would get the same mtime,
@@ -68,6 +69,48 @@ def write_stage_file(root: Path, path: str, frame: pl.DataFrame, stage: Stage) -
         os.utime(temporary, ns=(time.time_ns(), time.time_ns()))
         sha256 = checksum_file(temporary)
     return FileRef(path=path, n_rows=table.num_rows, sha256=sha256)
+
+
+def build_stage_table(frame: pl.DataFrame, stage: Stage) -> pa.Table:
+    """Return the frame with the exact schema of the stage, without the optional columns that are all null.
+
+    Leaving these out keeps the bytes of a file that was first written before the stage had the column.
+
+    Raises:
+        pyarrow.ArrowInvalid: the frame does not fit the schema.
+    """
+    table = add_optional_columns(frame, stage).select(stage.names).to_arrow().cast(stage.schema)
+    return table.drop_columns(
+        [c.name for c in stage.columns if c.is_optional and table[c.name].null_count == table.num_rows]
+    )
+
+
+def add_optional_columns(frame: pl.DataFrame, stage: Stage) -> pl.DataFrame:
+    """Return the frame with the optional columns of the stage that it lacks, as nulls.
+
+    A frame that lacks none is returned unchanged; any other has its columns in the order of the stage.
+    """
+    missing = [c.name for c in stage.columns if c.is_optional and c.name not in frame.columns]
+    if not missing:
+        return frame
+    types = pl.DataFrame(stage.schema.empty_table()).schema
+    filled = frame.with_columns(pl.lit(None, types[name]).alias(name) for name in missing)
+    others = [name for name in frame.columns if name not in types]
+    return filled.select(*(name for name in stage.names if name in filled.columns), *others)
+
+
+def read_stage_file(path: Path, stage: Stage, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Return the rows of one file, with the optional columns of the stage that it lacks as nulls.
+
+    Args:
+        columns: the columns to read; by default all of them.
+    """
+    if columns is None:
+        return add_optional_columns(pl.read_parquet(path), stage)
+    found = set(pl.read_parquet_schema(path))
+    optional = {column.name for column in stage.columns if column.is_optional}
+    present = [name for name in columns if name in found or name not in optional]
+    return add_optional_columns(pl.read_parquet(path, columns=present), stage).select(columns)
 
 
 def link_file(root: Path, ref: FileRef, path: str) -> FileRef:
@@ -82,9 +125,9 @@ def link_file(root: Path, ref: FileRef, path: str) -> FileRef:
     return FileRef(path=path, n_rows=ref.n_rows, sha256=ref.sha256)
 
 
-def read_stage_files(root: Path, refs: list[FileRef]) -> pl.DataFrame:
-    """Return the rows of the files, in the order of the files."""
-    return pl.concat([pl.read_parquet(root / ref.path) for ref in refs])
+def read_stage_files(root: Path, refs: list[FileRef], stage: Stage) -> pl.DataFrame:
+    """Return the rows of the files, in the order of the files. Each file is read as by `read_stage_file`."""
+    return pl.concat([read_stage_file(root / ref.path, stage) for ref in refs])
 
 
 def write_json(path: Path, value: object) -> None:

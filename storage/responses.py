@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from primitives.checksums import checksum_file
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
-from storage.files import write_bytes
+from storage.files import build_stage_table, read_stage_file, write_bytes
 from storage.layout import responses_folder
 
 # Digits of the checksum in a file's name.
@@ -70,7 +70,7 @@ class ResponseStore:
             "logprob_true": pl.Float64,
             "logprob_false": pl.Float64,
         }
-        table = pl.DataFrame(rows, schema=schema).to_arrow().cast(RESPONSES.schema)
+        table = build_stage_table(pl.DataFrame(rows, schema=schema), RESPONSES)
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
         name = hashlib.sha256(content.getbuffer()).hexdigest()[:N_DIGITS]
@@ -102,7 +102,7 @@ class ResponseStore:
         if not files:
             return pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
-        rows = pl.concat([pl.read_parquet(file, columns=wanted) for file in files])
+        rows = pl.concat([read_stage_file(file, RESPONSES, wanted) for file in files])
         return (
             rows.sort("status", descending=True, maintain_order=True)
             .unique(KEYS, keep="first", maintain_order=True)

@@ -32,6 +32,7 @@ from warehouse.records import (
     find_files,
     insert_parquet,
     read_record,
+    select_columns,
 )
 
 EDITION_COLUMNS = (
@@ -98,11 +99,11 @@ def _load_stage(
     paths = find_files(folder, manifest, stage)
     if not paths:
         return
-    columns = ", ".join(stage.names)
     n_rows = insert_parquet(
         connection,
-        f"insert into {stage.name} (edition_id, {columns}) "
-        f"select $edition_id, {columns} from read_parquet($files) "
+        f"insert into {stage.name} (edition_id, {', '.join(stage.names)}) "
+        f"select $edition_id, {select_columns(connection, stage, paths)} "
+        "from read_parquet($files, union_by_name = true) "
         f"order by {EDITION_ORDER[stage.name]}",
         {"files": (stage, paths)},
         edition_id=folder.name,
@@ -130,11 +131,11 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     )
     paths = sorted(folder.glob("*.parquet"))
     if paths:
-        columns = ", ".join(RESPONSES.names)
         insert_parquet(
             connection,
-            f"insert into responses ({columns}) select {columns} "
-            "from read_parquet($files, filename = true) "
+            f"insert into responses ({', '.join(RESPONSES.names)}) "
+            f"select {select_columns(connection, RESPONSES, paths)} "
+            "from read_parquet($files, filename = true, union_by_name = true) "
             "qualify row_number() over ("
             "partition by prompt_key, repeat order by status desc, filename) = 1 "
             "order by prompt_key, repeat",

@@ -89,12 +89,27 @@ def insert_parquet(
     return int(row[0]) if row else 0
 
 
+def select_columns(connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path]) -> str:
+    """Return the columns of a stage as a select list. Optional columns that no file has become null."""
+    optional = {column.name for column in stage.columns if column.is_optional}
+    if not optional:
+        return ", ".join(stage.names)
+    escaped = [glob.escape(str(path)) for path in paths]
+    try:
+        rows = connection.execute("select distinct name from parquet_schema($paths)", {"paths": escaped})
+        found = {name for (name,) in rows.fetchall()}
+    except duckdb.Error:
+        # `insert_parquet` names the file that cannot be read.
+        found = set(stage.names)
+    return ", ".join(f"null as {name}" if name in optional - found else name for name in stage.names)
+
+
 def _find_broken(
     connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path], remedy: str
 ) -> None:
     """Read all columns of each file separately, and raise InputError for the first file that fails."""
     # A count would read only the headers of the columns, not their values.
-    values = ", ".join(stage.names)
+    values = ", ".join(column.name for column in stage.columns if not column.is_optional)
     for path in paths:
         try:
             connection.execute(

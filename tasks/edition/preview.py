@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from storage.files import read_stage_file
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES
 from tasks.edition.samples import keep_statements
@@ -42,10 +43,11 @@ def preview_relations(edition: Edition) -> Iterator[RelationPreview]:
 
 def _read_relation(edition: Edition, relation: str, files: Collection[str]) -> RelationPreview | None:
     """Return the relation from the files of the edition; null if one is missing."""
-    paths = [edition.path_of(stage.name, relation) for stage in (TRIPLETS, STATEMENTS, SAMPLES)]
-    if any(path not in files or not (edition.root / path).is_file() for path in paths):
+    stages = (TRIPLETS, STATEMENTS, SAMPLES)
+    paths = {stage: edition.path_of(stage.name, relation) for stage in stages}
+    if any(path not in files or not (edition.root / path).is_file() for path in paths.values()):
         return None
-    triplets, statements, samples = (pl.read_parquet(edition.root / path) for path in paths)
+    triplets, statements, samples = (read_stage_file(edition.root / paths[stage], stage) for stage in stages)
     return RelationPreview(relation, triplets, statements, samples, frozenset())
 
 

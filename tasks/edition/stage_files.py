@@ -39,11 +39,11 @@ class StageFiles:
 
     def read(self, root: Path, relation: str) -> pl.DataFrame:
         """Return the rows of one relation."""
-        return read_stage_files(root, [self.files[relation]])
+        return read_stage_files(root, [self.files[relation]], self.stage)
 
     def read_all(self, root: Path) -> pl.DataFrame:
         """Return all rows of the stage, relation after relation."""
-        return read_stage_files(root, list(self.files.values()))
+        return read_stage_files(root, list(self.files.values()), self.stage)
 
 
 def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFiles:

@@ -16,7 +16,7 @@ import polars as pl
 from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.exchange import Prompt
-from schemas.stages import REQUESTS
+from schemas.stages import REQUESTS, SAMPLES
 from storage.files import FileRef, read_stage_files, write_atomically, write_json, write_stage_file
 from storage.layout import next_requests_folder, run_file
 from storage.records import RecordError, list_files, read_files, read_record
@@ -93,7 +93,7 @@ def key_requests(evaluation: Evaluation) -> str:
 def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
     """Yield (file name, requests) of each relation; each file of samples is read once."""
     for path, ref in evaluation.sample_files().items():
-        samples = read_stage_files(evaluation.root, [ref])
+        samples = read_stage_files(evaluation.root, [ref], SAMPLES)
         asked = select_samples(samples, evaluation.model.pairs_per_relation)
         demonstrations = draw_demonstrations_of_methods(samples)
         yield Path(path).name, build_requests(asked, demonstrations, evaluation.request_settings)

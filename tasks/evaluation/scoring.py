@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from primitives.errors import InputError
-from schemas.stages import PREDICTIONS
-from storage.files import link_file, write_stage_file
+from schemas.stages import PREDICTIONS, REQUESTS
+from storage.files import link_file, read_stage_file, write_stage_file
 from storage.layout import prediction_file, request_file
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring, score_responses
@@ -52,7 +52,7 @@ def _score_relations(
     responses = evaluation.store.read(["prompt_key", "repeat", "response"])
     answered = set(responses["prompt_key"])
     for ref in requests.files:
-        name, frame = Path(ref.path).name, pl.read_parquet(evaluation.root / ref.path)
+        name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
         if missing := set(frame["prompt_key"]) - answered:
             raise InputError(
                 f"{evaluation.model_id} was never asked {len(missing)} prompts of {name} in "

@@ -50,7 +50,9 @@ def write_diversity(root: Path, edition_id: str) -> Path:
     path, record = diversity_file(edition_id), root / diversity_record(edition_id)
     key = _key_file([ref.sha256 for of_stage in refs for ref in of_stage])
     if not _is_current(root, record, key):
-        triplets, statements, samples = (read_stage_files(root, of_stage) for of_stage in refs)
+        triplets, statements, samples = (
+            read_stage_files(root, of_stage, stage) for of_stage, stage in zip(refs, STAGES, strict=True)
+        )
         file = write_stage_file(root, path, measure_diversity(samples, statements, triplets), DIVERSITY)
         write_json(record, DiversityRecord(key=key, file=file).model_dump())
     return root / path

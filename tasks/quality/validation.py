@@ -16,6 +16,7 @@ from schemas.expectations import (
     list_value_expectations,
 )
 from schemas.stages import Stage
+from storage.files import add_optional_columns
 from tasks.quality.validation_report import ExpectationResult, StageInvalid, ValidationReport
 
 __all__ = ["ExpectationResult", "StageInvalid", "ValidationReport", "require_valid", "validate_stage"]
@@ -32,7 +33,8 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     Args:
         context: where the rows come from, for people: the edition or the model.
     """
-    rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+    given = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
+    rows = add_optional_columns(given, stage)
     structure = describe_structure(stage, rows)
     checks = [_read_result(*r, structure) for r in _run_expectations(STRUCTURE, structure)]
     if all(check.success for check in checks):
