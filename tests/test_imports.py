@@ -27,8 +27,8 @@ FLOORS = (
 )
 HEIGHT = {folder: -depth for depth, floor in enumerate(FLOORS) for folder in floor}
 PACKAGES = sorted({folder.partition(".")[0] for folder in HEIGHT})
-# Importing Great Expectations takes 8 s and vLLM 17 s.
-ONLY_WITHIN_FUNCTIONS = {"vllm", "openai", "great_expectations"}
+# Importing Great Expectations takes 8 s, vLLM 17 s and scikit-learn 2 s.
+ONLY_WITHIN_FUNCTIONS = {"vllm", "openai", "great_expectations", "sklearn"}
 SLOW = {"polars", "pyarrow", "duckdb", "prefect", "pandas", "numpy", "torch", "altair"}
 SLOW |= ONLY_WITHIN_FUNCTIONS
 
