@@ -20,7 +20,7 @@ from typing import Literal
 import polars as pl
 
 from primitives.hashing import hash_text
-from tasks.quality.resemblance import Name, describe_resemblance, weigh_words
+from tasks.quality.resemblance import ComparedName, describe_resemblance, weigh_words
 
 N_FOLDS = 5
 N_FREQUENT = 30
@@ -35,7 +35,7 @@ MAX_ROWS_PER_LEAF = 20
 def describe_overlap(triplets: pl.DataFrame) -> pl.DataFrame:
     """Return one row per triplet of one relation: how its head and its tail resemble each other."""
     pairs = triplets.select("head", "tail").rows()
-    names = {text: Name(text) for pair in pairs for text in pair}
+    names = {text: ComparedName(text) for pair in pairs for text in pair}
     rarity = weigh_words(names.values())
     rows = [list(describe_resemblance(names[head], names[tail], rarity).values()) for head, tail in pairs]
     return _build_frame(rows)
@@ -43,7 +43,7 @@ def describe_overlap(triplets: pl.DataFrame) -> pl.DataFrame:
 
 def describe_tails(triplets: pl.DataFrame) -> pl.DataFrame:
     """Return one row per triplet of one relation: frequency, length and frequent words of its tail."""
-    tails = [Name(text) for text in triplets["tail"]]
+    tails = [ComparedName(text) for text in triplets["tail"]]
     counts = Counter(tail.text for tail in tails)
     frequent = _list_frequent(tail.text for tail in tails)
     words = _list_frequent(word for tail in tails for word in set(tail.words))

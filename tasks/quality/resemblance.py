@@ -22,7 +22,7 @@ MIN_ACRONYM = 2
 
 
 @dataclass(frozen=True)
-class Name:
+class ComparedName:
     """A name with its parts, computed once: a name occurs in many pairs."""
 
     text: str
@@ -54,14 +54,16 @@ class Name:
         return {n: frozenset(padded[i : i + n] for i in range(len(padded) - n + 1)) for n in GRAM_LENGTHS}
 
 
-def weigh_words(names: Iterable[Name]) -> dict[str, float]:
+def weigh_words(names: Iterable[ComparedName]) -> dict[str, float]:
     """Return word -> its rarity: the logarithm of one over the share of the names that have the word."""
     distinct = list(names)
     counts = Counter(word for name in distinct for word in set(name.words))
     return {word: math.log(len(distinct) / n) for word, n in counts.items()}
 
 
-def describe_resemblance(head: Name, tail: Name, rarity: dict[str, float]) -> dict[str, float]:
+def describe_resemblance(
+    head: ComparedName, tail: ComparedName, rarity: dict[str, float]
+) -> dict[str, float]:
     """Return feature -> value for two names; all pairs of names have the same features in the same order.
 
     Args:
@@ -74,7 +76,7 @@ def describe_resemblance(head: Name, tail: Name, rarity: dict[str, float]) -> di
     }
 
 
-def _compare_words(head: Name, tail: Name, rarity: dict[str, float]) -> dict[str, float]:
+def _compare_words(head: ComparedName, tail: ComparedName, rarity: dict[str, float]) -> dict[str, float]:
     """Return how many words the names share, plain and weighted by rarity, and how many word stems."""
     in_head, in_tail = set(head.words), set(tail.words)
     weights = sorted(rarity[word] for word in in_head & in_tail)
@@ -89,7 +91,7 @@ def _compare_words(head: Name, tail: Name, rarity: dict[str, float]) -> dict[str
     }
 
 
-def _compare_places(head: Name, tail: Name) -> dict[str, float]:
+def _compare_places(head: ComparedName, tail: ComparedName) -> dict[str, float]:
     """Return where in the names the shared words are, in which order, and whether one name is an acronym."""
     shared = set(head.words) & set(tail.words)
     return {
@@ -109,7 +111,7 @@ def _compare_places(head: Name, tail: Name) -> dict[str, float]:
     }
 
 
-def _compare_letters(head: Name, tail: Name) -> dict[str, float]:
+def _compare_letters(head: ComparedName, tail: ComparedName) -> dict[str, float]:
     """Return how many n-grams the names share, and their longest common substring, prefix and suffix."""
     words = [(a, b) for a in set(head.words) for b in set(tail.words) if a != b]
     return {

@@ -1,10 +1,10 @@
 import pytest
 
-from tasks.quality.resemblance import Name, describe_resemblance, weigh_words
+from tasks.quality.resemblance import ComparedName, describe_resemblance, weigh_words
 
 
 def describe(head: str, tail: str, *others: str) -> dict[str, float]:
-    names = [Name(text) for text in (head, tail, *others)]
+    names = [ComparedName(text) for text in (head, tail, *others)]
     return describe_resemblance(names[0], names[1], weigh_words(names))
 
 
