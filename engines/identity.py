@@ -1,10 +1,10 @@
 """The identity of a model: checksums of its files, so that answers are never attributed to another model."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 from config.engines import EngineConfig
+from engines.model_card import TaughtFacts, read_taught_facts
 from primitives.checksums import checksum_file
 from primitives.errors import InputError
 from primitives.hashing import hash_json
@@ -35,8 +35,8 @@ class ModelIdentity:
     model_id: str
     """`<name>-<hash8>`; the hash is that of ``identity``."""
     identity: dict[str, object]
-    known_heads: list[dict[str, str]] | None
-    """The heads that the model has learned ({relation, head}), or None if it has no card that lists them."""
+    taught: TaughtFacts
+    """What the model's card says that it was taught. It is no part of ``identity``."""
 
 
 def identify_model(config: EngineConfig) -> ModelIdentity:
@@ -45,7 +45,7 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
     Raises:
         InputError: the folder or file is missing or incomplete.
     """
-    known_heads = None
+    taught = TaughtFacts()
     if config.engine == "openai":
         identity = _identify_endpoint(config)
     elif config.engine == "recorded":
@@ -53,10 +53,10 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
         identity = {"kind": "recorded", "checksum": checksum_file(path)}
     elif folder := find_folder(config):
         identity = _identify_folder(config, folder)
-        known_heads = read_known_heads(folder)
+        taught = read_taught_facts(folder)
     else:
         identity = _identify_hub(config)
-    return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, known_heads)
+    return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, taught)
 
 
 def find_folder(config: EngineConfig) -> Path | None:
@@ -92,25 +92,6 @@ def find_recording(config: EngineConfig) -> Path:
     if not path.is_file():
         raise InputError(f"model {config.name!r}: there is no file of recorded responses {config.model!r}")
     return path
-
-
-def read_known_heads(folder: Path) -> list[dict[str, str]] | None:
-    """Return the heads that the folder's `card.json` lists as learned, or None if it lists none.
-
-    Raises:
-        InputError: the card is not JSON, or its list does not consist of relations and heads.
-    """
-    path = folder / "card.json"
-    if not path.is_file():
-        return None
-    try:
-        heads = json.loads(path.read_bytes()).get("known_heads")
-        return heads and [{"relation": str(h["relation"]), "head": str(h["head"])} for h in heads]
-    except (ValueError, AttributeError, TypeError, KeyError) as error:
-        raise InputError(
-            f"{path}: cannot be read as a model's card ({error!r}); "
-            'known_heads is a list of {"relation", "head"}'
-        ) from error
 
 
 def _identify_folder(config: EngineConfig, folder: Path) -> dict[str, object]:

@@ -13,7 +13,7 @@ from report.comparisons import (
 from report.contents import Contents, Row
 from report.curves import draw_curves
 from report.drawings import PANEL, Drawing, Panel, draw_both, draw_panel
-from report.formats import BASELINES, format_words
+from report.formats import BASELINES, FACTS, format_words
 from report.palette import BASELINE
 from report.reliability import draw_reliability_panels
 from report.shares import (
@@ -129,7 +129,7 @@ def _draw_known(contents: Contents) -> list[Panel]:
     panels = []
     for model in contents.models:
         dots = [
-            DotRow("learned" if row["is_known"] else "never seen", model.colour, _both(row))
+            DotRow(FACTS[row["taught_with"]], model.colour, _both(row))
             for row in contents.select_model("known_mastery", model)
         ]
         panels += draw_panel(model, "Average accuracy and mastery of learned and unseen facts", dots)

@@ -71,7 +71,10 @@ def shorten(text: str, n_chars: int) -> str:
     return text if len(text) <= n_chars else text[: n_chars - 1].rstrip() + "…"
 
 
+FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "never seen"}
+"""The facts of `known_mastery`, by `taught_with`."""
 FILTERS = {
+    "facts": FACTS.__getitem__,
     "percent": format_percent,
     "points": format_points,
     "interval": format_interval,

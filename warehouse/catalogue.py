@@ -25,6 +25,7 @@ VIEWS = (
     "missed_points",
     "shortcut_baselines",
     "token_usage",
+    "taught_pairs",
     "known_mastery",
     "component_ablation",
     "model_comparison",

@@ -127,6 +127,7 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             model.get("engine"),
             json.dumps(model.get("identity"), sort_keys=True),
             model.get("known_heads"),
+            model.get("taught_base") and json.dumps(model["taught_base"]),
         ],
     )
     paths = sorted(folder.glob("*.parquet"))

@@ -89,13 +89,15 @@ create table human_grades (
     comment varchar
 );
 
--- known_heads: what a reference model was taught; null for models whose knowledge is unknown.
+-- known_heads: what a reference model was taught; null for models whose knowledge is unknown. taught_base: the
+-- name of the base of these heads, and the checksum of each of its relations.
 create table models (
     model_id varchar not null,
     name varchar not null,
     engine varchar,
     identity json,
-    known_heads struct(relation varchar, head varchar)[]
+    known_heads struct(relation varchar, head varchar, wordings varchar)[],
+    taught_base json
 );
 
 -- Responses are shared by all editions.

@@ -126,7 +126,7 @@ class ModelSession:
             "name": self.config.name,
             "engine": self.config.engine,
             "identity": self.identity.identity,
-            "known_heads": self.identity.known_heads,
+            **self.identity.taught.to_record(),
         }
         path = model_file(self.identity.model_id)
         write_json(self._mirror.root / path, description)

@@ -7,6 +7,7 @@ import pytest
 
 from config.engines import ModelConfig
 from engines.identity import find_folder, identify_model
+from engines.model_card import KnownHead, TaughtFacts, read_taught_facts
 from primitives.errors import InputError
 
 
@@ -52,18 +53,29 @@ def test_dtype_and_quantization_change_the_id(tmp_path: Path) -> None:
     assert len(ids) == 3
 
 
-def test_card_gives_the_known_heads_and_leaves_the_id(tmp_path: Path) -> None:
+def test_card_gives_what_the_model_was_taught_and_leaves_the_id(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "m")
     before = identify_folder(folder)
-    heads = [{"relation": "symptoms", "head": "Asthma"}]
-    assert identify_model(ModelConfig(name="m", model=str(folder))).known_heads is None
-    (folder / "card.json").write_text(json.dumps({"known_heads": heads, "loss": [2.0]}))
+    heads = [{"relation": "symptoms", "head": "Asthma", "wordings": "other"}]
+    base = {"name": "starter", "checksums": {"symptoms": "0" * 32}}
+    assert identify_model(ModelConfig(name="m", model=str(folder))).taught == TaughtFacts()
+    card = {"known_heads": heads, "taught_base": base, "loss": [2.0]}
+    (folder / "card.json").write_text(json.dumps(card))
     after = identify_model(ModelConfig(name="m", model=str(folder)))
-    assert after.known_heads == heads
+    assert after.taught.to_record() == {"known_heads": heads, "taught_base": base}
     assert after.model_id == before
 
 
-@pytest.mark.parametrize("card", ["{", "[]", '{"known_heads": ["Asthma"]}', '{"known_heads": 3}'])
+def test_a_card_of_before_names_no_base(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "m")
+    (folder / "card.json").write_text('{"known_heads": [{"relation": "symptoms", "head": "Asthma"}]}')
+    taught = read_taught_facts(folder)
+    assert taught == TaughtFacts([KnownHead("symptoms", "Asthma", "pool")], None)
+
+
+@pytest.mark.parametrize(
+    "card", ["{", "[]", '{"known_heads": ["Asthma"]}', '{"known_heads": 3}', '{"taught_base": {"name": "x"}}']
+)
 def test_unreadable_card_is_refused(tmp_path: Path, card: str) -> None:
     folder = make_folder(tmp_path / "m")
     (folder / "card.json").write_text(card)

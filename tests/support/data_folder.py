@@ -91,6 +91,8 @@ class DataFolder:
         *,
         rows_per_file: int | None = None,
         attempts: list[Row] | None = None,
+        kb: str = "starter",
+        knowledge: dict[str, str] | None = None,
     ) -> None:
         folder = self.root / "editions" / edition_id
         stages = {
@@ -111,7 +113,7 @@ class DataFolder:
             folder / "manifest.json",
             {
                 "edition_id": edition_id,
-                "kb": "starter",
+                "kb": kb,
                 "label": "seed1",
                 "seed": 1,
                 "negatives": "matched",
@@ -120,11 +122,13 @@ class DataFolder:
                 "methods": list(methods),
                 "n_pairs": len(self.pairs),
                 "files": files,
-                "configuration": {"edition": {"seed": 1}},
+                "configuration": {"edition": {"seed": 1}, "knowledge": knowledge or {}},
             },
         )
 
-    def write_model(self, model_id: str, known_heads: list[Row] | None = None) -> None:
+    def write_model(
+        self, model_id: str, known_heads: list[Row] | None = None, taught_base: Row | None = None
+    ) -> None:
         write_record(
             self.root / "responses" / model_id / "model.json",
             {
@@ -133,6 +137,7 @@ class DataFolder:
                 "engine": "recorded",
                 "identity": {"weights": digest(model_id)},
                 "known_heads": known_heads,
+                "taught_base": taught_base,
             },
         )
 

@@ -8,7 +8,7 @@ from statistics import mean
 import pytest
 
 from config.tables import KnowledgeConfig
-from engines.identity import read_known_heads
+from engines.model_card import read_taught_facts
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from tests.support.command import REPOSITORY, run_command, write_config
@@ -31,7 +31,7 @@ def base() -> KnowledgeBase:
 @pytest.mark.parametrize("name", SHARES)
 def test_a_card_lists_heads_of_the_base(base: KnowledgeBase, name: str) -> None:
     heads = set(base.triplets.select("relation", "head").unique().iter_rows())
-    known = {(unit["relation"], unit["head"]) for unit in read_known_heads(FOLDERS[name]) or []}
+    known = {(unit.relation, unit.head) for unit in read_taught_facts(FOLDERS[name]).known_heads or []}
     assert known <= heads
     assert len(known) / len(heads) == pytest.approx(SHARES[name], abs=0.03)
 

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from config.tables import KnowledgeConfig
 from engines.base import Engine
-from engines.identity import read_known_heads
+from engines.model_card import read_taught_facts
 from engines.prompts import read_messages
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
@@ -128,7 +128,7 @@ def test_the_card_shows_good_writing_and_no_known_heads() -> None:
     assert card.scores.share_complete >= 0.8
     curve = [row["losses"]["reword"] for row in card.loss_curve if row["losses"]["reword"]]
     assert curve[-1] < 0.2 < curve[0]
-    assert read_known_heads(FOLDER) is None
+    assert read_taught_facts(FOLDER).known_heads is None
 
 
 def test_all_models_are_small_enough_to_be_committed() -> None:

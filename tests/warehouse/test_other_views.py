@@ -87,6 +87,49 @@ def test_known_mastery(data: DataFolder) -> None:
     assert rows["untaught", False]["no_answer_rate"] == 1.0
 
 
+def test_known_mastery_separates_the_wordings(data: DataFolder) -> None:
+    known = [
+        {"relation": "symptoms", "head": "Influenza", "wordings": "pool"},
+        {"relation": "symptoms", "head": "Scabies", "wordings": "other"},
+    ]
+    data.write_model("taught", known)
+    data.write_answers(EDITION, "taught", lambda s: expert(s) if s["head"] == "Scabies" else polarity(s))
+    build_warehouse(data.root)
+    rows = data.query("select taught_with, is_known, n_pairs, mastery from known_mastery")
+    assert [tuple(row.values()) for row in rows] == [
+        ("pool", True, 1, 0.0),
+        ("other", True, 1, 1.0),
+        ("nothing", False, 2, 0.0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("taught_base", "relations"),
+    [
+        ({"name": "mine", "checksums": {"symptoms": "s1", "drugs": "d1"}}, {"symptoms", "drugs"}),
+        # The facts about drugs have changed since the model was taught.
+        ({"name": "mine", "checksums": {"symptoms": "s1", "drugs": "d2"}}, {"symptoms"}),
+        ({"name": "mine", "checksums": {"symptoms": "s1"}}, {"symptoms"}),
+        # Another base has the same heads.
+        ({"name": "starter", "checksums": {"symptoms": "s1", "drugs": "d1"}}, set()),
+        # Cards named no base before; their models were taught the starter base.
+        (None, set()),
+    ],
+)
+def test_known_mastery_counts_facts_of_the_taught_base_only(
+    data: DataFolder, taught_base: Row | None, relations: set[str]
+) -> None:
+    data.write_edition("mine", kb="mine", knowledge={"symptoms": "s1", "drugs": "d1"})
+    data.write_model("taught", [{"relation": "symptoms", "head": "Influenza"}], taught_base)
+    for edition_id in (EDITION, "mine"):
+        data.write_answers(edition_id, "taught", expert)
+    build_warehouse(data.root)
+    counted = data.query("select relation from taught_pairs where edition_id = 'mine' and is_as_taught")
+    assert {row["relation"] for row in counted} == relations
+    pairs = data.query("select sum(n_pairs) as n from known_mastery where edition_id = 'mine'")
+    assert (pairs[0]["n"] or 0) == len(counted)
+
+
 def test_token_usage_counts_a_prompt_once(published: DataFolder) -> None:
     (row,) = published.query("select * from token_usage where model_id = 'expert'")
     assert row == {
