@@ -5,7 +5,7 @@ import polars as pl
 from schemas.rules import Rule, is_constant_within, is_majority_value
 
 _HAS_ERROR = pl.col("error").is_not_null()
-_IS_EXCLUDED = (pl.col("scoring_policy") == "excluded") & pl.col("prediction").is_null()
+_IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & pl.col("prediction").is_null()
 _IMPLIED_LABEL = pl.col("prediction") == pl.col("is_correct")
 
 ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
@@ -41,15 +41,21 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "predictions": (
         Rule(
             "is_correct_fits_policy",
-            "is_correct is null if and only if the policy excludes a sample without an answer",
-            ("scoring_policy", "prediction", "is_correct"),
+            "is_correct is null if and only if the prompt failed or the policy excludes no answer",
+            ("scoring_policy", "prediction", "is_correct", "error"),
             pl.col("is_correct").is_null() == _IS_EXCLUDED,
         ),
         Rule(
             "no_answer_is_wrong",
-            "under the policy strict, a sample without an answer is wrong",
+            "under the policy strict, a sample without an answer is wrong unless its prompt failed",
             ("scoring_policy", "prediction", "is_correct"),
             ~((pl.col("scoring_policy") == "strict") & pl.col("prediction").is_null() & pl.col("is_correct")),
+        ),
+        Rule(
+            "failed_prompt_has_no_prediction",
+            "a prompt that failed has no prediction",
+            ("prediction", "error"),
+            ~(_HAS_ERROR & pl.col("prediction").is_not_null()),
         ),
         Rule(
             "sample_has_one_label",

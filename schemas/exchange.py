@@ -8,6 +8,9 @@ from primitives.hashing import hash_text, render_canonical_json
 # Stored responses contain the text, so it must not change.
 PROMPT_TOO_LONG = "prompt too long"
 
+# The default of `max_error_rate` in `[scoring]`, and the limit of evaluations whose record names none.
+MAX_ERROR_RATE = 0.01
+
 
 @dataclass(frozen=True)
 class Sampling:

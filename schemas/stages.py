@@ -288,6 +288,13 @@ PREDICTIONS = Stage(
             "prediction equals label; null where the policy excludes the sample",
             is_nullable=True,
         ),
+        Column(
+            "error",
+            pa.string(),
+            "why the prompt has no response, so that no policy grades the sample; null if it has one",
+            is_nullable=True,
+            is_optional=True,
+        ),
     ),
 )
 # The stages of an edition, in the order in which they are made. Only a language model makes attempts.

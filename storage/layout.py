@@ -9,6 +9,7 @@ from urllib.parse import quote
 EDITIONS_FOLDER = "editions"
 RESPONSES_FOLDER = "responses"
 EVALUATIONS_FOLDER = "predictions"
+FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"
 
@@ -78,6 +79,11 @@ def next_requests_folder(edition_id: str, model_id: str) -> str:
 def run_file(edition_id: str, model_id: str) -> str:
     """Return the record that completes an evaluation."""
     return f"{evaluation_folder(edition_id, model_id)}/{RUN}"
+
+
+def failure_file(edition_id: str, name: str) -> str:
+    """Return the record of why the last evaluation of the model with this name failed."""
+    return f"{FAILURES_FOLDER}/{edition_id}/{name}.json"
 
 
 def diversity_file(edition_id: str) -> str:

@@ -5,6 +5,7 @@
 -- p_true: the softmax of the two log-probabilities, 1 / (1 + exp(logprob_false − logprob_true)). bin: its
 -- tenth, 0 to 9 (p_true = 1 belongs to the last). A sample without both log-probabilities is left out.
 -- Log-probabilities do not depend on the scoring policy, so only the first policy of a run is read.
+-- Evaluations with too many failed prompts have no rows (error_counts.sql).
 -- rank_sum: sum of the ranks of the true samples among all samples of the edition, model, method and repeat.
 -- Ties share the mean of their ranks. Ranks go by margin, because p_true reaches 1 at a margin of 37.
 -- run: a number per edition and model for the ranking; their long names would take four times as long.
@@ -16,6 +17,7 @@ with numbered as (
         min(scoring_policy) as scoring_policy,
         row_number() over ()::integer as run
     from predictions
+    where (edition_id, model_id) in (select (edition_id, model_id) from error_counts where is_evaluated)
     group by edition_id, model_id
 ),
 

@@ -10,7 +10,7 @@ from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
 # Tables of sums over the loaded tables, computed once so that the views need not do it in every query.
-SUMS = ("pair_scores", "token_counts", "calibration_sums")
+SUMS = ("error_counts", "pair_scores", "token_counts", "calibration_sums")
 # In the order of creation: a view comes after the views that it reads.
 VIEWS = (
     "prediction_details",
@@ -22,6 +22,7 @@ VIEWS = (
     "accuracy_by_polarity",
     "transformation_ablation",
     "leaderboard",
+    "not_evaluated",
     "missed_points",
     "shortcut_baselines",
     "token_usage",

@@ -6,17 +6,18 @@ not complete and is skipped.
 """
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from primitives.errors import InputError
+from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
 from storage.layout import (
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
+    FAILURES_FOLDER,
     MANIFEST,
     MODEL,
     RESPONSES_FOLDER,
@@ -31,6 +32,7 @@ from warehouse.records import (
     find_complete,
     find_files,
     insert_parquet,
+    parse_time,
     read_record,
     select_columns,
 )
@@ -52,16 +54,19 @@ EDITION_ORDER = {
     "attempts": "relation, variant_id, attempt",
 }
 RUN_STAGES = (REQUESTS, PREDICTIONS)
+# A prompt that had failed when the answers were scored counts as failed, even if it was answered later, until
+# it is scored again. Older files have no column for its error and count it as wrong; the response tells.
 INSERT_PREDICTIONS = """
 insert into predictions
 select
     $edition_id, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key,
-    requests.n_demonstrations_dropped, p.prediction, p.is_correct,
-    answers.response, answers.error, answers.logprob_true, answers.logprob_false
-from read_parquet($predictions) as p
+    requests.n_demonstrations_dropped, p.prediction,
+    case when coalesce(p.error, answers.error) is null then p.is_correct end,
+    answers.response, coalesce(p.error, answers.error), answers.logprob_true, answers.logprob_false
+from (select {columns} from read_parquet($predictions, union_by_name = true)) as p
 left join read_parquet($requests) as requests using (sample_id, repeat)
 left join (select * from responses where model_id = $model_id) as answers
-    on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat
+    on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
 order by p.scoring_policy, p.repeat, p.relation, p.sample_id
 """
 
@@ -76,6 +81,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     for edition_id in _list_values(connection, "editions", "edition_id"):
         for folder in find_complete(root / EVALUATIONS_FOLDER / edition_id, RUN):
             load_run(connection, folder)
+        load_failures(connection, root, edition_id)
         load_diversity(connection, root, edition_id)
         load_grades(connection, root, edition_id)
     create_views(connection)
@@ -154,28 +160,28 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         )
     run = read_record(folder / RUN)
     counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
-    finished_at = _parse_time(folder / RUN, run.get("finished_at"))
-    row = [edition_id, model_id, run.get("scoring_policies"), *counts]
-    insert_row(connection, "runs", [*row, finished_at, run.get("duration_s")])
+    finished_at = parse_time(folder / RUN, run, "finished_at")
+    row = [edition_id, model_id, run.get("scoring_policies"), *counts, finished_at, run.get("duration_s")]
+    insert_row(connection, "runs", [*row, run.get("max_error_rate", MAX_ERROR_RATE)])
     files = {stage.name: (stage, find_files(folder, run, stage)) for stage in RUN_STAGES}
     for stage, paths in files.values():
         if not paths:
             raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
-    n_rows = insert_parquet(connection, INSERT_PREDICTIONS, files, edition_id=edition_id, model_id=model_id)
+    columns = select_columns(connection, *files[PREDICTIONS.name])
+    statement = INSERT_PREDICTIONS.format(columns=columns)
+    n_rows = insert_parquet(connection, statement, files, edition_id=edition_id, model_id=model_id)
     check_rows(folder, run, PREDICTIONS, n_rows)
+
+
+def load_failures(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Insert one row of failures for every model whose last evaluation of the edition ended with an error."""
+    for path in sorted((root / FAILURES_FOLDER / edition_id).glob("*.json")):
+        record = read_record(path)
+        failed_at = parse_time(path, record, "failed_at")
+        row = [edition_id, path.stem, record.get("model_id"), record.get("reason"), failed_at]
+        insert_row(connection, "failures", row)
 
 
 def _list_values(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> list[str]:
     rows = connection.execute(f"select {column} from {table} order by {column}").fetchall()
     return [str(value) for (value,) in rows]
-
-
-def _parse_time(path: Path, text: str | None) -> datetime | None:
-    """Return an ISO time as UTC without a time zone, as the table stores it."""
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise InputError(f"{path}: finished_at is {text!r}, not an ISO time; {REBUILD}") from error
-    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment

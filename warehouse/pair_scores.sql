@@ -4,13 +4,15 @@
 --
 -- Bit sets: bit k is the sample under the transformation at position k of the positive triplet (for llmeval,
 -- which has no transformations, the sample at sample_index k); bit k + 8 is that of the negative triplet.
+-- asked ⊇ failed: the prompt has no response. No policy grades it, and it is not unanswered either.
 -- asked ⊇ graded (is_correct is not null) ⊇ correct. asked ⊇ unanswered: no answer in the response, under any
 -- policy. coin-flip replaces it by a guess, but its no-answer rate is still that of the responses.
 -- asked ⊇ weighed (both log-probabilities are known) ⊇ likelier (the likelier of True and False is right; a
 -- tie is not).
 -- A triplet is complete when all its K samples are graded: only then can it count in a joint accuracy. The
--- other triplets (llmeval with too few usable lines; no answer under `excluded`) are left out there and
--- counted. A pair is complete when both its triplets are.
+-- other triplets (llmeval with too few usable lines; failed prompts; no answer under `excluded`) are left out
+-- there and counted. A pair is complete when both its triplets are.
+-- Evaluations with too many failed prompts (error_counts.sql) have no rows, so that no view shows their scores.
 create table pair_scores as
 with placed as (
     select
@@ -42,9 +44,10 @@ bit_sets as (
         placed.relation,
         placed.pair_id,
         bit_or(placed.bit) as asked,
+        bit_or(case when error is not null then bit else 0 end)::usmallint as failed,
         bit_or(case when is_correct is not null then bit else 0 end)::usmallint as graded,
         bit_or(
-            bit_or(case when prediction is null then bit else 0 end)::usmallint
+            bit_or(case when prediction is null and error is null then bit else 0 end)::usmallint
         ) over whole_pair as unanswered,
         bit_or(case when is_correct then bit else 0 end)::usmallint as correct,
         bit_or(
@@ -60,6 +63,8 @@ bit_sets as (
         )::usmallint as likelier
     from predictions
     inner join placed using (edition_id, sample_id)
+    semi join (select edition_id, model_id from error_counts where is_evaluated) as evaluated
+        on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
     group by
         predictions.edition_id,
         predictions.model_id,
@@ -99,6 +104,7 @@ select
     halves.relation,
     halves.pair_id,
     bit_count(asked)::integer as n_asked,
+    bit_count(failed)::integer as n_errors,
     bit_count(graded)::integer as n_graded,
     bit_count(unanswered)::integer as n_no_answer,
     bit_count(correct)::integer as n_correct,
@@ -112,6 +118,7 @@ select
     has_positive and has_negative as is_complete,
     has_positive and has_negative and right_positive + right_negative = 2 * k as is_mastered,
     asked as asked_bits,
+    failed as failed_bits,
     graded as graded_bits,
     correct as correct_bits,
     unanswered as unanswered_bits,

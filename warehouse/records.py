@@ -2,6 +2,7 @@
 
 import glob
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,21 @@ def read_record(path: Path) -> dict[str, Any]:
         return parse_record(path.read_bytes())
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({error}); {REBUILD}") from error
+
+
+def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None:
+    """Return the ISO time of that name in a record as UTC without a time zone, as the tables store it.
+
+    Raises:
+        InputError: it is not an ISO time; the message names the file.
+    """
+    if (text := record.get(name)) is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path}: {name} is {text!r}, not an ISO time; {REBUILD}") from error
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
 def find_complete(folder: Path, record: str) -> list[Path]:

@@ -23,6 +23,7 @@ counted as (
         masks.is_negated,
         masks.position,
         bit_count(asked_bits & bits)::integer as n_asked,
+        bit_count(failed_bits & bits)::integer as n_errors,
         bit_count(graded_bits & bits)::integer as n_graded,
         bit_count(correct_bits & bits)::integer as n_correct,
         bit_count(unanswered_bits & bits)::integer as n_no_answer
@@ -46,7 +47,9 @@ select
     share(n_correct, n_graded) as average_accuracy,
     cluster_low(n_correct, n_graded) as ci_low,
     cluster_high(n_correct, n_graded) as ci_high,
-    share(n_no_answer, n_asked) as no_answer_rate
+    share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+    sum(n_errors)::bigint as n_errors,
+    share(n_errors, n_asked) as error_rate
 from counted
 group by edition_id, model_id, model, method, scoring_policy, repeat, part, is_negated, position;
 
@@ -76,8 +79,10 @@ with counted as (
         (is_shared and is_mastered)::integer as mastered,
         (is_shared and other_is_mastered)::integer as other_mastered,
         n_asked,
+        n_errors,
         n_no_answer,
         other_n_asked,
+        other_n_errors,
         other_n_no_answer
     from query_table(matches)
 ),
@@ -104,8 +109,12 @@ measured as (
         sum(other_mastered) / nullif(n_complete, 0) as other_mastery,
         sum((mastered > other_mastered)::integer)::bigint as n_mastered_alone,
         sum((mastered < other_mastered)::integer)::bigint as n_other_mastered_alone,
-        share(n_no_answer, n_asked) as no_answer_rate,
-        share(other_n_no_answer, other_n_asked) as other_no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate,
+        share(other_n_no_answer, other_n_asked - other_n_errors) as other_no_answer_rate,
+        sum(other_n_errors)::bigint as n_other_errors,
+        share(other_n_errors, other_n_asked) as other_error_rate
     from counted
     group by
         edition_id, other_edition_id, model_id, other_model_id, method, scoring_policy, repeat
@@ -145,7 +154,11 @@ select
     n_mastered_alone,
     n_other_mastered_alone,
     no_answer_rate,
-    other_no_answer_rate
+    other_no_answer_rate,
+    n_errors,
+    n_other_errors,
+    error_rate,
+    other_error_rate
 from measured
 inner join models on measured.model_id = models.model_id
 inner join models as other_models on measured.other_model_id = other_models.model_id;

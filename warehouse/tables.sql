@@ -116,6 +116,8 @@ create table responses (
     logprob_false double
 );
 
+-- error: why the prompt failed; is_correct is then null under every policy, also where an older file of
+-- predictions counts the sample as wrong.
 -- Includes the reply to the sample, from responses. The loader looks it up once, so that prediction_details
 -- need not join millions of prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12
 -- models × 272,000 samples).
@@ -135,7 +137,8 @@ create table predictions (
     logprob_false double
 );
 
--- One row per evaluation of an edition by a model. finished_at is UTC.
+-- One row per evaluation of an edition by a model. finished_at is UTC. max_error_rate: the share of failed
+-- samples above which the model counts as not evaluated (error_counts.sql).
 create table runs (
     edition_id varchar not null,
     model_id varchar not null,
@@ -145,7 +148,18 @@ create table runs (
     n_reused bigint,
     n_errors bigint,
     finished_at timestamp,
-    duration_s double
+    duration_s double,
+    max_error_rate double not null
+);
+
+-- One row per edition and name of a model whose last evaluation ended with an error. failed_at is UTC.
+-- model_id is null if the model could not be identified.
+create table failures (
+    edition_id varchar not null,
+    model varchar not null,
+    model_id varchar,
+    reason varchar not null,
+    failed_at timestamp
 );
 
 -- The eight transformations, in the order in which they are shown. bits: the transformation's two bits in the

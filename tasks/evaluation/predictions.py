@@ -19,6 +19,7 @@ class Scoring:
 
 
 STRICT = Scoring()
+NEVER_ASKED = "the prompt was never asked"
 
 
 def score_responses(
@@ -28,9 +29,10 @@ def score_responses(
 
     No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
     `excluded`, and decided by a coin under `coin-flip` (as in the papers; seeded by sample and model).
+    A failed prompt is not an answer: no policy grades it, and its row has the error.
 
     Args:
-        responses: columns prompt_key, repeat and response; failed prompts have a null response.
+        responses: columns prompt_key, repeat, response and error; failed prompts have a null response.
     """
     read = _read_responses(requests, responses, scoring.words)
     graded = read.with_columns((pl.col("prediction") == pl.col("label")).alias("is_right"))
@@ -44,9 +46,10 @@ def _read_responses(requests: pl.DataFrame, responses: pl.DataFrame, words: Answ
         for text in responses["response"].unique()
     }
     prediction = pl.col("response").replace_strict(answers, default=None, return_dtype=pl.Boolean)
+    error = pl.when(pl.col("response").is_null()).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
     return requests.join(
         responses, on=["prompt_key", "repeat"], how="left", maintain_order="left"
-    ).with_columns(prediction.alias("prediction"))
+    ).with_columns(prediction.alias("prediction"), error.alias("error"))
 
 
 def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
@@ -56,7 +59,8 @@ def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
         is_correct = pl.coalesce("is_right", _flip_coins(graded.select("sample_id", "model_id", "repeat")))
     else:
         is_correct = pl.col("is_right")
-    return graded.with_columns(pl.lit(policy).alias("scoring_policy"), is_correct.alias("is_correct")).select(
+    scored = pl.when(pl.col("error").is_null()).then(is_correct)
+    return graded.with_columns(pl.lit(policy).alias("scoring_policy"), scored.alias("is_correct")).select(
         PREDICTIONS.names
     )
 

@@ -49,7 +49,7 @@ def _score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield (file name, predictions) of each relation."""
-    responses = evaluation.store.read(["prompt_key", "repeat", "response"])
+    responses = evaluation.store.read(["prompt_key", "repeat", "response", "error"])
     answered = set(responses["prompt_key"])
     for ref in requests.files:
         name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)

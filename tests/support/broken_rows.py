@@ -118,6 +118,8 @@ BROKEN = (
     BrokenRow("predictions", {"is_correct": None}, "scoring_policy", "is_correct_fits_policy"),
     BrokenRow("predictions", {"is_correct": True}, "scoring_policy", "is_correct_fits_policy", row=4),
     BrokenRow("predictions", {"is_correct": True}, "scoring_policy", "no_answer_is_wrong", row=2),
+    BrokenRow("predictions", {"is_correct": False}, "scoring_policy", "is_correct_fits_policy", row=6),
+    BrokenRow("predictions", {"prediction": True}, "prediction", "failed_prompt_has_no_prediction", row=6),
     BrokenRow("predictions", {"is_correct": False}, "sample_id", "sample_has_one_label", row=3),
     BrokenRow("predictions", {"scoring_policy": "lenient"}, "scoring_policy", "is_one_of"),
 )

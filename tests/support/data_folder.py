@@ -11,12 +11,23 @@ from warehouse.query import run_query
 
 # The answer of a model to a sample (with the columns of its triplet); None is no answer.
 Rule = Callable[[Row], bool | None]
+# Why the prompt of a sample failed; None if it has a response.
+Fail = Callable[[Row], str | None]
 # The log-probabilities of True and False.
 Weigh = Callable[[Row], tuple[float | None, float | None]]
 
 
 def weigh_alike(sample: Row) -> tuple[float | None, float | None]:
     return -0.1, -2.5
+
+
+def never_fail(sample: Row) -> str | None:
+    return None
+
+
+def fail_response(error: str) -> Row:
+    """Return what is different in the row of a response that is an error."""
+    return {"response": None, "status": "error", "error": error, "logprob_true": None, "logprob_false": None}
 
 
 def judge(sample: Row, answer: bool | None, policy: str) -> Row:
@@ -150,8 +161,15 @@ class DataFolder:
         methods: tuple[str, ...] = ("pretexeval",),
         policies: tuple[str, ...] = ("strict",),
         weigh: Weigh = weigh_alike,
+        fail: Fail = never_fail,
+        max_error_rate: float | None = None,
+        is_old: bool = False,
     ) -> None:
-        """Let the model answer every test sample by its rule, and score the answers under every policy."""
+        """Let the model answer every test sample by its rule, and score the answers under every policy.
+
+        Args:
+            is_old: write failed prompts as before there was a column for their error: as no answer.
+        """
         responses: dict[str, Row] = {}
         requests, predictions = [], []
         for sample in (row for method in methods for row in self.samples(method)):
@@ -162,12 +180,17 @@ class DataFolder:
             asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": 0}
             logprobs = dict(zip(("logprob_true", "logprob_false"), weigh(sample), strict=True))
             response = response_row(model_id, prompt_key, sample["text"], answer)
-            responses[prompt_key] = response | logprobs
+            error = fail(sample)
+            responses[prompt_key] = response | (logprobs if error is None else fail_response(error))
             requests.append(
                 asked | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
             )
-            predictions += [asked | judge(sample, answer, policy) for policy in policies]
-        self.write_run(edition_id, model_id, list(responses.values()), requests, predictions)
+            judged = [asked | judge(sample, None if error else answer, policy) for policy in policies]
+            if error is not None and not is_old:
+                judged = [row | {"prediction": None, "is_correct": None, "error": error} for row in judged]
+            predictions += judged
+        given = list(responses.values())
+        self.write_run(edition_id, model_id, given, requests, predictions, max_error_rate)
 
     def write_run(
         self,
@@ -176,6 +199,7 @@ class DataFolder:
         responses: list[Row],
         requests: list[Row],
         predictions: list[Row],
+        max_error_rate: float | None = None,
     ) -> None:
         name = f"{edition_id}.parquet"
         write_rows(self.root / "responses" / model_id / name, RESPONSES, responses)
@@ -191,10 +215,11 @@ class DataFolder:
                 "n_samples": len(requests),
                 "n_asked": len(requests),
                 "n_reused": 0,
-                "n_errors": 0,
+                "n_errors": sum(row["status"] == "error" for row in responses),
                 "finished_at": "2026-11-20T12:00:00+02:00",
                 "duration_s": 1.5,
-            },
+            }
+            | ({} if max_error_rate is None else {"max_error_rate": max_error_rate}),
         )
 
     def query(self, sql: str) -> list[Row]:

@@ -31,7 +31,8 @@ def make_frame(name: str) -> pl.DataFrame:
     }[name]()
     stage = STAGES[name]
     schema = pl.DataFrame(stage.schema.empty_table()).schema
-    return pl.DataFrame([[row[c] for c in stage.names] for row in rows], schema, orient="row")
+    optional = {column.name: None for column in stage.columns if column.is_optional}
+    return pl.DataFrame([[(optional | row)[c] for c in stage.names] for row in rows], schema, orient="row")
 
 
 def list_triplets() -> list[Row]:
@@ -200,14 +201,15 @@ def list_responses() -> list[Row]:
 
 
 def list_predictions() -> list[Row]:
-    """Return predictions of the samples 0 and 1, both true, and 2, without an answer, under all policies."""
+    """Return predictions of the samples 0 and 1, both true, 2, without an answer, and 3, which failed."""
     judged = [
-        (0, "strict", True, True),
-        (1, "strict", False, False),
-        (2, "strict", None, False),
-        (0, "excluded", True, True),
-        (2, "excluded", None, None),
-        (2, "coin-flip", None, True),
+        (0, "strict", True, True, None),
+        (1, "strict", False, False, None),
+        (2, "strict", None, False, None),
+        (0, "excluded", True, True, None),
+        (2, "excluded", None, None, None),
+        (2, "coin-flip", None, True, None),
+        (3, "strict", None, None, "timed out"),
     ]
     request = list_requests()[0]
     return [
@@ -217,6 +219,7 @@ def list_predictions() -> list[Row]:
             "scoring_policy": policy,
             "prediction": prediction,
             "is_correct": is_correct,
+            "error": error,
         }
-        for n, policy, prediction, is_correct in judged
+        for n, policy, prediction, is_correct, error in judged
     ]

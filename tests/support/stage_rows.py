@@ -19,8 +19,13 @@ def digest(*parts: object, n: int = 16) -> str:
 
 def write_rows(path: Path, stage: Stage, rows: list[Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = pa.Table.from_pylist([{n: r[n] for n in stage.names} for r in rows], stage.schema)
-    pq.write_table(table, path)
+    """Write the rows; an optional column that no row has is left out, as in older files."""
+    optional = {c.name: None for c in stage.columns if c.is_optional}
+    names = [name for name in stage.names if name not in optional or any(name in row for row in rows)]
+    schema = pa.schema([stage.schema.field(name) for name in names])
+    pq.write_table(
+        pa.Table.from_pylist([{n: (optional | row)[n] for n in names} for row in rows], schema), path
+    )
 
 
 def write_record(path: Path, record: Row) -> None:

@@ -17,6 +17,8 @@ select
     average_accuracy,
     ci_low,
     ci_high,
-    no_answer_rate
+    no_answer_rate,
+    n_errors,
+    error_rate
 from accuracy_by_part(is_negated)
 order by edition_id, model, model_id, method, scoring_policy, repeat, is_negated

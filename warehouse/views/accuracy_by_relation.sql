@@ -24,7 +24,9 @@ select
     share(is_mastered::integer, is_complete::integer) as mastery,
     wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
     wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
-    share(n_no_answer, n_asked) as no_answer_rate
+    share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+    sum(n_errors)::bigint as n_errors,
+    share(n_errors, n_asked) as error_rate
 from pair_scores
 group by edition_id, model_id, model, method, scoring_policy, repeat, relation
 order by edition_id, model, model_id, method, scoring_policy, repeat, relation

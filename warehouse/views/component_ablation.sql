@@ -13,7 +13,7 @@ with parts as (
     select
         'full' as component, 1 as position, 8 as k,
         edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        asked_bits as asked, unanswered_bits as unanswered,
+        asked_bits as asked, failed_bits as failed, unanswered_bits as unanswered,
         graded_bits as graded, correct_bits as correct,
         graded as spread_graded, correct as spread_correct
     from pair_scores
@@ -22,7 +22,7 @@ with parts as (
     select
         'without_transformations' as component, 2 as position, 1 as k,
         edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        asked_bits & bits as asked, unanswered_bits & bits as unanswered,
+        asked_bits & bits as asked, failed_bits & bits as failed, unanswered_bits & bits as unanswered,
         graded_bits & bits as graded, correct_bits & bits as correct,
         (graded & 1) * 255 + (graded >> 8) * 255 * 256 as spread_graded,
         (correct & 1) * 255 + (correct >> 8) * 255 * 256 as spread_correct
@@ -33,7 +33,7 @@ with parts as (
     select
         'without_rephrasing' as component, 3 as position, 8 as k,
         edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        asked_bits as asked, unanswered_bits as unanswered,
+        asked_bits as asked, failed_bits as failed, unanswered_bits as unanswered,
         graded_bits as graded, correct_bits as correct,
         graded as spread_graded, correct as spread_correct
     from pair_scores
@@ -46,6 +46,7 @@ counted as (
         edition_id, model_id, model, scoring_policy, repeat, pair_id,
         spread_graded, spread_correct,
         bit_count(asked)::integer as n_asked,
+        bit_count(failed)::integer as n_errors,
         bit_count(unanswered)::integer as n_no_answer,
         bit_count(graded)::integer as n_graded,
         bit_count(correct)::integer as n_correct,
@@ -75,7 +76,9 @@ measured as (
         ) as n_joint_effective,
         sum(has_positive * has_negative)::bigint as n_complete_pairs,
         share(positive_right * negative_right, has_positive * has_negative) as mastery,
-        share(n_no_answer, n_asked) as no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
     from counted
     group by component, position, k, edition_id, model_id, model, scoring_policy, repeat
 ),
@@ -138,6 +141,8 @@ select
     wilson_low(measured.mastery, measured.n_complete_pairs) as mastery_ci_low,
     wilson_high(measured.mastery, measured.n_complete_pairs) as mastery_ci_high,
     measured.no_answer_rate,
+    measured.n_errors,
+    measured.error_rate,
     compared.n_shared_pairs,
     compared.average.difference,
     paired_low(compared.average) as difference_ci_low,

@@ -101,7 +101,11 @@ select
     unit_high(n_mastered_alone, n_other_mastered_alone, nullif(n_complete_heads, 0))
         as mastery_difference_ci_high,
     compared.no_answer_rate,
-    compared.other_no_answer_rate
+    compared.other_no_answer_rate,
+    compared.n_errors,
+    compared.n_other_errors,
+    compared.error_rate,
+    compared.other_error_rate
 from compare_scores('matches') as compared
 left join same_texts using (edition_id, other_edition_id, method)
 order by edition_id, other_edition_id, model, model_id, method, scoring_policy, repeat

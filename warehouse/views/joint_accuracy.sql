@@ -3,7 +3,7 @@
 -- by triplet, all 2K by pair (mastery). A model that answers from the polarity of the sentence alone gets 50
 -- % by triplet and nothing by pair.
 -- n_units: the complete units. n_left_out: the edition's other units, where a triplet has fewer than K graded
--- samples (llmeval with too few usable lines or none; no answer under `excluded`).
+-- samples (llmeval with too few usable lines or none; failed prompts; no answer under `excluded`).
 -- n_samples: the samples of the complete units.
 -- ci_low, ci_high: 95 % interval; with the pair as the cluster by triplet, plain Wilson by pair.
 create or replace view joint_accuracy as
@@ -28,7 +28,9 @@ by_unit as (
         share(n_triplets_right, n_triplets) as joint_accuracy,
         cluster_low(n_triplets_right, n_triplets) as ci_low,
         cluster_high(n_triplets_right, n_triplets) as ci_high,
-        share(n_no_answer, n_asked) as no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
     from pair_scores
     group by edition_id, model_id, model, method, scoring_policy, repeat
     union all
@@ -45,7 +47,9 @@ by_unit as (
         share(is_mastered::integer, is_complete::integer) as joint_accuracy,
         wilson_low(joint_accuracy, n_units) as ci_low,
         wilson_high(joint_accuracy, n_units) as ci_high,
-        share(n_no_answer, n_asked) as no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
     from pair_scores
     group by edition_id, model_id, model, method, scoring_policy, repeat
 )
@@ -65,7 +69,9 @@ select
     joint_accuracy,
     ci_low,
     ci_high,
-    no_answer_rate
+    no_answer_rate,
+    n_errors,
+    error_rate
 from by_unit
 inner join test_pairs using (edition_id)
 order by edition_id, model, model_id, method, scoring_policy, repeat, unit desc

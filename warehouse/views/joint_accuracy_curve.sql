@@ -33,6 +33,7 @@ histogram as (
         n_correct_negative,
         count(*) as n_pairs,
         sum(n_no_answer)::bigint as n_no_answer,
+        sum(n_errors)::bigint as n_errors,
         sum(n_asked)::bigint as n_asked
     from pair_scores
     group by
@@ -93,7 +94,9 @@ select
             sum(n_pairs * n_triplets) * samples_per_triplet(method) / n
         )
     ) as ci_high,
-    share(n_no_answer, n_asked) as no_answer_rate
+    share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+    sum(n_errors)::bigint as n_errors,
+    share(n_errors, n_asked) as error_rate
 from weighed
 group by edition_id, model_id, model, method, scoring_policy, repeat, n
 order by edition_id, model, model_id, method, scoring_policy, repeat, n

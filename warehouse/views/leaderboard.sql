@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
 -- The measures of method.md, section 4, side by side: average accuracy (pair as the cluster), gain over
 -- random, joint accuracy of triplets, mastery of pairs, consistency (share of the triplets answered all right
--- or all wrong), no-answer rate. n_samples: graded samples; n_triplets and n_complete_pairs: those with all
+-- or all wrong), no-answer rate, error rate. n_samples: graded samples; n_triplets and n_complete_pairs: those with all
 -- samples graded.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
@@ -25,7 +25,9 @@ with measured as (
         share(n_triplets_consistent, n_triplets) as consistency,
         count(*) filter (where is_complete) as n_complete_pairs,
         share(is_mastered::integer, is_complete::integer) as mastery,
-        share(n_no_answer, n_asked) as no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
     from pair_scores
     group by edition_id, model_id, model, method, scoring_policy, repeat
 )
@@ -53,6 +55,8 @@ select
     wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
     consistency,
     no_answer_rate,
+    n_errors,
+    error_rate,
     n_samples,
     n_triplets,
     n_pairs,

@@ -57,6 +57,10 @@ select
     case when n_complete_pairs > 0 then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end
         as mcnemar_mid_p,
     no_answer_rate,
-    other_no_answer_rate
+    other_no_answer_rate,
+    n_errors,
+    n_other_errors,
+    error_rate,
+    other_error_rate
 from compare_scores('matches')
 order by edition_id, model_id, other_model_id, method, scoring_policy, repeat

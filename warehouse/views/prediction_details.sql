@@ -1,7 +1,7 @@
 -- Grain: one row per edition, model, scoring policy, repeat and test sample.
 -- Everything about one prediction, including the text of the reply, for an analyst.
--- has_answer: whether true or false could be extracted. is_correct is null where the scoring policy excludes
--- the sample. The accuracy views do not read this view: they add up pair_scores.
+-- has_answer: whether true or false could be extracted. is_failed: whether the prompt has no response (error
+-- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy views do not read this view: they add up pair_scores.
 create or replace view prediction_details as
 select
     predictions.edition_id,
@@ -25,6 +25,7 @@ select
     predictions.prediction,
     predictions.is_correct,
     predictions.prediction is not null as has_answer,
+    predictions.error is not null as is_failed,
     predictions.response,
     predictions.error,
     predictions.logprob_true,

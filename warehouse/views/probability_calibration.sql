@@ -33,7 +33,9 @@ likelier as (
             1,
             sum(bit_count(weighed_bits))
         ) as n_effective,
-        share(n_no_answer, n_asked) as no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
     from once
     group by edition_id, model_id, model, method, repeat
 ),
@@ -66,6 +68,8 @@ select
     wilson_low(likelier.average_accuracy, likelier.n_effective) as ci_low,
     wilson_high(likelier.average_accuracy, likelier.n_effective) as ci_high,
     likelier.no_answer_rate,
+    likelier.n_errors,
+    likelier.error_rate,
     (weighed.rank_sum - weighed.n_true * (weighed.n_true + 1) / 2)
     / nullif(weighed.n_true * weighed.n_false, 0) as auroc,
     weighed.calibration_error,

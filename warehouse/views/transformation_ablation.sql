@@ -39,6 +39,7 @@ scored as (
         masks.transformations,
         masks.n_transformations,
         bit_count(asked_bits & bits)::integer as n_asked,
+        bit_count(failed_bits & bits)::integer as n_errors,
         bit_count(unanswered_bits & bits)::integer as n_no_answer,
         bit_count(graded_bits & bits)::integer as n_graded,
         bit_count(correct_bits & bits)::integer as n_correct,
@@ -73,7 +74,9 @@ measured as (
         cluster_high(n_triplets_right, n_triplets) as joint_ci_high,
         count(*) filter (where n_triplets = 2) as n_complete_pairs,
         share((n_triplets_right = 2)::integer, (n_triplets = 2)::integer) as mastery,
-        share(n_no_answer, n_asked) as no_answer_rate
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
     from scored
     group by
         edition_id,
@@ -129,7 +132,9 @@ select
     measured.mastery,
     wilson_low(measured.mastery, measured.n_complete_pairs) as mastery_ci_low,
     wilson_high(measured.mastery, measured.n_complete_pairs) as mastery_ci_high,
-    measured.no_answer_rate
+    measured.no_answer_rate,
+    measured.n_errors,
+    measured.error_rate
 from measured
 inner join steps on measured.transformations = steps.transformations
 order by

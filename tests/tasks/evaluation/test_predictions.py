@@ -25,8 +25,9 @@ def make_responses(**responses: str | None) -> pl.DataFrame:
             "prompt_key": list(responses),
             "repeat": [0] * len(responses),
             "response": list(responses.values()),
+            "error": ["HTTP 400: no" if text is None else None for text in responses.values()],
         },
-        schema={"prompt_key": pl.String, "repeat": pl.Int16, "response": pl.String},
+        schema={"prompt_key": pl.String, "repeat": pl.Int16, "response": pl.String, "error": pl.String},
     )
 
 
@@ -48,11 +49,11 @@ def score(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple
         ("perhaps", True, None, False),
         ("perhaps", False, None, False),
         ("", True, None, False),
-        (None, False, None, False),
+        (None, False, None, None),
     ],
 )
 def test_prediction_and_score_under_the_strict_policy(
-    response: str | None, label: bool, prediction: bool | None, is_correct: bool
+    response: str | None, label: bool, prediction: bool | None, is_correct: bool | None
 ) -> None:
     rows = score(make_responses(k=response), "k", labels=[label])
     assert rows == [("s0", prediction, is_correct)]
@@ -106,13 +107,22 @@ def test_requests_keep_their_order_and_share_answers_of_the_same_prompt() -> Non
     ]
 
 
-def test_prompt_without_a_response_has_no_answer() -> None:
-    assert score(make_responses(), "a", labels=[True]) == [("s0", None, False)]
+def test_failed_prompt_is_graded_under_no_policy_and_keeps_its_error() -> None:
+    policies = ("strict", "coin-flip", "excluded")
+    responses = make_responses(failed=None, silence="Hm.")
+    frame = score_responses(make_requests("failed", "silence", "unasked"), responses, Scoring(policies))
+    failed, silent, unasked = (
+        frame.filter(pl.col("sample_id") == sample_id) for sample_id in ("s0", "s1", "s2")
+    )
+    assert failed.select("prediction", "is_correct", "error").rows() == [(None, None, "HTTP 400: no")] * 3
+    assert silent["is_correct"].null_count() == 1
+    assert silent["error"].null_count() == 3
+    assert unasked["is_correct"].null_count() == unasked.height - unasked["error"].null_count() == 3
 
 
 def test_response_of_another_repeat_does_not_count() -> None:
     responses = make_responses(a="True").with_columns(pl.lit(1, pl.Int16).alias("repeat"))
-    assert score(responses, "a", labels=[True]) == [("s0", None, False)]
+    assert score(responses, "a", labels=[True]) == [("s0", None, None)]
 
 
 def test_completion_is_read_up_to_its_first_line_and_chat_reply_entirely() -> None:
