@@ -62,6 +62,11 @@ class EngineConfig(ConfigTable):
     """Only `openai`: number of times that a request is sent before it counts as failed (timeouts, 408, 409,
     5xx). If the endpoint becomes unavailable after it has answered (lost connections, 429, 502, 503, 504),
     the run waits up to ten minutes for it."""
+    reasoning_marks: tuple[str, ...] = ("<think>", "</think>")
+    """The two texts between which the model writes what it thinks. Only what follows the thought is its
+    answer. Stored answers stay as they came; after a change they are read again, and no model is asked. Give
+    an empty first text if the chat template opens every thought, and an empty list if nothing is a mark
+    (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
     """Price of a million prompt tokens, for the estimate of `pretexeval plan`. Give both prices or neither.
     A changed price asks no model again."""
@@ -89,6 +94,16 @@ class EngineConfig(ConfigTable):
                 "variable and name the variable in api_key_env"
             )
         return address
+
+    @field_validator("reasoning_marks")
+    @classmethod
+    def _require_two_marks(cls, marks: tuple[str, ...]) -> tuple[str, ...]:
+        if marks and (len(marks) != 2 or not marks[1] or marks[0] == marks[1]):
+            raise ValueError(
+                "give the opening and the closing mark, which differ, or an empty list for no marks; only "
+                "the opening mark may be empty"
+            )
+        return marks
 
     @model_validator(mode="after")
     def _require_both_prices(self) -> Self:

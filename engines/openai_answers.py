@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI
 
 Number = TypeVar("Number", int, float)
-Fault = Literal["none", "prompt", "empty", "endpoint", "slow", "unreachable"]
+Fault = Literal["none", "prompt", "endpoint", "slow", "unreachable"]
 # The server behind the gateway is down or overloaded, for an unknown time. The prompt is not the cause.
 UNAVAILABLE = (429, 502, 503, 504)
 # The finish_reason of a prompt that vLLM aborted at shutdown. The status is 200, and the text is incomplete.
 ABORTED = ("abort", "error")
+# The fields of a chat message in which endpoints return what the model thought.
+REASONING_FIELDS = ("reasoning_content", "reasoning")
 # The maximum that the API guarantees.
 N_LOGPROBS_COMPLETION = 5
 N_LOGPROBS_CHAT = 20
@@ -120,6 +122,8 @@ def _hide_in_answer(answer: Answer, key: str | None) -> Answer:
         response=said.response and hide_value(said.response, key),
         error=said.error and hide_value(said.error, key),
         finish_reason=said.finish_reason and hide_value(said.finish_reason, key),
+        reasoning=said.reasoning and hide_value(said.reasoning, key),
+        served=said.served and hide_value(said.served, key),
     )
     return replace(answer, completion=hidden)
 
@@ -131,16 +135,21 @@ def _fail(reason: str, fault: Fault) -> Answer:
 def _read_result(result: Any, style: str, key: str | None) -> Answer:  # noqa: ANN401 (an endpoint sends anything)
     try:
         choice = result.choices[0]
-        text = choice.message.content if style == "chat" else choice.text
+        text, reasoning = _read_message(choice.message) if style == "chat" else (choice.text, None)
         finish_reason = choice.finish_reason
     except (AttributeError, IndexError, TypeError, KeyError):
         return _fail(f"the answer holds no choice: {hide_value(str(result), key)[:100]!r}", "endpoint")
+    if text is None and (reasoning is not None or finish_reason is not None) and style == "chat":
+        # An empty answer: the model has used all its tokens for reasoning, or it said nothing. A retry would
+        # be paid for as well, and would give the same.
+        text = ""
     if finish_reason in ABORTED:
         return _fail(f"the answer was cut short (finish_reason {finish_reason})", "unreachable")
     if not isinstance(text, str):
-        return _fail(f"the answer holds no text (finish_reason {finish_reason})", "empty")
+        return _fail(f"the answer holds no text (finish_reason {finish_reason})", "endpoint")
+    # The first token of a reply with reasoning is not the first token of its answer.
     read_logprobs = _read_chat_logprobs if style == "chat" else _read_completion_logprobs
-    logprob_true, logprob_false = read_logprobs(choice)
+    logprob_true, logprob_false = read_logprobs(choice) if reasoning is None else (None, None)
     usage = getattr(result, "usage", None)
     return Answer(
         Completion(
@@ -150,8 +159,33 @@ def _read_result(result: Any, style: str, key: str | None) -> Answer:  # noqa: A
             n_completion_tokens=_as_number(getattr(usage, "completion_tokens", None), int),
             logprob_true=_as_number(logprob_true, float),
             logprob_false=_as_number(logprob_false, float),
+            reasoning=reasoning,
+            served=_describe_served(result),
         )
     )
+
+
+def _read_message(message: Any) -> tuple[object, str | None]:  # noqa: ANN401
+    """Return the text of a chat message, which may be null, and the reasoning that came apart from it."""
+    content = message.content
+    fields = (getattr(message, name, None) for name in REASONING_FIELDS)
+    reasoning = next((field for field in fields if isinstance(field, str) and field), None)
+    if isinstance(content, list):
+        text, thought = (_join_parts(content, kind) for kind in ("text", "thinking"))
+        return text, thought or reasoning
+    return content, reasoning
+
+
+def _join_parts(parts: list[Any], kind: str) -> str:
+    """Return the text of all parts of a kind. A thought is a list of parts with texts."""
+    found = [part.get(kind) for part in parts]
+    return "".join(_join_parts(each, "text") if isinstance(each, list) else each for each in found if each)
+
+
+def _describe_served(result: object) -> str | None:
+    """Return the name and the fingerprint of the model that answered, as the endpoint reports them."""
+    said = (getattr(result, name, None) for name in ("model", "system_fingerprint"))
+    return ", ".join(text for text in said if isinstance(text, str) and text) or None
 
 
 def _as_number(value: object, kind: type[Number]) -> Number | None:

@@ -119,8 +119,7 @@ class OpenaiEngine:
             answer = ask_endpoint(
                 client, self._config, PROBE_PROMPTS[style], Sampling(max_tokens=1), self._key
             )
-            # The reply of a model that thinks first is empty after one token.
-            if answer.fault in ("none", "prompt", "empty"):
+            if answer.fault in ("none", "prompt"):
                 return
             if time.monotonic() >= deadline:
                 raise self._explain_silence(silence, f", then a wait of {MAX_WAIT_S:g} s")
@@ -129,7 +128,7 @@ class OpenaiEngine:
     def _require_an_answer(self, answers: Sequence[Answer]) -> None:
         """Note whether the endpoint has answered. Raise InputError if it has never answered any prompt."""
         faults = {answer.fault for answer in answers}
-        if faults and not self._has_answered and faults <= {"unreachable", "slow", "endpoint", "empty"}:
+        if faults and not self._has_answered and faults <= {"unreachable", "slow", "endpoint"}:
             raise self._explain_silence(answers[0])
         self._has_answered |= "none" in faults
 

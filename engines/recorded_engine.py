@@ -21,6 +21,8 @@ OPTIONAL = (
     "n_completion_tokens",
     "logprob_true",
     "logprob_false",
+    "reasoning",
+    "served",
 )
 NOT_RECORDED = Completion(None, status="error", error="not recorded")
 
@@ -106,4 +108,6 @@ def _read_completion(row: dict[str, Any]) -> Completion:
         n_completion_tokens=row.get("n_completion_tokens"),
         logprob_true=row.get("logprob_true"),
         logprob_false=row.get("logprob_false"),
+        reasoning=row.get("reasoning"),
+        served=row.get("served"),
     )

@@ -49,6 +49,10 @@ class Completion:
     n_completion_tokens: int | None = None
     logprob_true: float | None = None
     logprob_false: float | None = None
+    reasoning: str | None = None
+    """What the model thought, where it came apart from the response."""
+    served: str | None = None
+    """What answered, in a few words."""
 
 
 def hash_prompt(model_id: str, prompt: Prompt, sampling: Sampling) -> str:

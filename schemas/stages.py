@@ -268,6 +268,20 @@ RESPONSES = Stage(
         Column("n_completion_tokens", pa.int32(), "tokens generated", is_nullable=True),
         Column("logprob_true", pa.float64(), "log-probability of True", is_nullable=True),
         Column("logprob_false", pa.float64(), "log-probability of False", is_nullable=True),
+        Column(
+            "reasoning",
+            pa.string(),
+            "what the model thought, where it came apart from the response",
+            is_nullable=True,
+            is_optional=True,
+        ),
+        Column(
+            "served",
+            pa.string(),
+            "what answered: model and fingerprint of the endpoint, or engine, device and precision",
+            is_nullable=True,
+            is_optional=True,
+        ),
     ),
 )
 PREDICTIONS = Stage(
@@ -292,6 +306,13 @@ PREDICTIONS = Stage(
             "error",
             pa.string(),
             "why the prompt has no response, so that no policy grades the sample; null if it has one",
+            is_nullable=True,
+            is_optional=True,
+        ),
+        Column(
+            "is_unfinished_reasoning",
+            pa.bool_(),
+            "true if there is no answer because the thought did not end; null otherwise",
             is_nullable=True,
             is_optional=True,
         ),

@@ -56,19 +56,46 @@ EDITION_ORDER = {
 RUN_STAGES = (REQUESTS, PREDICTIONS)
 # A prompt that had failed when the answers were scored counts as failed, even if it was answered later, until
 # it is scored again. Older files have no column for its error and count it as wrong; the response tells.
+# The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
 INSERT_PREDICTIONS = """
 insert into predictions
+with answers as (
+    select
+        *,
+        length(response) - length(string_split(response, $closing)[-1]) as n_reasoning
+    from responses
+    where model_id = $model_id
+),
+
+thoughts as (
+    select
+        p.* exclude (error),
+        answers.* exclude (prompt_key, model_id, repeat, error, reasoning),
+        coalesce(p.error, answers.error) as error,
+        coalesce(p.is_unfinished_reasoning, false) as is_unfinished,
+        coalesce(
+            answers.reasoning,
+            nullif(trim(replace(replace(
+                case when p.is_unfinished_reasoning then response else left(response, n_reasoning) end,
+                $closing, ''), $opening, '')), '')
+        ) as reasoning
+    from (select {columns} from read_parquet($predictions, union_by_name = true)) as p
+    left join answers
+        on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
+)
+
 select
-    $edition_id, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key,
-    requests.n_demonstrations_dropped, p.prediction,
-    case when coalesce(p.error, answers.error) is null then p.is_correct end,
-    answers.response, coalesce(p.error, answers.error), answers.logprob_true, answers.logprob_false
-from (select {columns} from read_parquet($predictions, union_by_name = true)) as p
+    $edition_id, $model_id, thoughts.sample_id, thoughts.repeat, scoring_policy, thoughts.prompt_key,
+    requests.n_demonstrations_dropped, prediction, case when error is null then is_correct end,
+    is_unfinished, response, reasoning, error,
+    case when reasoning is null and not is_unfinished then logprob_true end,
+    case when reasoning is null and not is_unfinished then logprob_false end
+from thoughts
 left join read_parquet($requests) as requests using (sample_id, repeat)
-left join (select * from responses where model_id = $model_id) as answers
-    on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
-order by p.scoring_policy, p.repeat, p.relation, p.sample_id
+order by scoring_policy, thoughts.repeat, thoughts.relation, thoughts.sample_id
 """
+# The marks of a model for which nothing is a mark: no response contains this text.
+NO_MARKS = ("\x00", "\x00")
 
 
 def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
@@ -162,14 +189,17 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
     finished_at = parse_time(folder / RUN, run, "finished_at")
     row = [edition_id, model_id, run.get("scoring_policies"), *counts, finished_at, run.get("duration_s")]
-    insert_row(connection, "runs", [*row, run.get("max_error_rate", MAX_ERROR_RATE)])
+    insert_row(connection, "runs", [*row, run.get("max_error_rate", MAX_ERROR_RATE), run.get("served")])
     files = {stage.name: (stage, find_files(folder, run, stage)) for stage in RUN_STAGES}
     for stage, paths in files.values():
         if not paths:
             raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
     columns = select_columns(connection, *files[PREDICTIONS.name])
     statement = INSERT_PREDICTIONS.format(columns=columns)
-    n_rows = insert_parquet(connection, statement, files, edition_id=edition_id, model_id=model_id)
+    marks = run.get("reasoning_marks") or ("", "")
+    opening, closing = marks if marks[1] else NO_MARKS
+    values = {"edition_id": edition_id, "model_id": model_id, "opening": opening, "closing": closing}
+    n_rows = insert_parquet(connection, statement, files, **values)
     check_rows(folder, run, PREDICTIONS, n_rows)
 
 

@@ -7,6 +7,7 @@
 -- asked ⊇ failed: the prompt has no response. No policy grades it, and it is not unanswered either.
 -- asked ⊇ graded (is_correct is not null) ⊇ correct. asked ⊇ unanswered: no answer in the response, under any
 -- policy. coin-flip replaces it by a guess, but its no-answer rate is still that of the responses.
+-- unanswered ⊇ unfinished: the model was still thinking when its tokens were used up.
 -- asked ⊇ weighed (both log-probabilities are known) ⊇ likelier (the likelier of True and False is right; a
 -- tie is not).
 -- A triplet is complete when all its K samples are graded: only then can it count in a joint accuracy. The
@@ -49,6 +50,7 @@ bit_sets as (
         bit_or(
             bit_or(case when prediction is null and error is null then bit else 0 end)::usmallint
         ) over whole_pair as unanswered,
+        bit_or(case when is_unfinished_reasoning then bit else 0 end)::usmallint as unfinished,
         bit_or(case when is_correct then bit else 0 end)::usmallint as correct,
         bit_or(
             case when isfinite(logprob_true) and isfinite(logprob_false) then bit else 0 end
@@ -107,6 +109,7 @@ select
     bit_count(failed)::integer as n_errors,
     bit_count(graded)::integer as n_graded,
     bit_count(unanswered)::integer as n_no_answer,
+    bit_count(unfinished)::integer as n_unfinished,
     bit_count(correct)::integer as n_correct,
     has_positive::integer + has_negative::integer as n_triplets,
     (has_positive and right_positive = k)::integer

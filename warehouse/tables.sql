@@ -113,14 +113,17 @@ create table responses (
     n_prompt_tokens integer,
     n_completion_tokens integer,
     logprob_true double,
-    logprob_false double
+    logprob_false double,
+    reasoning varchar,
+    served varchar
 );
 
 -- error: why the prompt failed; is_correct is then null under every policy, also where an older file of
 -- predictions counts the sample as wrong.
 -- Includes the reply to the sample, from responses. The loader looks it up once, so that prediction_details
 -- need not join millions of prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12
--- models × 272,000 samples).
+-- models × 272,000 samples). reasoning: what the model thought, from the endpoint or from the marks in the
+-- response; the log-probabilities are null if there is any, because they are those of the first token.
 create table predictions (
     edition_id varchar not null,
     model_id varchar not null,
@@ -131,14 +134,17 @@ create table predictions (
     n_demonstrations_dropped smallint,
     prediction boolean,
     is_correct boolean,
+    is_unfinished_reasoning boolean not null,
     response varchar,
+    reasoning varchar,
     error varchar,
     logprob_true double,
     logprob_false double
 );
 
 -- One row per evaluation of an edition by a model. finished_at is UTC. max_error_rate: the share of failed
--- samples above which the model counts as not evaluated (error_counts.sql).
+-- samples above which the model counts as not evaluated (error_counts.sql). served: everything that gave answers
+-- to it, as the endpoint or the engine describes itself; empty for answers that were stored without it.
 create table runs (
     edition_id varchar not null,
     model_id varchar not null,
@@ -149,7 +155,8 @@ create table runs (
     n_errors bigint,
     finished_at timestamp,
     duration_s double,
-    max_error_rate double not null
+    max_error_rate double not null,
+    served varchar[]
 );
 
 -- One row per edition and name of a model whose last evaluation ended with an error. failed_at is UTC.

@@ -11,24 +11,38 @@ from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
-from tasks.asking.writers import Replies, Reply, Writer, WriterPrompt, require_replies
+from tasks.asking.reasoning import ReasoningMarks, find_marks, remove_reasoning
+from tasks.asking.writers import (
+    UNFINISHED_REASONING,
+    Replies,
+    Reply,
+    Writer,
+    WriterPrompt,
+    require_replies,
+)
 
 
 def read_replies(root: Path, writer: Writer) -> Replies:
     """Return every stored reply of the writer, without failed prompts that the next run asks again."""
     store = ResponseStore(root, writer.model_id)
     # The names of the files hold their checksums, so new files give a new cache entry.
-    return _read_cached_replies(root, writer.model_id, tuple(path.name for path in store.list_files()))
+    files = tuple(path.name for path in store.list_files())
+    return _read_cached_replies(root, writer.model_id, find_marks(writer.config), files)
 
 
 @lru_cache(maxsize=4)
-def _read_cached_replies(root: Path, model_id: str, _: tuple[str, ...]) -> Replies:
+def _read_cached_replies(root: Path, model_id: str, marks: ReasoningMarks, _: tuple[str, ...]) -> Replies:
     rows = ResponseStore(root, model_id).read(["prompt_key", "response", "status", "error"])
     return {
-        key: Reply(response) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
+        key: _read_reply(response, marks) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
         for key, response, status, error in rows.iter_rows()
         if status == "ok" or error.startswith(PROMPT_TOO_LONG)
     }
+
+
+def _read_reply(response: str, marks: ReasoningMarks) -> Reply:
+    text = remove_reasoning(response, marks)
+    return Reply(None, UNFINISHED_REASONING) if text is None else Reply(text)
 
 
 def ask_for_replies(

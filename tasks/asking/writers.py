@@ -58,9 +58,13 @@ def identify_writer(config: WriterConfig) -> Writer:
     return Writer(config, identify_model(config).model_id)
 
 
+# Part of the reasons for which an attempt is rejected, so it is stored.
+UNFINISHED_REASONING = "unfinished reasoning"
+
+
 @dataclass(frozen=True)
 class Reply:
-    """The text of a reply, or null and an error if the prompt is too long for the model."""
+    """The text of a reply without its reasoning, or null and the reason why there is none."""
 
     text: str | None
     error: str | None = None

@@ -20,6 +20,7 @@ from storage.records import read_manifest, read_manifest_files
 from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import STOP_TEXTS, PromptForm
+from tasks.asking.reasoning import find_marks
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
 
@@ -94,9 +95,10 @@ def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluat
     Raises:
         InputError: the configuration has no such model.
     """
-    table = config.scoring
-    scoring = Scoring(table.policies, AnswerWords(table.true_words, table.false_words))
-    return Evaluation(config.storage, edition_id, find_model(config, model_name), scoring)
+    table, model = config.scoring, find_model(config, model_name)
+    words = AnswerWords(table.true_words, table.false_words)
+    scoring = Scoring(table.policies, words, find_marks(model))
+    return Evaluation(config.storage, edition_id, model, scoring)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

@@ -8,6 +8,7 @@ import polars as pl
 from primitives.hashing import hash_text
 from schemas.stages import PREDICTIONS
 from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion, extract_answer
+from tasks.asking.reasoning import THINK_MARKS, ReasoningMarks
 
 
 @dataclass(frozen=True)
@@ -16,15 +17,14 @@ class Scoring:
 
     policies: tuple[str, ...] = ("strict",)
     words: AnswerWords = PAPERS_WORDS
+    marks: ReasoningMarks = THINK_MARKS
 
 
 STRICT = Scoring()
 NEVER_ASKED = "the prompt was never asked"
 
 
-def score_responses(
-    requests: pl.DataFrame, responses: pl.DataFrame, scoring: Scoring = STRICT
-) -> pl.DataFrame:
+def score_responses(requests: pl.DataFrame, answers: pl.DataFrame, scoring: Scoring = STRICT) -> pl.DataFrame:
     """Return one row per request and policy: the prediction, and whether it equals the label.
 
     No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
@@ -32,24 +32,30 @@ def score_responses(
     A failed prompt is not an answer: no policy grades it, and its row has the error.
 
     Args:
-        responses: columns prompt_key, repeat, response and error; failed prompts have a null response.
+        answers: columns prompt_key, repeat, response, error, answer and is_unfinished_reasoning, from
+            `read_answers`; failed prompts have a null response.
     """
-    read = _read_responses(requests, responses, scoring.words)
+    read = _read_answers(requests, answers, scoring.words)
     graded = read.with_columns((pl.col("prediction") == pl.col("label")).alias("is_right"))
     return pl.concat(_apply_policy(graded, policy) for policy in scoring.policies)
 
 
-def _read_responses(requests: pl.DataFrame, responses: pl.DataFrame, words: AnswerWords) -> pl.DataFrame:
+def _read_answers(requests: pl.DataFrame, answers: pl.DataFrame, words: AnswerWords) -> pl.DataFrame:
     is_chat = (requests["prompt_style"] == "chat").any()
-    answers = {
+    predictions = {
         text: extract_answer(text if is_chat else cut_completion(text), words)
-        for text in responses["response"].unique()
+        for text in answers["answer"].unique()
     }
-    prediction = pl.col("response").replace_strict(answers, default=None, return_dtype=pl.Boolean)
+    prediction = pl.col("answer").replace_strict(predictions, default=None, return_dtype=pl.Boolean)
     error = pl.when(pl.col("response").is_null()).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
+    is_unfinished = pl.when("is_unfinished_reasoning").then(True)
     return requests.join(
-        responses, on=["prompt_key", "repeat"], how="left", maintain_order="left"
-    ).with_columns(prediction.alias("prediction"), error.alias("error"))
+        answers, on=["prompt_key", "repeat"], how="left", maintain_order="left"
+    ).with_columns(
+        prediction.alias("prediction"),
+        error.alias("error"),
+        is_unfinished.alias("is_unfinished_reasoning"),
+    )
 
 
 def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:

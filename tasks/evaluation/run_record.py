@@ -4,6 +4,8 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
+import polars as pl
+
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.source import hash_source
@@ -14,7 +16,12 @@ from storage.records import RecordError, list_files, read_files, read_record
 from tasks.evaluation import predictions
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
-from tasks.evaluation.request_files import RequestFiles, key_requests, remove_pending_requests
+from tasks.evaluation.request_files import (
+    RequestFiles,
+    key_requests,
+    read_prompt_keys,
+    remove_pending_requests,
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
         {
             "requests": requests_key,
             "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
+            "marks": vars(evaluation.scoring.marks),
             "source": hash_source(predictions.__name__),
         },
         digits=32,
@@ -111,8 +119,17 @@ def complete_run(
             **vars(report),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 1),
+            "reasoning_marks": list(vars(evaluation.scoring.marks).values()),
+            "served": _list_served(evaluation, requests),
             "files": list_files(scored.files, evaluation.folder),
             "responses": [path.name for path in evaluation.store.list_files()],
         },
     )
     remove_pending_requests(evaluation)
+
+
+def _list_served(evaluation: Evaluation, requests: RequestFiles) -> list[str]:
+    """Return what gave the answers of the evaluation, also those that were stored before."""
+    rows = evaluation.store.read(["prompt_key", "served"]).drop_nulls("served")
+    keys = read_prompt_keys(evaluation, requests)
+    return sorted(rows.filter(pl.col("prompt_key").is_in(list(keys)))["served"].unique())

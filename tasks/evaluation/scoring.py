@@ -10,9 +10,10 @@ from primitives.errors import InputError
 from schemas.stages import PREDICTIONS, REQUESTS
 from storage.files import link_file, read_stage_file, write_stage_file
 from storage.layout import prediction_file, request_file
+from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring, score_responses
-from tasks.evaluation.request_files import RequestFiles, write_requests
+from tasks.evaluation.request_files import RequestFiles, read_prompt_keys, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
     complete_run,
@@ -49,8 +50,11 @@ def _score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield (file name, predictions) of each relation."""
-    responses = evaluation.store.read(["prompt_key", "repeat", "response", "error"])
-    answered = set(responses["prompt_key"])
+    stored = evaluation.store.read(["prompt_key", "repeat", "response", "error", "finish_reason"])
+    responses = stored.filter(pl.col("prompt_key").is_in(list(read_prompt_keys(evaluation, requests))))
+    is_chat = evaluation.model.prompt_style == "chat"
+    answers = read_answers(responses, scoring.marks, is_chat=is_chat)
+    answered = set(answers["prompt_key"])
     for ref in requests.files:
         name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
         if missing := set(frame["prompt_key"]) - answered:
@@ -58,7 +62,7 @@ def _score_relations(
                 f"{evaluation.model_id} was never asked {len(missing)} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        yield name, score_responses(frame, responses, scoring)
+        yield name, score_responses(frame, answers, scoring)
 
 
 def score_again(evaluation: Evaluation) -> None:

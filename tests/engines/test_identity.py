@@ -144,6 +144,7 @@ def test_model_ids_stay_the_same(tmp_path: Path) -> None:
     configs = {
         "m-e30e5633": {"model": str(make_folder(tmp_path / "m"))},
         "m-4b4dd849": {"model": "org/name", "revision": "abc"},
+        "m-4cf0ad7c": {"model": "org/name"},
         "m-5e310d44": {"engine": "openai", "model": "x", "base_url": "http://a/v1"},
         "m-8eb21f8c": {"engine": "recorded", "model": str(recording)},
     }

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from primitives.errors import InputError
@@ -39,6 +41,70 @@ def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
     assert path == "/v1/chat/completions"
     assert body["messages"] == [{"content": "Fever?", "role": "user"}]
     assert completions == [Completion("True.", "ok", None, "stop", 11, 2, -0.25, None)]
+
+
+def reply_to_chat(message: dict[str, object], **more: object) -> EndpointReply:
+    """Return a well-formed response to a chat request; the message needs no role."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"} | message}
+    return EndpointReply(body={"object": "chat.completion", "choices": [choice | more]})
+
+
+@pytest.mark.parametrize(
+    ("message", "finish_reason", "expected"),
+    [
+        ({"content": "True", "reasoning_content": "False?"}, "stop", Completion("True", reasoning="False?")),
+        ({"content": "True", "reasoning": "False?"}, "stop", Completion("True", reasoning="False?")),
+        ({"content": None, "reasoning": "False?"}, "length", Completion("", reasoning="False?")),
+        ({"content": None}, "length", Completion("")),
+        ({"content": None}, "stop", Completion("")),
+        ({"content": "True", "reasoning_content": ""}, "stop", Completion("True")),
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "False?"}]},
+                    {"type": "text", "text": "True"},
+                ]
+            },
+            "stop",
+            Completion("True", reasoning="False?"),
+        ),
+    ],
+)
+def test_reasoning_comes_apart_from_the_answer(
+    message: dict[str, object], finish_reason: str, expected: Completion
+) -> None:
+    reply = reply_to_chat(message, finish_reason=finish_reason)
+    with serve_endpoint(lambda body, number: reply) as endpoint:
+        completions = ask_endpoint(endpoint, [CHAT], Sampling())
+    assert completions == [replace(expected, finish_reason=finish_reason)]
+    # A reply without content was paid for, so it is not asked for again.
+    assert len(endpoint.requests) == 1
+
+
+def test_reply_with_reasoning_has_no_log_probabilities_of_its_answer() -> None:
+    top = [{"token": "True", "logprob": -0.25, "bytes": None}]
+    logprobs = {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]}
+    reply = reply_to_chat({"content": "True", "reasoning": "True or false?"}, logprobs=logprobs)
+    with serve_endpoint(lambda body, number: reply) as endpoint:
+        completion = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True))[0]
+    assert (completion.logprob_true, completion.logprob_false) == (None, None)
+
+
+def test_name_and_fingerprint_of_what_answered_are_kept() -> None:
+    served = [
+        {"model": "x-2026", "system_fingerprint": "fp_1"},
+        {"model": "x-2026"},
+        {"model": 7},
+    ]
+
+    def answer(body: Body, number: int) -> EndpointReply:
+        reply = build_reply("True")
+        assert isinstance(reply.body, dict)
+        return EndpointReply(body=reply.body | served[number])
+
+    with serve_endpoint(answer) as endpoint:
+        completions = ask_endpoint(endpoint, ["p"] * 3, Sampling(), concurrency=1)
+    assert [c.served for c in completions] == ["x-2026, fp_1", "x-2026", None]
 
 
 def test_log_probabilities_of_a_completion() -> None:
@@ -141,10 +207,12 @@ def ask_with_key(reply: EndpointReply, monkeypatch: pytest.MonkeyPatch, key: str
 
 def test_key_is_in_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     reply = build_reply(f" True, {KEY}{KEY}", finish_reason=f"stop {KEY}")
-    completion = ask_with_key(reply, monkeypatch)
+    assert isinstance(reply.body, dict)
+    completion = ask_with_key(EndpointReply(body=reply.body | {"model": KEY}), monkeypatch)
     assert completion.status == "ok"
     assert completion.response == " True, ******"
     assert completion.finish_reason == "stop ***"
+    assert completion.served == "***"
 
 
 @pytest.mark.parametrize("key", ["tr", "True"])

@@ -193,6 +193,8 @@ def list_responses() -> list[Row]:
         "n_completion_tokens": 1,
         "logprob_true": -0.5,
         "logprob_false": None,
+        "reasoning": None,
+        "served": "tiny",
     }
     failed = {"response": None, "status": "error", "error": "timed out", "n_prompt_tokens": None}
     keys = [hash_text("prompt", str(n), digits=32) for n in range(3)]
@@ -220,6 +222,7 @@ def list_predictions() -> list[Row]:
             "prediction": prediction,
             "is_correct": is_correct,
             "error": error,
+            "is_unfinished_reasoning": None,
         }
         for n, policy, prediction, is_correct, error in judged
     ]

@@ -18,8 +18,8 @@ def digest(*parts: object, n: int = 16) -> str:
 
 
 def write_rows(path: Path, stage: Stage, rows: list[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     """Write the rows; an optional column that no row has is left out, as in older files."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     optional = {c.name: None for c in stage.columns if c.is_optional}
     names = [name for name in stage.names if name not in optional or any(name in row for row in rows)]
     schema = pa.schema([stage.schema.field(name) for name in names])

@@ -4,6 +4,8 @@
 -- ci_low, ci_high: 95 % interval with the pair as the cluster (macros.sql).
 -- n_errors, error_rate: the asked samples whose prompt failed, which no policy grades, and their share.
 -- no_answer_rate: of the other asked samples, the share whose response contains no answer.
+-- unfinished_reasoning_rate: the part of no_answer_rate whose model was still thinking when its tokens were
+-- used up.
 create or replace view average_accuracy as
 select
     edition_id,
@@ -19,6 +21,7 @@ select
     cluster_high(n_correct, n_graded) as ci_high,
     share(n_correct, n_graded) - 0.5 as gain_over_random,
     share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+    share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
     sum(n_errors)::bigint as n_errors,
     share(n_errors, n_asked) as error_rate
 from pair_scores

@@ -1,7 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
 -- The measures of method.md, section 4, side by side: average accuracy (pair as the cluster), gain over
 -- random, joint accuracy of triplets, mastery of pairs, consistency (share of the triplets answered all right
--- or all wrong), no-answer rate, error rate. n_samples: graded samples; n_triplets and n_complete_pairs: those with all
+-- or all wrong), no-answer rate and its part unfinished_reasoning_rate (the model was still thinking when its
+-- tokens were used up), error rate. n_samples: graded samples; n_triplets and n_complete_pairs: those with all
 -- samples graded.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
@@ -26,6 +27,7 @@ with measured as (
         count(*) filter (where is_complete) as n_complete_pairs,
         share(is_mastered::integer, is_complete::integer) as mastery,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
         sum(n_errors)::bigint as n_errors,
         share(n_errors, n_asked) as error_rate
     from pair_scores
@@ -55,6 +57,7 @@ select
     wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
     consistency,
     no_answer_rate,
+    unfinished_reasoning_rate,
     n_errors,
     error_rate,
     n_samples,

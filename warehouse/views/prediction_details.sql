@@ -1,7 +1,10 @@
 -- Grain: one row per edition, model, scoring policy, repeat and test sample.
 -- Everything about one prediction, including the text of the reply, for an analyst.
+-- reasoning: what the model thought before its answer, from the endpoint or from the marks in the response.
+-- is_unfinished_reasoning: there is no answer because the thought did not end.
 -- has_answer: whether true or false could be extracted. is_failed: whether the prompt has no response (error
--- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy views do not read this view: they add up pair_scores.
+-- says why). is_correct is null where it failed and where the scoring policy excludes the sample. The accuracy
+-- views do not read this view: they add up pair_scores.
 create or replace view prediction_details as
 select
     predictions.edition_id,
@@ -26,7 +29,9 @@ select
     predictions.is_correct,
     predictions.prediction is not null as has_answer,
     predictions.error is not null as is_failed,
+    predictions.is_unfinished_reasoning,
     predictions.response,
+    predictions.reasoning,
     predictions.error,
     predictions.logprob_true,
     predictions.logprob_false,

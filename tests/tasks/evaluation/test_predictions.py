@@ -5,6 +5,7 @@ import pytest
 
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking.answer_extraction import AnswerWords
+from tasks.asking.reasoning import THINK_MARKS, read_answers
 from tasks.evaluation.predictions import Scoring, score_responses
 
 
@@ -20,15 +21,11 @@ def make_requests(*keys: str, labels: Sequence[bool] = ()) -> pl.DataFrame:
 
 
 def make_responses(**responses: str | None) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "prompt_key": list(responses),
-            "repeat": [0] * len(responses),
-            "response": list(responses.values()),
-            "error": ["HTTP 400: no" if text is None else None for text in responses.values()],
-        },
-        schema={"prompt_key": pl.String, "repeat": pl.Int16, "response": pl.String, "error": pl.String},
-    )
+    """Return the answers of responses under these prompt keys; without a response, the prompt has failed."""
+    columns = dict.fromkeys(("prompt_key", "response", "error", "finish_reason"), pl.String)
+    rows = [(key, text, "HTTP 400: no" if text is None else None, "stop") for key, text in responses.items()]
+    frame = pl.DataFrame(rows, columns, orient="row").with_columns(pl.lit(0, pl.Int16).alias("repeat"))
+    return read_answers(frame, THINK_MARKS, is_chat=False)
 
 
 def score(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple[object, ...]]:
@@ -50,6 +47,7 @@ def score(responses: pl.DataFrame, *keys: str, labels: list[bool]) -> list[tuple
         ("perhaps", False, None, False),
         ("", True, None, False),
         (None, False, None, None),
+        ("<think>Not false. </think>\nTrue", True, True, True),
     ],
 )
 def test_prediction_and_score_under_the_strict_policy(
@@ -131,3 +129,10 @@ def test_completion_is_read_up_to_its_first_line_and_chat_reply_entirely() -> No
     chat = requests.with_columns(prompt_style=pl.lit("chat"))
     assert score_responses(requests, responses)["prediction"].to_list() == [None]
     assert score_responses(chat, responses)["prediction"].to_list() == [True]
+
+
+def test_unfinished_thought_is_no_answer_of_its_own_kind() -> None:
+    answers = make_responses(a="<think>It is false", b="Hm.")
+    frame = score_responses(make_requests("a", "b", "missing"), answers, Scoring(("strict", "excluded")))
+    assert frame["prediction"].null_count() == 6
+    assert frame["is_unfinished_reasoning"].to_list() == [True, None, None] * 2

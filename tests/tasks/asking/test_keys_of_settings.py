@@ -1,0 +1,52 @@
+"""The keys under which the answers of a configured model or writer are stored.
+
+They were computed before `extra_body` and its companions existed: a table that does not use these settings
+keeps its keys, so that no stored answer is asked for again.
+"""
+
+import pytest
+
+from config.engines import ModelConfig, WriterConfig
+from config.tables import StorageConfig
+from schemas.exchange import hash_prompt
+from tasks.asking.writers import Writer
+from tasks.evaluation.evaluation import Evaluation
+
+ENDPOINT = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://a/v1"}
+
+
+def key_question(**settings: object) -> str:
+    """Return the key of a prompt for an evaluated model with these settings."""
+    model = ModelConfig.model_validate(ENDPOINT | settings)
+    evaluation = Evaluation(StorageConfig(), "e", model)
+    asked = evaluation.request_settings
+    return hash_prompt(evaluation.model_id, asked.form.wrap("Fever?"), asked.sampling)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "09a92eb605386b5ff2f75ed458e5b90a"),
+        (
+            {"prompt_style": "chat", "max_tokens": 64, "logprobs": True},
+            "571506853e11499857c7d1416b3bb7cc",
+        ),
+    ],
+)
+def test_keys_of_an_evaluated_model_stay_the_same(settings: dict[str, object], expected: str) -> None:
+    assert key_question(**settings) == expected
+
+
+def test_reasoning_marks_are_read_from_stored_answers_so_they_change_no_key() -> None:
+    assert key_question(reasoning_marks=["[THINK]", "[/THINK]"]) == key_question()
+
+
+@pytest.mark.parametrize(
+    ("style", "expected"),
+    [("chat", "cca8f27ce4f4d423a2402d903aa7f311"), ("completion", "ace3ebe0b841b839e919dbcac8de41c6")],
+)
+def test_keys_of_a_writer_stay_the_same(style: str, expected: str) -> None:
+    writer = Writer(WriterConfig.model_validate(ENDPOINT | {"prompt_style": style}), "w-1")
+    assert writer.build_prompt("Say it.", 128, 0.7, 3).key == expected
+    # The description is part of the edition, and so of its name.
+    assert set(writer.describe()) == {"model_id", "prompt_style", "system_prompt"}
