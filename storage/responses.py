@@ -22,6 +22,8 @@ from storage.layout import responses_folder
 # Digits of the checksum in a file's name.
 N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
+# What a model or an endpoint may fill with any text.
+FREE_TEXTS = ("response", "error", "reasoning", "served")
 
 
 class ResponseStore:
@@ -58,8 +60,7 @@ class ResponseStore:
                 "repeat": repeat,
                 "prompt": prompt.text,
                 **vars(completion),
-                "response": _replace_surrogates(completion.response),
-                "error": _replace_surrogates(completion.error),
+                **{name: _replace_surrogates(getattr(completion, name)) for name in FREE_TEXTS},
             }
             for key, prompt, completion in zip(keys, prompts, completions, strict=True)
         ]

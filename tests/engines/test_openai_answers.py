@@ -91,7 +91,7 @@ def test_reply_with_reasoning_has_no_log_probabilities_of_its_answer() -> None:
 
 
 def test_name_and_fingerprint_of_what_answered_are_kept() -> None:
-    served = [
+    served: list[dict[str, object]] = [
         {"model": "x-2026", "system_fingerprint": "fp_1"},
         {"model": "x-2026"},
         {"model": 7},

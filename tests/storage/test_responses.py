@@ -8,7 +8,7 @@ from schemas.stages import RESPONSES
 from storage.responses import ResponseStore
 
 K1, K2, K3, K4 = (f"{i:032x}" for i in range(1, 5))
-FULL = Completion(" True\n", "ok", None, "stop", 12, 2, -0.25, -1.5)
+FULL = Completion(" True\n", "ok", None, "stop", 12, 2, -0.25, -1.5, "Fever?", "x, fp_1")
 FAILED = Completion(None, "error", "timed out")
 TOO_LONG = Completion(None, "error", f"{PROMPT_TOO_LONG}: 9 tokens of 8")
 
@@ -41,10 +41,16 @@ def test_response_is_stored_unchanged(store: ResponseStore) -> None:
     path = append(store, k1=FULL, k2=FAILED, k3=Completion(""))
     assert pq.read_schema(path).remove_metadata() == RESPONSES.schema.remove_metadata()
     assert store.read().sort("prompt_key").rows() == [
-        (K1, "m-1", 0, "prompt 1", " True\n", "ok", None, "stop", 12, 2, -0.25, -1.5),
-        (K2, "m-1", 0, "prompt 2", None, "error", "timed out", None, None, None, None, None),
-        (K3, "m-1", 0, "prompt 3", "", "ok", None, None, None, None, None, None),
+        (K1, "m-1", 0, "prompt 1", " True\n", "ok", None, "stop", 12, 2, -0.25, -1.5, "Fever?", "x, fp_1"),
+        (K2, "m-1", 0, "prompt 2", None, "error", "timed out", None, None, None, None, None, None, None),
+        (K3, "m-1", 0, "prompt 3", "", "ok", None, None, None, None, None, None, None, None),
     ]
+
+
+def test_answers_without_reasoning_are_stored_in_the_same_columns_as_before_it(store: ResponseStore) -> None:
+    path = append(store, k1=Completion("True"), k2=FAILED)
+    assert pq.read_schema(path).names == RESPONSES.names[: RESPONSES.names.index("reasoning")]
+    assert store.read(["prompt_key", "reasoning"]).rows() == [(K1, None), (K2, None)]
 
 
 @pytest.mark.parametrize("text", ["β \u2028 \x00 \x1f", "👍🏽", "\ufefftrue", '{"a": "\\"}', "\r\n"])
@@ -55,11 +61,13 @@ def test_unusual_text_is_stored_unchanged(store: ResponseStore, text: str) -> No
 
 def test_lone_surrogate_is_replaced(store: ResponseStore) -> None:
     """JSON can contain a lone surrogate, but UTF-8 and Parquet cannot."""
-    append(store, k1=Completion("tr\ud83due"), k2=Completion(None, "error", "\udc00"), k3=FULL)
-    assert store.read(["prompt_key", "response", "error"]).sort("prompt_key").rows() == [
-        (K1, "tr\ufffdue", None),
-        (K2, None, "\ufffd"),
-        (K3, " True\n", None),
+    thoughtful = Completion("tr\ud83due", reasoning="\udc00?", served="x\udc00")
+    append(store, k1=thoughtful, k2=Completion(None, "error", "\udc00"), k3=FULL)
+    columns = ["prompt_key", "response", "error", "reasoning", "served"]
+    assert store.read(columns).sort("prompt_key").rows() == [
+        (K1, "tr\ufffdue", None, "\ufffd?", "x\ufffd"),
+        (K2, None, "\ufffd", None, None),
+        (K3, " True\n", None, "Fever?", "x, fp_1"),
     ]
 
 
