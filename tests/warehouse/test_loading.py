@@ -27,7 +27,7 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     assert counts == {"editions": 1, "triplets": 10, "samples": 80, "models": 1, "attempts": 0}
     assert count(data, "responses") == count(data, "predictions") == 64
     assert dump(data, "runs") == [
-        (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5, None)
+        (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5, 0.01, None)
     ]
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])

@@ -182,6 +182,7 @@ def test_prediction_details(published: DataFolder) -> None:
         "prediction": True,
         "is_correct": False,
         "has_answer": True,
+        "is_failed": False,
         "is_unfinished_reasoning": False,
         "response": " True",
         "reasoning": None,
