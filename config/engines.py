@@ -4,15 +4,20 @@ The string below a field is the text of docs/configuration.md (`config.reference
 """
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from primitives.secrets import has_secret
 
 # Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
 _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
+# The parameters of a request that an endpoint may refuse or know by another name.
+Parameter = Literal["max_tokens", "temperature", "seed", "stop"]
+# What a request contains already, so that extra_body must not contain it.
+_SENT = (*get_args(Parameter), "logprobs", "top_logprobs", "model", "messages", "prompt", "n", "stream")
+_SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
 
 
 class ConfigTable(BaseModel):
@@ -62,6 +67,20 @@ class EngineConfig(ConfigTable):
     """Only `openai`: number of times that a request is sent before it counts as failed (timeouts, 408, 409,
     5xx). If the endpoint becomes unavailable after it has answered (lost connections, 429, 502, 503, 504),
     the run waits up to ten minutes for it."""
+    extra_body: dict[str, JsonValue] = {}
+    """Further parameters of every request, as a table. With `openai` they are added to the body of the
+    request, for example `{ reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat
+    template, and every other key is a sampling parameter of vLLM, for example
+    `{ top_p = 0.95, chat_template_kwargs = { enable_thinking = false } }`."""
+    rename: dict[Parameter, str] = {}
+    """Only `openai`: parameters that the endpoint knows by another name, for example
+    `{ max_tokens = "max_completion_tokens" }`."""
+    leave_out: tuple[Parameter, ...] = ()
+    """Only `openai`: parameters that are not sent, for example `["temperature"]`, because the endpoint
+    refuses them. It then uses its own default."""
+    reasoning_parser: str | None = None
+    """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, by the name
+    that vLLM gives it, for example `"qwen3"`. Most models need none (see `reasoning_marks`)."""
     reasoning_marks: tuple[str, ...] = ("<think>", "</think>")
     """The two texts between which the model writes what it thinks. Only what follows the thought is its
     answer. Stored answers stay as they came; after a change they are read again, and no model is asked. Give
@@ -74,6 +93,10 @@ class EngineConfig(ConfigTable):
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
     """Currency of the two prices."""
+
+    def __hash__(self) -> int:
+        """Return a hash for caches. The tables in a table have none."""
+        return hash((self.name, self.engine, self.model))
 
     @field_validator("api_key_env")
     @classmethod
@@ -113,21 +136,63 @@ class EngineConfig(ConfigTable):
         return self
 
     @model_validator(mode="after")
-    def _check_base_url(self) -> Self:
+    def _check_engine(self) -> Self:
         if (self.base_url is not None) != (self.engine == "openai"):
             rule = "needed" if self.base_url is None else "not allowed"
             raise ValueError(f"base_url is {rule} with engine {self.engine!r}")
+        allowed = {
+            "extra_body": ("openai", "vllm"),
+            "rename": ("openai",),
+            "leave_out": ("openai",),
+            "reasoning_parser": ("vllm",),
+        }
+        for key, engines in allowed.items():
+            if getattr(self, key) and self.engine not in engines:
+                raise ValueError(f"{key} is not allowed with engine {self.engine!r}")
         return self
+
+    @field_validator("extra_body")
+    @classmethod
+    def _refuse_secret_names(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if names := [name for name in _list_names(body) if _SECRET_NAME.search(name)]:
+            raise ValueError(
+                f"{names[0]} is not allowed, because the configuration is stored with every run; put a key "
+                "into an environment variable and name the variable in api_key_env"
+            )
+        return body
+
+    @model_validator(mode="after")
+    def _check_parameters(self) -> Self:
+        for key in (*self.extra_body, *self.rename.values()):
+            if key in _SENT:
+                raise ValueError(
+                    f"{key} must not be in extra_body or a new name in rename, because a request contains it "
+                    "already; max_tokens and temperature are keys of their own, and leave_out removes a "
+                    "parameter"
+                )
+        if twice := sorted(set(self.extra_body) & set(self.rename.values())):
+            raise ValueError(f"{twice[0]} is in extra_body and a new name in rename; give it once")
+        if twice := sorted(set(self.leave_out) & set(self.rename)):
+            raise ValueError(f"{twice[0]} is both in leave_out and in rename; give it once")
+        return self
+
+
+def _list_names(value: JsonValue) -> list[str]:
+    """Return every key of a table and of the tables in it."""
+    if isinstance(value, dict):
+        return [*value, *(name for part in value.values() for name in _list_names(part))]
+    return [name for part in value for name in _list_names(part)] if isinstance(value, list) else []
 
 
 class ModelConfig(EngineConfig):
     """A model to evaluate; one table per model.
 
     The model's answers are stored by its identity, the prompt and the sampling parameters. After a change of
-    `prompt_style`, `system_prompt`, `max_tokens` or `logprobs`, the model is asked again. After a change of
-    `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
-    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, a price or the
-    address of an endpoint, nothing is asked again.
+    `prompt_style`, `system_prompt`, `max_tokens`, `temperature`, `seed`, `logprobs`, `extra_body`, `rename`,
+    `leave_out` or `reasoning_parser`, the model is asked again. After a change of `name`, or of anything else
+    that identifies the model (weights, tokenizer, `revision`, `dtype`, `quantization`), it counts as another
+    model. After a change of `concurrency`, `timeout_s`, a price or the address of an endpoint, nothing is
+    asked again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"
@@ -136,7 +201,11 @@ class ModelConfig(EngineConfig):
     system_prompt: str | None = None
     """Only `chat`: text of the system turn. Without it there is no system turn."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
-    """Maximum number of tokens in an answer."""
+    """Maximum number of tokens in an answer, including what the model thinks before it."""
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    """Sampling temperature. With 0, the most likely answer is taken."""
+    seed: int | None = None
+    """Seed of the sampling, for a temperature above 0."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
     The default is all pairs."""

@@ -112,6 +112,9 @@ def _render_type(schema: dict[str, Any]) -> str:
             return f"{kind}{_render_bounds(schema)}"
         case "string":
             return _render_text_type(schema)
+        case "object":
+            names = schema.get("propertyNames", {})
+            return f"table with the keys {_render_type(names)}" if "enum" in names else "table"
         case kind:
             return str(kind)
 

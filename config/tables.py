@@ -137,6 +137,8 @@ class JudgeConfig(ConfigTable):
     )
     """Prompt for the judge, which is asked once in each direction. `{premise}` and `{conclusion}` are
     replaced by the two texts."""
+    max_tokens: Annotated[int, Field(ge=1)] = 8
+    """Maximum number of tokens in a verdict, including what the judge thinks before it."""
     is_binding: bool = False
     """Whether a rewording is rejected unless the judge says yes in both directions."""
 

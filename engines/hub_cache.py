@@ -17,3 +17,9 @@ def find_cached_folder(config: EngineConfig) -> Path | None:
     except HFValidationError:
         return None
     return Path(found).parent if isinstance(found, str) else None
+
+
+def find_commit(config: EngineConfig) -> str | None:
+    """Return the commit of a hub model in the local cache, or None if it is not there; uses no network."""
+    folder = find_cached_folder(config)
+    return None if folder is None else folder.name

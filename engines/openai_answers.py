@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from config.engines import EngineConfig
+from engines.openai_parameters import advise_on_refusal, build_parameters
 from engines.prompts import read_messages
 from primitives.errors import InputError
 from primitives.secrets import MIN_LENGTH, hide_value
@@ -25,9 +26,6 @@ UNAVAILABLE = (429, 502, 503, 504)
 ABORTED = ("abort", "error")
 # The fields of a chat message in which endpoints return what the model thought.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-# The maximum that the API guarantees.
-N_LOGPROBS_COMPLETION = 5
-N_LOGPROBS_CHAT = 20
 REFUSALS = {
     401: "refuses the key; check the variable named in api_key_env, or its block",
     403: "forbids the request; check what the key may use",
@@ -64,7 +62,7 @@ def ask_endpoint(
     except openai.APIConnectionError as error:
         return _fail(f"connection failed: {_hide(error.__cause__ or error, key)}", "unreachable")
     except openai.APIStatusError as error:
-        return _explain_status(error, config, key)
+        return _explain_status(error, config, sampling, prompt.style, key)
     except InputError:
         raise
     except (openai.OpenAIError, ValueError) as error:
@@ -73,26 +71,17 @@ def ask_endpoint(
 
 
 def _send(client: OpenAI, model: str, prompt: Prompt, sampling: Sampling) -> object:
-    options: dict[str, Any] = {
-        "model": model,
-        "max_tokens": sampling.max_tokens,
-        "temperature": sampling.temperature,
-    }
-    if sampling.seed is not None:
-        options["seed"] = sampling.seed
-    if sampling.stop:
-        options["stop"] = list(sampling.stop)
+    # Everything goes through extra_body, because the client refuses parameters that it does not know.
+    body = build_parameters(sampling, prompt.style)
     if prompt.style == "chat":
-        if sampling.logprobs:
-            options |= {"logprobs": True, "top_logprobs": N_LOGPROBS_CHAT}
-        options["messages"] = read_messages(prompt)
-        return client.chat.completions.create(**options)
-    if sampling.logprobs:
-        options["logprobs"] = N_LOGPROBS_COMPLETION
-    return client.completions.create(prompt=prompt.text, **options)
+        messages: Any = read_messages(prompt)
+        return client.chat.completions.create(model=model, messages=messages, extra_body=body)
+    return client.completions.create(model=model, prompt=prompt.text, extra_body=body)
 
 
-def _explain_status(error: APIStatusError, config: EngineConfig, key: str | None) -> Answer:
+def _explain_status(
+    error: APIStatusError, config: EngineConfig, sampling: Sampling, style: str, key: str | None
+) -> Answer:
     status, message = error.status_code, _hide(error, key)
     if status in REFUSALS:
         raise InputError(
@@ -104,7 +93,7 @@ def _explain_status(error: APIStatusError, config: EngineConfig, key: str | None
         return _fail(f"HTTP {status}: {message}", "endpoint")
     if error.code == "context_length_exceeded" or "maximum context length" in message:
         return _fail(f"{PROMPT_TOO_LONG}: {message}", "prompt")
-    return _fail(f"HTTP {status}: {message}", "prompt")
+    return _fail(f"HTTP {status}: {message}{advise_on_refusal(message, sampling, style)}", "prompt")
 
 
 def _hide(error: BaseException, key: str | None) -> str:

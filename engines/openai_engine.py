@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
@@ -100,12 +101,12 @@ class OpenaiEngine:
             range(len(prompts)),
             answers,
             n_at_once=self._config.concurrency,
-            wait=lambda silence: self._wait_for_endpoint(prompts[0].style, silence),
+            wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
             on_progress=on_progress,
         )
         self._require_an_answer(list(answers.values()))
 
-    def _wait_for_endpoint(self, style: str, silence: Answer) -> None:
+    def _wait_for_endpoint(self, style: str, sampling: Sampling, silence: Answer) -> None:
         """Return as soon as the endpoint answers a throwaway prompt.
 
         Raises:
@@ -114,11 +115,10 @@ class OpenaiEngine:
         said = f"{silence.completion.error}; waiting up to {MAX_WAIT_S:g} s for {self._address}"
         logger.warning("model %r: %s", self._config.name, said)
         client = self._client.with_options(max_retries=0)
+        probe = replace(sampling, max_tokens=1)
         deadline = time.monotonic() + MAX_WAIT_S
         while True:
-            answer = ask_endpoint(
-                client, self._config, PROBE_PROMPTS[style], Sampling(max_tokens=1), self._key
-            )
+            answer = ask_endpoint(client, self._config, PROBE_PROMPTS[style], probe, self._key)
             if answer.fault in ("none", "prompt"):
                 return
             if time.monotonic() >= deadline:

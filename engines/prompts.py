@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from primitives.errors import InputError
 from schemas.exchange import Prompt
@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-def render_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> str:
+def render_prompt(
+    tokenizer: PreTrainedTokenizerBase, prompt: Prompt, template_kwargs: Mapping[str, Any] | None = None
+) -> str:
     """Return the text that the model continues: the prompt itself, or its messages in the chat template.
+
+    Args:
+        template_kwargs: further variables of the chat template, such as `enable_thinking`.
 
     Raises:
         InputError: the messages are not JSON. A template that refuses them can raise any exception.
@@ -22,7 +27,9 @@ def render_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> str:
     if prompt.style == "completion":
         return prompt.text
     messages = read_messages(prompt)
-    text: str = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    text: str = tokenizer.apply_chat_template(
+        messages, tokenize=False, add_generation_prompt=True, **template_kwargs or {}
+    )
     return text
 
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
 from engines.identity import find_folder
 from engines.prompts import find_answer_token, render_prompt, tokenise_texts
-from engines.vllm_process import describe_cause, free_memory, load_llm, prepare_environment, retire_llm
+from engines.vllm_parameters import ReasoningSplitter, build_params, check_parameters, read_template_kwargs
+from engines.vllm_process import (
+    describe_cause,
+    describe_served,
+    free_memory,
+    load_llm,
+    prepare_environment,
+    retire_llm,
+)
 from engines.vllm_progress import watch_progress
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
-    from vllm import LLM, RequestOutput, SamplingParams
+    from vllm import LLM, RequestOutput
 
 AnswerTokens = tuple[int | None, int | None]
 """The tokens of True and of False. Each is None if the word is several tokens or is not asked for."""
@@ -28,11 +37,13 @@ class VllmEngine:
         """Load the model.
 
         Raises:
-            InputError: vLLM cannot load the model; the message gives the reason.
+            InputError: vLLM cannot load the model, or does not take a setting; the message gives the reason.
         """
         folder = find_folder(config)
         prepare_environment(is_local=folder is not None)
         self._name = config.name
+        self._template_kwargs = read_template_kwargs(config)
+        check_parameters(config)
         try:
             self._llm: LLM = load_llm(config, str(folder or config.model))
         except Exception as error:
@@ -42,6 +53,12 @@ class VllmEngine:
             ) from error
         self._tokenizer = self._llm.get_tokenizer()
         self._max_model_len: int = self._llm.model_config.max_model_len
+        self._served = describe_served(self._llm, config)
+        try:
+            self._splitter = ReasoningSplitter(config, self._tokenizer)
+        except InputError:
+            retire_llm(self._llm)
+            raise
         self._is_open = True
 
     def generate(
@@ -65,7 +82,9 @@ class VllmEngine:
         answers = self._find_answer_tokens([texts[i] for i in order], sampling)
         outputs = self._run([tokens[i] for i in order], answers, sampling, on_progress)
         for i, answer, output in zip(order, answers, outputs, strict=True):
-            completions[i] = _read_output(output, answer)
+            completion = replace(_read_output(output, answer), served=self._served)
+            is_chat = prompts[i].style == "chat"
+            completions[i] = self._splitter.split(completion, texts[i]) if is_chat else completion
         return [completion for completion in completions if completion is not None]
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
@@ -83,13 +102,13 @@ class VllmEngine:
             return
         self._is_open = False
         retire_llm(self._llm)
-        del self._llm, self._tokenizer
+        del self._llm, self._tokenizer, self._splitter
 
     def _render(self, prompt: Prompt) -> str:
         if prompt.style == "chat" and not self._tokenizer.chat_template:
             raise InputError(f"model {self._name!r} has no chat template; use prompt_style = 'completion'")
         try:
-            return render_prompt(self._tokenizer, prompt)
+            return render_prompt(self._tokenizer, prompt, self._template_kwargs)
         except InputError:
             raise
         except Exception as error:  # a chat template can raise any exception
@@ -138,25 +157,17 @@ class VllmEngine:
     ) -> list[RequestOutput]:
         if not tokens:
             return []
-        params = {answer: _build_params(sampling, answer) for answer in set(answers)}
+        skip_special_tokens = self._splitter.skip_special_tokens
+        params = {
+            answer: build_params(sampling, answer, skip_special_tokens=skip_special_tokens)
+            for answer in set(answers)
+        }
         outputs: list[RequestOutput] = self._llm.generate(
             [{"prompt_token_ids": ids} for ids in tokens],
             [params[answer] for answer in answers],
             use_tqdm=watch_progress(on_progress) if on_progress else False,
         )
         return outputs
-
-
-def _build_params(sampling: Sampling, answer: AnswerTokens) -> SamplingParams:
-    from vllm import SamplingParams
-
-    return SamplingParams(
-        max_tokens=sampling.max_tokens,
-        temperature=sampling.temperature,
-        seed=sampling.seed,
-        stop=list(sampling.stop) or None,
-        logprob_token_ids=[token for token in answer if token is not None] or None,
-    )
 
 
 def _read_output(output: RequestOutput, answer: AnswerTokens) -> Completion:

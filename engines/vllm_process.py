@@ -8,11 +8,13 @@ import os
 import sys
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from config.engines import EngineConfig
+from engines.hub_cache import find_commit
+from engines.identity import find_folder
 
 if TYPE_CHECKING:
     from vllm import LLM
@@ -64,6 +66,7 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
         from vllm import LLM
         from vllm.platforms import current_platform
 
+        options: dict[str, Any] = {"reasoning_parser": parser} if (parser := config.reasoning_parser) else {}
         return LLM(
             model=model,
             revision=config.revision,
@@ -82,7 +85,23 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
             # reference models this pays off only after some 15,000 prompts.
             enforce_eager=current_platform.is_cpu(),
             use_tqdm_on_load=False,
+            **options,
         )
+
+
+def describe_served(llm: LLM, config: EngineConfig) -> str:
+    """Return what answers: vLLM with its version, device, precision and, for a hub model, the commit."""
+    from vllm import __version__
+    from vllm.platforms import current_platform
+
+    device = current_platform.get_device_name()
+    parts = [f"vLLM {__version__}", f"{n} × {device}" if (n := config.tensor_parallel_size) > 1 else device]
+    parts.append(str(llm.model_config.dtype).removeprefix("torch."))
+    if config.quantization is not None:
+        parts.append(config.quantization)
+    if find_folder(config) is None and (commit := find_commit(config)):
+        parts.append(f"commit {commit}")
+    return ", ".join(parts)
 
 
 def prepare_environment(is_local: bool) -> None:

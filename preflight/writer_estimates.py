@@ -26,7 +26,7 @@ from tasks.edition.attempts import JUDGE
 from tasks.edition.edition import Edition
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.preview import RelationPreview
-from tasks.edition.rephraser import JUDGE_TOKENS, Judge, Rephraser
+from tasks.edition.rephraser import Judge, Rephraser
 
 NOT_MEASURED = "time not measured"
 
@@ -157,7 +157,7 @@ def _estimate_judge(
         n_prompts = Span.of(2 * n_statements * n_passed)
         note = f"{note}, {n_passed:.2f} rewordings per statement earlier"
     counts = (n_prompts, 0, n_prompts)
-    return _estimate(tally, "judge", counts, (JUDGE_TOKENS, judge.instruction), note)
+    return _estimate(tally, "judge", counts, (judge.max_tokens, judge.instruction), note)
 
 
 def _estimate_llmeval(root: Path, llmeval: Llmeval, drafts: Sequence[RelationPreview]) -> Estimate:

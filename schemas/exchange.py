@@ -1,12 +1,15 @@
 """What is sent to a language model and what comes back: the values of a row of the stage responses."""
 
+import json
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from primitives.hashing import hash_text, render_canonical_json
 
 # The error of a prompt that does not fit the model begins with this text. Such a prompt is never asked again.
 # Stored responses contain the text, so it must not change.
 PROMPT_TOO_LONG = "prompt too long"
+ALWAYS_RENDERED = ("max_tokens", "temperature", "seed", "stop", "logprobs")
 
 # The default of `max_error_rate` in `[scoring]`, and the limit of evaluations whose record names none.
 MAX_ERROR_RATE = 0.01
@@ -23,10 +26,28 @@ class Sampling:
     """Texts at which generation ends. They are not part of the response."""
     logprobs: bool = False
     """Whether to return the log-probabilities of ` True` and ` False` as the first token."""
+    extra_body: str | None = None
+    """Further parameters, as a canonical JSON object."""
+    leave_out: tuple[str, ...] = ()
+    """Parameters that are not sent."""
+    rename: tuple[tuple[str, str], ...] = ()
+    """Parameters that are sent under another name."""
+    reasoning_parser: str | None = None
+    """The parser of vLLM that separates the reasoning from the answer."""
 
     def render_json(self) -> str:
-        """Return the parameters as canonical JSON."""
-        return render_canonical_json(asdict(self))
+        """Return the parameters as canonical JSON.
+
+        Those that were added later are only in it where they are set, so that older keys stay valid.
+        """
+        values = asdict(self)
+        values |= {"extra_body": self.read_extra_body(), "rename": dict(self.rename)}
+        return render_canonical_json({k: v for k, v in values.items() if v or k in ALWAYS_RENDERED})
+
+    def read_extra_body(self) -> dict[str, Any]:
+        """Return the further parameters."""
+        found: dict[str, Any] = json.loads(self.extra_body or "{}")
+        return found
 
 
 @dataclass(frozen=True)

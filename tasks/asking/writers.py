@@ -8,6 +8,7 @@ from engines.identity import identify_model
 from primitives.errors import InputError
 from schemas.exchange import Prompt, Sampling, hash_prompt
 from tasks.asking.prompts import PromptForm
+from tasks.asking.sampling import build_sampling, describe_asking
 
 # In completion style a model would continue with another paragraph.
 STOP_TEXTS = ("\n\n",)
@@ -36,7 +37,9 @@ class Writer:
         config = self.config
         prompt = PromptForm(config.prompt_style, config.system_prompt).wrap(content)
         stop = STOP_TEXTS if config.prompt_style == "completion" else ()
-        sampling = Sampling(max_tokens, temperature, seed, stop)
+        sampling = build_sampling(
+            config, max_tokens=max_tokens, temperature=temperature, seed=seed, stop=stop
+        )
         return WriterPrompt(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
 
     def describe(self) -> dict[str, object]:
@@ -46,6 +49,7 @@ class Writer:
             "model_id": self.model_id,
             "prompt_style": config.prompt_style,
             "system_prompt": config.system_prompt if config.prompt_style == "chat" else None,
+            **describe_asking(config),
         }
 
 

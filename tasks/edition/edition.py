@@ -67,7 +67,10 @@ class Edition:
             None
             if judge.writer is None
             else Judge(
-                identify_writer(self.config.find_writer(judge.writer)), judge.instruction, judge.is_binding
+                identify_writer(self.config.find_writer(judge.writer)),
+                judge.instruction,
+                judge.is_binding,
+                judge.max_tokens,
             ),
         )
 

@@ -19,18 +19,22 @@ class Judge:
     instruction: str
     is_binding: bool
     """Whether a rewording that the judge denies is rejected, and not only recorded."""
+    max_tokens: int = JUDGE_TOKENS
 
     def build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
         """Return the prompt that asks whether the conclusion follows from the premise."""
         content = self.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
-        return self.writer.build_prompt(content, JUDGE_TOKENS)
+        return self.writer.build_prompt(content, self.max_tokens)
 
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its verdicts depend on."""
+        # Verdicts had a fixed number of tokens once. Editions with this number keep their names.
+        max_tokens = {} if self.max_tokens == JUDGE_TOKENS else {"max_tokens": self.max_tokens}
         return {
             **self.writer.describe(),
             "instruction": self.instruction,
             "is_binding": self.is_binding,
+            **max_tokens,
         }
 
 

@@ -11,7 +11,6 @@ from config.tables import StorageConfig
 from engines.identity import ModelIdentity, identify_model
 from engines.token_counter import TokenCounter
 from primitives.errors import InputError
-from schemas.exchange import Sampling
 from schemas.stages import SAMPLES
 from storage.files import FileRef
 from storage.layout import evaluation_folder, evaluation_lock
@@ -21,6 +20,7 @@ from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import STOP_TEXTS, PromptForm
 from tasks.asking.reasoning import find_marks
+from tasks.asking.sampling import build_sampling
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
 
@@ -61,11 +61,14 @@ class Evaluation:
 
     @cached_property
     def request_settings(self) -> RequestSettings:
-        """How the model is asked: greedy decoding, few tokens."""
+        """How the model is asked: by default greedily, for few tokens."""
         model = self.model
         is_completion = model.prompt_style == "completion"
-        sampling = Sampling(
+        sampling = build_sampling(
+            model,
             max_tokens=model.max_tokens,
+            temperature=model.temperature,
+            seed=model.seed,
             stop=STOP_TEXTS if is_completion else (),
             logprobs=model.logprobs,
         )

@@ -10,6 +10,8 @@ from config.tables import Method
 from primitives.errors import InputError
 from schemas.stages import METHODS
 
+ENDPOINT = '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"\nbase_url = "http://a/v1"\n'
+
 
 def write_config(folder: Path, text: str) -> Path:
     path = folder / "run.toml"
@@ -86,6 +88,22 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
         ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
         ('[knowledge]\npath = "x"', "knowledge: path is not allowed with format 'starter'"),
+        (
+            '[[models]]\nname = "a"\nmodel = "m"\nleave_out = ["seed"]',
+            "models[0]: leave_out is not allowed with engine 'vllm'",
+        ),
+        (
+            '[[models]]\nname = "a"\nmodel = "m"\nextra_body = { temperature = 1.0 }',
+            "models[0]: temperature must not be in extra_body",
+        ),
+        (
+            f'{ENDPOINT}rename = {{ seed = "random_seed" }}\nleave_out = ["seed"]',
+            "models[0]: seed is both in leave_out and in rename",
+        ),
+        (
+            f'{ENDPOINT}rename = {{ seed = "salt" }}\nextra_body = {{ salt = 1 }}',
+            "models[0]: salt is in extra_body and a new name in rename",
+        ),
         (
             '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"',
             "models[0]: base_url is needed with engine 'openai'",

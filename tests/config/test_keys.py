@@ -27,6 +27,14 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
         (f'{ENDPOINT}base_url = "http://a/v1?key={BARE_KEY}"', "models[0].base_url: user, password"),
         (f'[[models]]\nname = "{KEY}"\nmodel = "m"', "models[0].name holds what looks like a key"),
         (f'[[models]]\nname = "a"\nmodel = "m"\nsystem_prompt = "Use {KEY}."', "system_prompt holds what"),
+        (
+            f'{ENDPOINT}base_url = "http://a/v1"\nextra_body = {{ metadata = {{ note = "{KEY}" }} }}',
+            "models[0].extra_body.metadata.note holds what looks like a key",
+        ),
+        (
+            f'{ENDPOINT}base_url = "http://a/v1"\nextra_body = {{ metadata = {{ api_key = "{BARE_KEY}" }} }}',
+            "models[0].extra_body: api_key is not allowed",
+        ),
         (f'[report]\ntitle = "hf_{BARE_KEY}"', "report.title holds what looks like a key"),
         (f'[report]\nbase_url = "https://me:{BARE_KEY}@a"', "report.base_url holds what"),
         (f'[report]\nbase_url = "https://a/?token={BARE_KEY}"', "report.base_url holds what"),

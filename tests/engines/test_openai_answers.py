@@ -4,7 +4,16 @@ import pytest
 
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
-from tests.support.endpoint import Body, EndpointReply, ask_endpoint, build_reply, serve_endpoint
+from tasks.asking.sampling import build_sampling
+from tests.support.endpoint import (
+    Body,
+    EndpointReply,
+    ask_endpoint,
+    build_model_config,
+    build_reply,
+    reply_to_chat,
+    serve_endpoint,
+)
 
 KEY = "sk-secret-0123456789"
 CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
@@ -20,6 +29,50 @@ def test_sampling_is_sent() -> None:
     expected = {"model": "x", "prompt": "p", "max_tokens": 3, "temperature": 0.5, "seed": 7}
     assert body == expected | {"stop": ["Statement"]}
     assert with_logprobs["logprobs"] == 5
+
+
+def test_parameters_are_added_renamed_and_left_out() -> None:
+    config = build_model_config(
+        "http://a/v1",
+        extra_body={"reasoning_effort": "low", "chat_template_kwargs": {"enable_thinking": False}},
+        rename={"max_tokens": "max_completion_tokens"},
+        leave_out=["temperature", "stop"],
+    )
+    sampling = build_sampling(config, max_tokens=900, seed=7, stop=("Statement",))
+    with serve_endpoint(lambda body, number: reply_to_chat({"content": "True"})) as endpoint:
+        ask_endpoint(endpoint, [CHAT], sampling)
+    (_, _, body), *_ = endpoint.requests
+    expected = {"model": "x", "messages": [{"content": "Fever?", "role": "user"}], "seed": 7}
+    expected |= {"max_completion_tokens": 900, "reasoning_effort": "low"}
+    assert body == expected | {"chat_template_kwargs": {"enable_thinking": False}}
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead.",
+            'set rename = { max_tokens = "max_completion_tokens" }',
+        ),
+        (
+            "Unsupported value: 'temperature' does not support 0 with this model.",
+            'leave_out = ["temperature"]',
+        ),
+        ("unknown field 'seed'", 'set leave_out = ["seed"]'),
+        ("Unrecognized request argument supplied: effort", "change effort in extra_body"),
+        ("logprobs are not supported with reasoning models", "set logprobs = false"),
+        ("Invalid schema", None),
+    ],
+)
+def test_refused_parameter_is_named_with_what_to_set(message: str, advice: str | None) -> None:
+    sampling = Sampling(max_tokens=900, seed=7, logprobs=True, extra_body='{"effort":"low"}')
+    refusal = EndpointReply(400, {"error": {"message": message, "code": "unsupported_parameter"}})
+    with serve_endpoint(lambda body, number: refusal) as endpoint:
+        error = str(ask_endpoint(endpoint, [CHAT], sampling)[0].error)
+    assert message in error
+    assert ("in the table of the model" in error) == (advice is not None)
+    assert advice is None or advice in error
 
 
 def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
@@ -41,12 +94,6 @@ def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
     assert path == "/v1/chat/completions"
     assert body["messages"] == [{"content": "Fever?", "role": "user"}]
     assert completions == [Completion("True.", "ok", None, "stop", 11, 2, -0.25, None)]
-
-
-def reply_to_chat(message: dict[str, object], **more: object) -> EndpointReply:
-    """Return a well-formed response to a chat request; the message needs no role."""
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"} | message}
-    return EndpointReply(body={"object": "chat.completion", "choices": [choice | more]})
 
 
 @pytest.mark.parametrize(

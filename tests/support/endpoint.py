@@ -38,6 +38,12 @@ def build_reply(text: object, **more: object) -> EndpointReply:
     return EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice]})
 
 
+def reply_to_chat(message: Body, **more: object) -> EndpointReply:
+    """Return a well-formed response to a chat request; the message needs no role."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"} | message}
+    return EndpointReply(body={"object": "chat.completion", "choices": [choice | more]})
+
+
 @contextmanager
 def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[Endpoint]:
     """Run an endpoint on a free port; ``answer`` gets the body of a request and how many came before it."""

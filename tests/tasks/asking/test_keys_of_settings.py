@@ -37,6 +37,27 @@ def test_keys_of_an_evaluated_model_stay_the_same(settings: dict[str, object], e
     assert key_question(**settings) == expected
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"extra_body": {"reasoning_effort": "low"}},
+        {"rename": {"max_tokens": "max_completion_tokens"}},
+        {"leave_out": ["temperature"]},
+        {"temperature": 0.6},
+        {"seed": 1},
+    ],
+)
+def test_what_is_sent_is_part_of_the_key(settings: dict[str, object]) -> None:
+    assert key_question(**settings) != key_question()
+    assert key_question(**settings) == key_question(**settings)
+
+
+def test_order_of_settings_is_no_part_of_the_key() -> None:
+    one = {"extra_body": {"a": 1, "b": {"c": 2, "d": 3}}, "leave_out": ["stop", "seed"]}
+    two = {"extra_body": {"b": {"d": 3, "c": 2}, "a": 1}, "leave_out": ["seed", "stop"]}
+    assert key_question(**one) == key_question(**two)
+
+
 def test_reasoning_marks_are_read_from_stored_answers_so_they_change_no_key() -> None:
     assert key_question(reasoning_marks=["[THINK]", "[/THINK]"]) == key_question()
 
@@ -50,3 +71,18 @@ def test_keys_of_a_writer_stay_the_same(style: str, expected: str) -> None:
     assert writer.build_prompt("Say it.", 128, 0.7, 3).key == expected
     # The description is part of the edition, and so of its name.
     assert set(writer.describe()) == {"model_id", "prompt_style", "system_prompt"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"extra_body": {"reasoning_effort": "low"}},
+        {"rename": {"max_tokens": "max_completion_tokens"}},
+        {"leave_out": ["temperature"]},
+        {"reasoning_marks": []},
+    ],
+)
+def test_settings_of_a_writer_are_part_of_the_edition(settings: dict[str, object]) -> None:
+    writer = Writer(WriterConfig.model_validate(ENDPOINT | settings), "w-1")
+    (name,) = settings
+    assert writer.describe()[name] == settings[name]
