@@ -94,10 +94,12 @@ def score(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     edition_id = run_score(config, options.policy)
     query = (
-        "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate "
-        f"from average_accuracy where edition_id = '{edition_id}' order by model, method, scoring_policy"
+        "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate, "
+        f"error_rate from average_accuracy where edition_id = '{edition_id}' "
+        "order by model, method, scoring_policy"
     )
     print(render_rows(*run_query(config.storage.root, query), "table"))
+    _print_not_evaluated(config, edition_id)
     return 0
 
 
@@ -116,6 +118,16 @@ def _print_leaderboard(config: Config, edition_id: str) -> None:
 
     query = f"select * from leaderboard where edition_id = '{edition_id}' order by rank"
     print(render_leaderboard(*run_query(config.storage.root, query)))
+    _print_not_evaluated(config, edition_id)
+
+
+def _print_not_evaluated(config: Config, edition_id: str) -> None:
+    from report.console import render_not_evaluated
+    from warehouse.query import run_query
+
+    query = f"from not_evaluated where edition_id = '{edition_id}'"
+    if lines := render_not_evaluated(*run_query(config.storage.root, query)):
+        print(lines)
 
 
 def _print_tables(config: Config, edition_id: str) -> None:

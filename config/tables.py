@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from config.engines import ConfigTable
+from schemas.exchange import MAX_ERROR_RATE
 
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
 Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
@@ -161,6 +162,10 @@ class ScoringConfig(ConfigTable):
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
     the papers. `excluded`: it is not graded. Every score is shown with the rate of such samples.
     `pretexeval score` adds a policy later without asking a model."""
+    max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
+    """Share of failed prompts (refused, too long, or without a response for another reason) above which a
+    model counts as not evaluated: the run fails, and no score of the model is shown. Below it, failed prompts
+    are left out of the scores and counted."""
     true_words: tuple[str, ...] = ("true", "entailed", "correct", "yes")
     """Words that mean true. They are matched as whole words in any case. The first word of either list in an
     answer decides, unless it is negated."""

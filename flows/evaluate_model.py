@@ -10,6 +10,7 @@ from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from tasks.evaluation import request_files
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
+from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
@@ -24,17 +25,22 @@ from tasks.evaluation.scoring import score_evaluation
 def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
     """Evaluate one model and return its id. Prompts with a stored answer are not asked again.
 
+    A failure leaves a record, so that the edition's page can list the model as not evaluated.
+
     Raises:
-        InputError: the model or the edition cannot be used, or the engine cannot be reached.
+        InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
+            failed. The answers so far are kept.
     """
-    evaluation = plan_evaluation(config, edition_id, model_name)
-    link_predictions(config, edition_id, evaluation.folder)
     mirror = open_mirror(config.storage)
-    mirror.pull_evaluation(edition_id, evaluation.model_id)
-    with hold_evaluation(evaluation):
-        if not is_complete(evaluation):
-            complete_evaluation(evaluation)
-    mirror.push_evaluation(edition_id, evaluation.model_id)
+    with record_failure(mirror, config, edition_id, model_name):
+        evaluation = plan_evaluation(config, edition_id, model_name)
+        link_predictions(config, edition_id, evaluation.folder)
+        mirror.pull_evaluation(edition_id, evaluation.model_id)
+        with hold_evaluation(evaluation):
+            if not is_complete(evaluation):
+                complete_evaluation(evaluation)
+        mirror.push_evaluation(edition_id, evaluation.model_id)
+        require_evaluated(evaluation)
     return evaluation.model_id
 
 

@@ -13,10 +13,12 @@ from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_leaderboard, show_outcomes
 from flows.support.dispatch import run_subflows
+from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import find_moment, name_week_run
 from flows.support.weeks import plan_week
 from primitives.errors import InputError
+from tasks.evaluation.failures import has_failure, write_failure
 
 # How often the server may start a run whose worker is lost (deploy/automations.py). Without a limit, a run
 # that kills its worker by using too much memory would be started again forever.
@@ -93,7 +95,13 @@ def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
     """Evaluate every configured model, even if one fails; return model -> why it failed, or null."""
     models = [model.name for model in config.models]
     calls = [{"config": config, "edition_id": edition_id, "model_name": name} for name in models]
-    return dict(zip(models, run_subflows(evaluate_model, calls), strict=True))
+    outcomes = dict(zip(models, run_subflows(evaluate_model, calls), strict=True))
+    mirror = open_mirror(config.storage)
+    for name, reason in outcomes.items():
+        if reason is not None and not has_failure(mirror, edition_id, name):
+            # Its worker was lost before it could write the record.
+            write_failure(mirror, config, edition_id, name, reason)
+    return outcomes
 
 
 def require_start_allowed() -> None:

@@ -53,7 +53,13 @@ def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
         return "no model has been evaluated on this edition yet"
     cells = [_leaderboard_line(dict(zip(columns, values, strict=True))) for values in rows]
     names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
-    return align([*names, "joint %", "no answer %", "pairs", "samples"], cells)
+    return align([*names, "joint %", "no answer %", "failed %", "pairs", "samples"], cells)
+
+
+def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return one line per model without a score, with the reason; rows of the view not_evaluated."""
+    found = [dict(zip(columns, values, strict=True)) for values in rows]
+    return "\n".join(f"not evaluated: {row['model']} ({row['reason']})" for row in found)
 
 
 def _leaderboard_line(row: dict[str, Any]) -> list[str]:
@@ -65,6 +71,7 @@ def _leaderboard_line(row: dict[str, Any]) -> list[str]:
         _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
         _percent(row["joint_accuracy"]),
         _percent(row["no_answer_rate"]),
+        _percent(row["error_rate"]),
         f"{row['n_pairs']:,}",
         f"{row['n_samples']:,}",
     ]

@@ -64,6 +64,7 @@ class Contents:
     example: list[Row]
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
+    not_evaluated: list[Row]
     joint_accuracy_curve: list[Row]
     accuracy_by_relation: list[Row]
     accuracy_by_transformation: list[Row]

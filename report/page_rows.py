@@ -28,7 +28,7 @@ SETTING_VIEWS = (
     "detectable_difference",
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
-EDITION_VIEWS = ("sample_quality", "rejection_reasons", "diversity", "human_review")
+EDITION_VIEWS = ("not_evaluated", "sample_quality", "rejection_reasons", "diversity", "human_review")
 # The columns of the best model in the list of editions.
 SUMMARY = (
     "model",
@@ -39,6 +39,7 @@ SUMMARY = (
     "ci_low",
     "ci_high",
     "no_answer_rate",
+    "error_rate",
 )
 
 
@@ -164,4 +165,8 @@ def _read_summary(reader: EditionReader) -> Row:
     ranked = [row for row in leaderboard if setting.matches(row)]
     nothing = dict.fromkeys(SUMMARY)
     best = {name: ranked[0][name] for name in SUMMARY} if ranked else nothing
-    return edition | best | {"n_models": len({row["model_id"] for row in leaderboard})}
+    counts = {
+        "n_models": len({row["model_id"] for row in leaderboard}),
+        "n_not_evaluated": len(reader.read_view("not_evaluated")),
+    }
+    return edition | best | counts

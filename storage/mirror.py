@@ -166,6 +166,12 @@ class Mirror:
         if self.bucket is not None:
             self.bucket.send(path, self.root / path)
 
+    def remove(self, path: str) -> None:
+        """Remove a file here and in the bucket, by its path under the root. It need not exist."""
+        (self.root / path).unlink(missing_ok=True)
+        if self.bucket is not None:
+            self.bucket.remove(path)
+
     def fetch(self, path: str, sha256: str = "") -> bool:
         """Fetch a file, by its path under the root; return whether the bucket has it with this checksum.
 

@@ -10,6 +10,7 @@ from storage.files import write_bytes
 from storage.layout import (
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
+    FAILURES_FOLDER,
     MANIFEST,
     MODEL,
     PAGES_FOLDER,
@@ -38,7 +39,7 @@ def hold_publication(mirror: Mirror) -> Iterator[None]:
 
 
 def sync_everything(mirror: Mirror) -> None:
-    """Send and fetch all complete editions and evaluations, all answers, and the grades of reviews."""
+    """Send and fetch all complete editions and evaluations, answers, and grades; fetch failures."""
     if mirror.bucket is None:
         return
     for folder in _list_folders(mirror, mirror.bucket, EDITIONS_FOLDER, MANIFEST):
@@ -48,7 +49,17 @@ def sync_everything(mirror: Mirror) -> None:
     for folder in _list_folders(mirror, mirror.bucket, EVALUATIONS_FOLDER, RUN):
         mirror.pull_evaluation_files(folder)
         mirror.push_evaluation_files(folder)
+    _fetch_failures(mirror, mirror.bucket)
     _sync_grades(mirror, mirror.bucket)
+
+
+def _fetch_failures(mirror: Mirror, bucket: Bucket) -> None:
+    """Replace the records of failures by those in the bucket: another host may have removed some."""
+    remote = bucket.list_objects(FAILURES_FOLDER)
+    for path in (mirror.root / FAILURES_FOLDER).glob("*/*.json"):
+        if _relative_path(mirror, path) not in remote:
+            path.unlink()
+    transfer_all(mirror.fetch, sorted(remote))
 
 
 def _sync_grades(mirror: Mirror, bucket: Bucket) -> None:

@@ -17,11 +17,24 @@ from prefect.artifacts import (
 
 from config.file import Config
 from flows.support.progress import show_progress
-from flows.support.score_changes import read_leaderboard
+from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
 
 # Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
+LEADERBOARD_COLUMNS = (
+    "rank",
+    "model",
+    "method",
+    "accuracy %",
+    "95 % interval",
+    "mastery %",
+    "no answer %",
+    "failed %",
+    "change, points",
+    "since",
+    "evaluated",
+)
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -65,8 +78,11 @@ def _link(key: str, text: str, address: str) -> None:
 
 
 def show_leaderboard(root: Path, edition_id: str) -> None:
-    """Show the leaderboard of the edition, with the changes since the previous edition."""
-    table = [
+    """Show the leaderboard of the edition, with the changes since the previous edition.
+
+    Models that count as not evaluated follow without scores, with the reason.
+    """
+    scored = [
         {
             "rank": row["rank"],
             "model": row["model"],
@@ -75,12 +91,24 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "95 % interval": f"{_percent(row['ci_low'])} to {_percent(row['ci_high'])}",
             "mastery %": _percent(row["mastery"]),
             "no answer %": _percent(row["no_answer_rate"]),
+            "failed %": _percent(row["error_rate"]),
             "change, points": _percent(row["change"]),
             "since": row["since"],
+            "evaluated": "yes",
         }
         for row in read_leaderboard(root, edition_id)
     ]
-    create_table_artifact(table, key="leaderboard", description=f"Leaderboard of {edition_id}")
+    nothing = dict.fromkeys(LEADERBOARD_COLUMNS)
+    failed = [
+        nothing
+        | {
+            "model": row["model"],
+            "failed %": _percent(row["error_rate"]),
+            "evaluated": f"not evaluated: {row['reason']}",
+        }
+        for row in read_not_evaluated(root, edition_id)
+    ]
+    create_table_artifact(scored + failed, key="leaderboard", description=f"Leaderboard of {edition_id}")
 
 
 def _percent(share: float | None) -> float | None:

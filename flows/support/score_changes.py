@@ -22,11 +22,13 @@ with this as (select * from editions where edition_id = '{edition_id}')
 
 select runs.model_id, editions.edition_id
 from runs
+inner join error_counts using (edition_id, model_id)
 inner join editions using (edition_id)
 inner join this
     on editions.kb = this.kb and editions.pool = this.pool and editions.negatives = this.negatives
 where
-    regexp_full_match(editions.label, '\d{{4}}-W\d\d')
+    error_counts.is_evaluated
+    and regexp_full_match(editions.label, '\d{{4}}-W\d\d')
     and regexp_full_match(this.label, '\d{{4}}-W\d\d')
     and editions.label < this.label
 qualify 1 = row_number() over (
@@ -38,7 +40,7 @@ qualify 1 = row_number() over (
 SCORES = """
 select
     edition_id, model_id, model, method, repeat, rank, average_accuracy, ci_low, ci_high, mastery,
-    no_answer_rate
+    no_answer_rate, error_rate
 from leaderboard
 where edition_id in ({edition_ids}) and scoring_policy = 'strict'
 order by method, rank, model_id, repeat
@@ -85,6 +87,11 @@ def read_leaderboard(root: Path, edition_id: str) -> list[Row]:
         for row in rows
         if row["edition_id"] == edition_id
     ]
+
+
+def read_not_evaluated(root: Path, edition_id: str) -> list[Row]:
+    """Return one row per model of the edition without a score, with the reason."""
+    return _read_rows(root, "from not_evaluated where edition_id = '{edition_id}'", edition_id=edition_id)
 
 
 def _compare(row: Row, earlier: Row | None) -> Row:

@@ -1,7 +1,7 @@
 """An exclusive session with one model: prompts are asked in chunks, and each chunk of answers is stored."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 
@@ -9,6 +9,8 @@ from config.engines import EngineConfig
 from engines.base import Engine, EngineLostError
 from engines.identity import identify_model
 from engines.loading import load_engine
+from primitives.errors import InputError
+from primitives.secrets import hide_secrets
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
 from storage.files import write_json
@@ -17,14 +19,19 @@ from storage.locks import hold_file_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.progress import Advance
+from tasks.asking.refusals import explain_refusal, is_refused
 
 # A killed run can lose one chunk of answers. The chunk size is adjusted so that a chunk takes this long.
 CHUNK_S = 20.0
 FIRST_CHUNK = 1024
+# The first prompts show whether the model answers at all, before many are sent or paid for.
+TRIAL_CHUNK = 32
 MAX_CHUNK = 16_384
 # Upper bounds for reserving disk space: bytes per row without its texts, and bytes per token.
 ROW_BYTES = 512
 TOKEN_BYTES = 16
+# Characters of an engine's error that a message repeats.
+MAX_REASON = 300
 
 PromptsByKey = dict[str, Prompt]
 """Prompt key -> prompt."""
@@ -53,8 +60,11 @@ class ModelSession:
         self.config = config
         self.identity = identify_model(config)
         self.store = ResponseStore(mirror.root, self.identity.model_id)
-        self.chunk_size = FIRST_CHUNK
-        """Number of prompts in the next chunk."""
+        self.accepts_refusal = False
+        """Whether to go on if the endpoint refuses every prompt of a chunk."""
+        self._full_chunk = FIRST_CHUNK
+        self._is_on_trial = True
+        self._has_answered = False
         self._load = load
         self._engine: Engine | None = None
         self._mirror = mirror
@@ -92,12 +102,17 @@ class ModelSession:
         finally:
             self._locks.__exit__(kind, error, trace)
 
+    @property
+    def chunk_size(self) -> int:
+        """Number of prompts in the next chunk: few until the model has answered, and after refusals."""
+        return TRIAL_CHUNK if self._is_on_trial else self._full_chunk
+
     def ask_and_store(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
         """Ask one chunk of prompts and store every answer.
 
         Raises:
-            InputError: the model cannot be loaded or reached, or another host has taken over the lease. The
-                answers so far are stored.
+            InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refused every
+                prompt of the chunk, or another host has taken over the lease. The answers so far are stored.
         """
         if self._engine is None:
             self.write_model_record()
@@ -110,8 +125,15 @@ class ModelSession:
         except EngineLostError as lost:
             self._store(chunk, lost.answered)
             raise
+        except InputError:
+            raise
+        except Exception as error:
+            reason = hide_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:MAX_REASON]
+            raise InputError(f"model {self.config.name!r}: its engine crashed ({reason})") from error
         self._store(chunk, dict(enumerate(completions)))
-        self._adjust_chunk_size(time.monotonic() - started)
+        if not self._is_on_trial:
+            self._adjust_chunk_size(time.monotonic() - started)
+        self._check_refusals(completions)
 
     def ask(self, prompts: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
         """Ask any number of prompts in chunks and store every answer. Raises as `ask_and_store` does."""
@@ -143,7 +165,19 @@ class ModelSession:
 
     def _adjust_chunk_size(self, seconds: float) -> None:
         factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
-        self.chunk_size = int(min(max(self.chunk_size * factor, FIRST_CHUNK // 4), MAX_CHUNK))
+        self._full_chunk = int(min(max(self._full_chunk * factor, FIRST_CHUNK // 4), MAX_CHUNK))
+
+    def _check_refusals(self, completions: Sequence[Completion]) -> None:
+        """Raise InputError if the endpoint refused the whole chunk; if it refused its end, ask few next.
+
+        A few prompts at the end can be refused for their content, so a model that has answered is stopped
+        only by a chunk of TRIAL_CHUNK prompts or more.
+        """
+        self._has_answered |= any(completion.status == "ok" for completion in completions)
+        is_decisive = len(completions) >= TRIAL_CHUNK or not self._has_answered
+        if is_refused(completions) and is_decisive and not self.accepts_refusal:
+            raise explain_refusal(self.config.name, completions)
+        self._is_on_trial = is_refused(completions[-TRIAL_CHUNK:])
 
 
 def _estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:

@@ -11,6 +11,7 @@ from config.tables import StorageConfig
 from engines.identity import ModelIdentity, identify_model
 from engines.token_counter import TokenCounter
 from primitives.errors import InputError
+from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import SAMPLES
 from storage.files import FileRef
 from storage.layout import evaluation_folder, evaluation_lock
@@ -33,6 +34,8 @@ class Evaluation:
     edition_id: str
     model: ModelConfig
     scoring: Scoring = STRICT
+    max_error_rate: float = MAX_ERROR_RATE
+    """The share of failed samples above which the model counts as not evaluated."""
 
     @property
     def root(self) -> Path:
@@ -101,7 +104,7 @@ def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluat
     table, model = config.scoring, find_model(config, model_name)
     words = AnswerWords(table.true_words, table.false_words)
     scoring = Scoring(table.policies, words, find_marks(model))
-    return Evaluation(config.storage, edition_id, model, scoring)
+    return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

@@ -7,7 +7,7 @@ from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine, ModelSession, PromptsByKey, pop_prompts
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.request_files import RequestFiles, read_prompt_keys
+from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
 
 
 @dataclass
@@ -20,7 +20,7 @@ class AskingReport:
     n_reused: int = 0
     """Samples whose prompt was answered before, or is also the prompt of another sample."""
     n_errors: int = 0
-    """Prompts that have no answer after the run."""
+    """Samples whose prompt has no response after the run."""
     n_open: int = 0
     """Failed prompts that the next run asks again. Prompts that are too long for the model do not count."""
 
@@ -43,6 +43,10 @@ def ask_missing(
     sampling = evaluation.request_settings.sampling
     with ModelSession(evaluation.model, mirror, load) as session:
         settled = evaluation.store.read_settled_keys()
+        n_left = len({key for ref in requests.files for key in requests.read_unanswered_keys(ref) - settled})
+        # These may be prompts that are refused for their content, as they were before. If all of them fail
+        # again, the evaluation is still valid.
+        session.accepts_refusal = n_left <= evaluation.max_error_rate * report.n_samples
         waiting: PromptsByKey = {}
         for ref in requests.files:
             fresh = {k: p for k, p in requests.read_prompts(ref).items() if k not in settled}
@@ -54,7 +58,8 @@ def ask_missing(
         session.ask(waiting, sampling, on_progress)
         session.write_model_record()
     report.n_reused = report.n_samples - report.n_asked
-    failed = evaluation.store.read_failed_keys() & read_prompt_keys(evaluation, requests)
-    report.n_errors = len(failed)
-    report.n_open = len(failed - evaluation.store.read_settled_keys())
+    failed = evaluation.store.read_failed_keys()
+    keys = [key for key in list_prompt_keys(evaluation, requests) if key in failed]
+    report.n_errors = len(keys)
+    report.n_open = len(set(keys) - evaluation.store.read_settled_keys())
     return report

@@ -135,14 +135,13 @@ def _read_files(root: Path, path: Path, key: str) -> tuple[FileRef, ...]:
 def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
     settled = evaluation.store.read_settled_keys()
     written = {key for ref in found.files for key in found.read_unanswered_keys(ref)}
-    keys = read_prompt_keys(evaluation, found)
-    return keys <= settled | written
+    return set(list_prompt_keys(evaluation, found)) <= settled | written
 
 
-def read_prompt_keys(evaluation: Evaluation, found: RequestFiles) -> set[str]:
-    """Return the key of every prompt of the evaluation."""
+def list_prompt_keys(evaluation: Evaluation, found: RequestFiles) -> list[str]:
+    """Return the key of the prompt of every sample. Samples can share a prompt."""
     frames = (pl.read_parquet(evaluation.root / ref.path, columns=["prompt_key"]) for ref in found.files)
-    return {key for frame in frames for key in frame["prompt_key"]}
+    return [key for frame in frames for key in frame["prompt_key"]]
 
 
 def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:

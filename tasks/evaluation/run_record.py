@@ -9,6 +9,7 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.source import hash_source
+from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import SCORING_POLICIES
 from storage.files import FileRef, write_json
 from storage.layout import run_file
@@ -19,7 +20,7 @@ from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.request_files import (
     RequestFiles,
     key_requests,
-    read_prompt_keys,
+    list_prompt_keys,
     remove_pending_requests,
 )
 
@@ -57,9 +58,11 @@ def is_complete(evaluation: Evaluation) -> bool:
         is_finished = is_current and record["n_open"] == 0
         lost = set(record["responses"]) - {path.name for path in evaluation.store.list_files()}
         is_scored = set(evaluation.scoring.policies) <= set(record["scoring_policies"])
+        has_limit = record.get("max_error_rate", MAX_ERROR_RATE) == evaluation.max_error_rate
     except (ValueError, KeyError, TypeError):
         return False
-    return is_finished and is_scored and not lost and all(ref.is_intact(evaluation.root) for ref in files)
+    is_same = is_finished and is_scored and has_limit
+    return is_same and not lost and all(ref.is_intact(evaluation.root) for ref in files)
 
 
 def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
@@ -114,6 +117,7 @@ def complete_run(
             "edition_id": evaluation.edition_id,
             "model_id": evaluation.model_id,
             "scoring_policies": list(scored.policies),
+            "max_error_rate": evaluation.max_error_rate,
             "key": key_run(evaluation, requests.key),
             "requests_key": requests.key,
             **vars(report),
@@ -131,5 +135,5 @@ def complete_run(
 def _list_served(evaluation: Evaluation, requests: RequestFiles) -> list[str]:
     """Return what gave the answers of the evaluation, also those that were stored before."""
     rows = evaluation.store.read(["prompt_key", "served"]).drop_nulls("served")
-    keys = read_prompt_keys(evaluation, requests)
-    return sorted(rows.filter(pl.col("prompt_key").is_in(list(keys)))["served"].unique())
+    keys = list_prompt_keys(evaluation, requests)
+    return sorted(rows.filter(pl.col("prompt_key").is_in(keys))["served"].unique())

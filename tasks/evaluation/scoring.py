@@ -13,7 +13,7 @@ from storage.layout import prediction_file, request_file
 from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring, score_responses
-from tasks.evaluation.request_files import RequestFiles, read_prompt_keys, write_requests
+from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
     complete_run,
@@ -51,7 +51,7 @@ def _score_relations(
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield (file name, predictions) of each relation."""
     stored = evaluation.store.read(["prompt_key", "repeat", "response", "error", "finish_reason"])
-    responses = stored.filter(pl.col("prompt_key").is_in(list(read_prompt_keys(evaluation, requests))))
+    responses = stored.filter(pl.col("prompt_key").is_in(list_prompt_keys(evaluation, requests)))
     is_chat = evaluation.model.prompt_style == "chat"
     answers = read_answers(responses, scoring.marks, is_chat=is_chat)
     answered = set(answers["prompt_key"])

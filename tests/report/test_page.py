@@ -51,7 +51,7 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
     expected = run_query(
         published,
         "select model, method, scoring_policy, mastery, mastery_ci_low, mastery_ci_high, "
-        "average_accuracy, ci_low, ci_high, no_answer_rate, n_samples, n_complete_pairs "
+        "average_accuracy, ci_low, ci_high, no_answer_rate, error_rate, n_samples, n_complete_pairs "
         "from leaderboard",
     )[1]
     # The setting of the figures comes first, by rank.
@@ -69,7 +69,8 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
             else:
                 assert cell == f"{100 * share:.1f}\u00a0%\n{100 * low:.1f}–{100 * high:.1f}"
         assert cells[8] == f"{100 * row[9]:.1f}\u00a0%"
-        assert [cells[9], cells[11]] == [str(row[10]), str(row[11])]
+        assert cells[9] == f"{100 * row[10]:.1f}\u00a0%"
+        assert [cells[10], cells[12]] == [str(row[11]), str(row[12])]
 
 
 def test_the_finding_names_the_best_model(page: Parsed) -> None:
@@ -195,5 +196,5 @@ def test_the_index_lists_editions_and_links_those_with_a_page(unanswered: Path) 
 
 def test_the_index_shows_the_best_model(published: Path) -> None:
     row = parse(write_index(published).read_text(encoding="utf-8")).tables[0][1]
-    assert row[5:8] == ["4", "4", "Expert"]
-    assert row[8].startswith("100.0\u00a0%\n")
+    assert row[5:9] == ["4", "4", "0", "Expert"]
+    assert row[9].startswith("100.0\u00a0%\n")

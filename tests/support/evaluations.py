@@ -1,14 +1,17 @@
 """An evaluation without flows: write the requests, ask the model, score the answers."""
 
+from config.file import Config
 from engines.loading import load_engine
+from primitives.errors import InputError
 from schemas.exchange import Prompt
 from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine
 from tasks.asking.progress import Advance
-from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.request_files import build_relation_requests, write_requests
-from tasks.evaluation.run_record import complete_run
+from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
 
 
@@ -28,6 +31,20 @@ def finish(evaluation: Evaluation, report: AskingReport) -> None:
     """Score the answers and write the record of the evaluation."""
     requests = write_requests(evaluation)
     complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, 1.0)
+
+
+def evaluate(config: Config, edition_id: str, name: str) -> str | None:
+    """Evaluate a model as the flow evaluate-model does; return why that failed, or None."""
+    mirror = Mirror(config.storage)
+    try:
+        with record_failure(mirror, config, edition_id, name):
+            evaluation = plan_evaluation(config, edition_id, name)
+            if not is_complete(evaluation):
+                finish(evaluation, ask_model(evaluation))
+            require_evaluated(evaluation)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def list_prompts(evaluation: Evaluation) -> list[Prompt]:

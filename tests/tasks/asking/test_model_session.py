@@ -86,7 +86,7 @@ def test_each_model_is_asked_all_prompts(evaluate: Evaluate) -> None:
 
 
 def test_stored_chunks_survive_an_interruption(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_session, "FIRST_CHUNK", 40)
+    monkeypatch.setattr(model_session, "TRIAL_CHUNK", 40)
     evaluation = evaluate("yes")
     engine = load_engine(evaluation.model)
     generate = engine.generate

@@ -1,0 +1,90 @@
+"""Evaluations that failed: too many failed prompts, or an error before there were answers to score.
+
+The record of a failure is beside the evaluations, by the name of the model, because a model whose files are
+missing has no id. The warehouse lists the records (`warehouse/views/not_evaluated.sql`).
+"""
+
+import contextlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from config.file import Config
+from engines.identity import identify_model
+from primitives.errors import InputError
+from primitives.secrets import hide_secrets
+from storage.files import write_json
+from storage.layout import failure_file
+from storage.mirror import Mirror
+from storage.records import read_files
+from tasks.evaluation.evaluation import Evaluation, find_model
+from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
+from tasks.evaluation.run_record import read_run
+
+
+def require_evaluated(evaluation: Evaluation) -> None:
+    """Check that the limit for failed prompts of a finished evaluation is not exceeded.
+
+    Raises:
+        InputError: more samples failed; the message says how many, why, and what to do.
+    """
+    record = read_run(evaluation)
+    n_samples, n_errors, n_open = (int(record[name]) for name in ("n_samples", "n_errors", "n_open"))
+    if n_errors <= evaluation.max_error_rate * n_samples:
+        return
+    again = "run the same command again to ask only these" if n_open else "they are not asked again"
+    raise InputError(
+        f"model {evaluation.model.name!r}: {n_errors:,} of {n_samples:,} samples failed "
+        f"({n_errors / n_samples:.1%}), more than max_error_rate = {evaluation.max_error_rate:g} allows; "
+        f"most often: {_find_commonest_error(evaluation)}. The other answers are kept; {again}, or raise "
+        "max_error_rate in [scoring]"
+    )
+
+
+def _find_commonest_error(evaluation: Evaluation) -> str:
+    files = read_files(read_run(evaluation), evaluation.folder)
+    requests = RequestFiles("", tuple(ref for ref in files if "/requests/" in ref.path), None)
+    errors = dict(evaluation.store.read(["prompt_key", "error"]).drop_nulls("error").iter_rows())
+    found = [errors[key] for key in list_prompt_keys(evaluation, requests) if key in errors]
+    return max(sorted(set(found)), key=found.count, default="unknown")
+
+
+@contextlib.contextmanager
+def record_failure(mirror: Mirror, config: Config, edition_id: str, name: str) -> Iterator[None]:
+    """Write the record of the failure if the block raises an error, and remove an earlier one if not."""
+    try:
+        yield
+    except Exception as error:
+        is_explained = isinstance(error, InputError)
+        reason = str(error) if is_explained else hide_secrets(f"{type(error).__name__}: {error}")
+        # The full disk or the lost storage that ended the evaluation can also prevent its record.
+        with contextlib.suppress(OSError, InputError):
+            write_failure(mirror, config, edition_id, name, reason)
+        raise
+    mirror.remove(failure_file(edition_id, name))
+
+
+def has_failure(mirror: Mirror, edition_id: str, name: str) -> bool:
+    """Return whether there is a record of a failure of the model, here or in the bucket."""
+    path = failure_file(edition_id, name)
+    return (mirror.root / path).is_file() or mirror.fetch(path)
+
+
+def write_failure(mirror: Mirror, config: Config, edition_id: str, name: str, reason: str) -> None:
+    """Write the record of a model's failure on an edition, and send it to the bucket."""
+    path = failure_file(edition_id, name)
+    record = {
+        "edition_id": edition_id,
+        "model": name,
+        "model_id": _find_model_id(config, name),
+        "reason": reason,
+        "failed_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    write_json(mirror.root / path, record)
+    mirror.send(path)
+
+
+def _find_model_id(config: Config, name: str) -> str | None:
+    try:
+        return identify_model(find_model(config, name)).model_id
+    except InputError:
+        return None

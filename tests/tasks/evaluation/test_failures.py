@@ -1,0 +1,260 @@
+"""Real endpoints that refuse prompts: what is asked, what the message says, and what the page shows."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.file import Config
+from engines.base import Engine
+from primitives.errors import InputError
+from report.page import write_pages
+from schemas.exchange import Completion
+from storage.mirror import Mirror
+from tasks.asking import model_session
+from tasks.asking.writer_replies import ask_for_replies
+from tasks.asking.writers import identify_writer
+from tasks.edition.manifest import complete_edition
+from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.scoring import score_again
+from tests.support.data_folder import query_rows
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.evaluations import ask_model, evaluate, ignore
+from tests.support.parsed_page import Parsed, parse
+from tests.support.small_bases import make_base, make_edition, make_facts, write_files
+from warehouse.publishing import build_warehouse
+
+BASE = make_base(r=make_facts(12, 4), s=make_facts(12, 3))
+# 7 test pairs in each relation.
+N_SAMPLES = 2 * 7 * 16
+WORDS = "Unsupported parameter: 'max_tokens'"
+
+
+def refuse(status: int, words: str = WORDS) -> EndpointReply:
+    return EndpointReply(status, {"error": {"message": words}})
+
+
+def answer(body: Body) -> EndpointReply:
+    """Answer true or false, depending only on the prompt."""
+    digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
+    return build_reply(" True" if digest[0] % 2 else " False")
+
+
+@dataclass
+class Bench:
+    """An edition, and models behind one endpoint, which decides by the model's name what it replies."""
+
+    root: Path
+    edition_id: str
+    endpoint: Endpoint
+    reply: Callable[[Body, int], EndpointReply]
+    config: Config = field(default_factory=Config)
+    paths: list[Path] = field(default_factory=list)
+
+    def evaluate(self, *names: str, **scoring: object) -> dict[str, str | None]:
+        """Evaluate the models as a run does; return model -> why it failed, or None."""
+        models = [
+            {"name": name, "engine": "openai", "model": name, "base_url": self.endpoint.base_url}
+            for name in names
+        ]
+        table: dict[str, Any] = {"storage": {"root": self.root}, "models": models, "scoring": scoring}
+        self.config = Config.model_validate(table)
+        self.endpoint.requests.clear()
+        return {name: evaluate(self.config, self.edition_id, name) for name in names}
+
+    def publish(self) -> Parsed:
+        build_warehouse(self.root)
+        self.paths = write_pages(self.root, [self.edition_id])
+        return parse(self.paths[0].read_text(encoding="utf-8"))
+
+    def query(self, sql: str) -> list[dict[str, Any]]:
+        return query_rows(self.root, sql)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    edition = make_edition(tmp_path, BASE)
+    edition_id = complete_edition(edition, list(write_files(edition).values()), [])
+
+    made: list[Bench] = []
+    with serve_endpoint(lambda body, number: made[0].reply(body, number)) as endpoint:
+        made.append(Bench(tmp_path, edition_id, endpoint, lambda body, _: answer(body)))
+        yield made[0]
+
+
+def fail_share(share: float) -> Callable[[Body, int], EndpointReply]:
+    """Return an endpoint that refuses this share of the prompts, always the same ones, for their content."""
+    refused: set[str] = set()
+
+    def reply(body: Body, number: int) -> EndpointReply:
+        prompt = str(body["prompt"])
+        # Not the first prompts: an endpoint that answers nothing at all is another case.
+        if number >= 40 and len(refused) < round(share * N_SAMPLES):
+            refused.add(prompt)
+        return refuse(400, "content_filter") if prompt in refused else answer(body)
+
+    return reply
+
+
+@pytest.mark.parametrize("status", [400, 422, 402])
+def test_endpoint_that_refuses_everything_gets_32_prompts_and_no_score(bench: Bench, status: int) -> None:
+    bench.reply = lambda body, _: answer(body) if body["model"] == "good" else refuse(status)
+    outcomes = bench.evaluate("bad", "good")
+    assert outcomes["good"] is None
+    reason = outcomes["bad"]
+    assert reason is not None
+    assert reason.startswith("model 'bad': the endpoint refused every one of 32 prompts")
+    assert f"HTTP {status}: " in reason
+    assert WORDS in reason
+    assert sum(body["model"] == "bad" for _, _, body in bench.endpoint.requests) == 32
+    page = bench.publish()
+    assert [row[0] for row in page.table_with("Model", "Mastery(joint, by pair)")[1:]] == ["good"]
+    (row,) = page.table_with("Model", "Failed", "n samples", "Reason")[1:]
+    assert row == ["bad", "–", "–", f"not evaluated: {reason}"]
+    assert page.text.count("good masters") == 1
+    index = parse((bench.root / "report" / "index.html").read_text(encoding="utf-8")).tables[0]
+    assert index[1][index[0].index("Notevaluated")] == "1"
+
+
+def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Bench) -> None:
+    bench.reply = lambda body, _: refuse(400)
+    assert WORDS in str(bench.evaluate("m")["m"])
+    bench.reply = fail_share(0.05)
+    assert "more than max_error_rate" in str(bench.evaluate("m")["m"])
+    assert len(bench.endpoint.requests) == N_SAMPLES
+    bench.reply = lambda body, _: answer(body)
+    assert bench.evaluate("m") == {"m": None}
+    assert len(bench.endpoint.requests) == 11
+    assert list((bench.root / "failures").rglob("*.json")) == []
+    page = bench.publish()
+    assert "not evaluated:" not in page.text
+    assert bench.query("select n_samples, n_errors from leaderboard") == [
+        {"n_samples": N_SAMPLES, "n_errors": 0}
+    ]
+
+
+def test_endpoint_that_begins_to_refuse_everything_is_noticed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_session, "FIRST_CHUNK", 64)
+    bench.reply = lambda body, number: answer(body) if number < 40 else refuse(400)
+    reason = bench.evaluate("m")["m"]
+    # 32 answered, 64 of which 8 are answered, and 32 to make sure.
+    assert len(bench.endpoint.requests) == 32 + 64 + 32
+    assert reason is not None
+    assert WORDS in reason
+    store = plan_evaluation(bench.config, bench.edition_id, "m").store
+    assert len(store.read_settled_keys()) == 40
+    assert len(list((bench.root / "failures").rglob("m.json"))) == 1
+
+
+def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
+    bench.reply = fail_share(0.005)
+    assert bench.evaluate("m") == {"m": None}
+    page = bench.publish()
+    (row,) = bench.query("from leaderboard")
+    assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
+    answered = bench.query("from prediction_details where response is not null")
+    assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
+    assert row["no_answer_rate"] == 0
+    table = page.table_with("Model", "Mastery(joint, by pair)")
+    assert table[1][table[0].index("Failed")] == "0.4\u00a0%"
+    # The prompt is refused for its content. That it is refused again is no reason to fail.
+    assert bench.evaluate("m") == {"m": None}
+    assert len(bench.endpoint.requests) == 1
+
+
+def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
+    bench.reply = fail_share(0.05)
+    reason = bench.evaluate("m")["m"]
+    assert reason is not None
+    assert reason.startswith("model 'm': 11 of 224 samples failed (4.9%), more than max_error_rate = 0.01")
+    assert "HTTP 400: " in reason
+    assert "content_filter" in reason
+    page = bench.publish()
+    assert bench.query("from leaderboard") == []
+    assert [row[:3] for row in page.table_with("Model", "Failed", "n samples", "Reason")[1:]] == [
+        ["m", "4.9\u00a0%", "224"]
+    ]
+    assert "m masters" not in page.text
+    evaluation = plan_evaluation(bench.config, bench.edition_id, "m")
+    score_again(evaluation)
+    bench.publish()
+    assert bench.query("from leaderboard") == []
+    assert bench.evaluate("m", max_error_rate=0.05) == {"m": None}
+    assert len(bench.endpoint.requests) == 11
+    bench.publish()
+    assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 11, "n_samples": 213}]
+
+
+def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:
+    too_long = "This model's maximum context length is 512 tokens"
+    bench.reply = lambda body, _: refuse(400, too_long)
+    reason = bench.evaluate("m")["m"]
+    assert reason is not None
+    assert f"{N_SAMPLES} of {N_SAMPLES} samples failed (100.0%)" in reason
+    assert too_long in reason
+    assert bench.evaluate("m")["m"] == reason
+    assert bench.endpoint.requests == []
+
+
+def test_key_that_is_refused_in_the_middle_keeps_the_answers(bench: Bench) -> None:
+    bench.reply = lambda body, number: answer(body) if number < 100 else refuse(401, "key expired")
+    reason = bench.evaluate("m")["m"]
+    assert reason is not None
+    assert "key expired" in reason
+    store = plan_evaluation(bench.config, bench.edition_id, "m").store
+    n_kept = store.read().height
+    assert 32 <= n_kept <= 100
+    page = bench.publish()
+    assert "key expired" in page.text
+    assert bench.query("from leaderboard") == []
+    bench.reply = lambda body, _: answer(body)
+    assert bench.evaluate("m") == {"m": None}
+    assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
+
+
+def test_model_whose_folder_is_missing_is_listed(bench: Bench) -> None:
+    gone = {"name": "gone", "model": str(bench.root / "nothing")}
+    config = Config.model_validate({"storage": {"root": bench.root}, "models": [gone]})
+    reason = evaluate(config, bench.edition_id, "gone")
+    assert reason is not None
+    bench.publish()
+    assert bench.query("select model, model_id, reason from not_evaluated") == [
+        {"model": "gone", "model_id": None, "reason": reason}
+    ]
+
+
+def test_writer_that_is_refused_gets_32_prompts(bench: Bench) -> None:
+    bench.reply = lambda body, _: refuse(400)
+    table = {"name": "w", "engine": "openai", "model": "w", "base_url": bench.endpoint.base_url}
+    config = Config.model_validate({"storage": {"root": bench.root}, "writers": [table]})
+    writer = identify_writer(config.writers[0])
+    prompts = [writer.build_prompt(f"Paraphrase statement {n}.", 16) for n in range(100)]
+    with pytest.raises(InputError, match="model 'w': the endpoint refused every one of 32 prompts") as caught:
+        ask_for_replies(Mirror(config.storage), writer, prompts, ignore)
+    assert WORDS in str(caught.value)
+    assert len(bench.endpoint.requests) == 32
+
+
+def test_crash_of_an_engine_is_explained(bench: Bench) -> None:
+    class Crashing:
+        def generate(self, prompts: object, sampling: object, on_progress: object = None) -> list[Completion]:
+            raise RuntimeError("EngineCore died\nsee the log")
+
+        def close(self) -> None:
+            """Close nothing."""
+
+    bench.evaluate()
+    table = {"name": "m", "engine": "openai", "model": "m", "base_url": bench.endpoint.base_url}
+    config = Config.model_validate({"storage": {"root": bench.root}, "models": [table]})
+
+    def load(_: object) -> Engine:
+        return Crashing()
+
+    with pytest.raises(InputError, match="model 'm': its engine crashed") as caught:
+        ask_model(plan_evaluation(config, bench.edition_id, "m"), load)
+    assert "RuntimeError: EngineCore died see the log" in str(caught.value)
