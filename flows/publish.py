@@ -15,6 +15,7 @@ from report.page import write_pages
 from storage.layout import EDITIONS_FOLDER, MANIFEST, page_file
 from storage.publication import hold_publication
 from tasks.quality.diversity import write_diversity
+from tasks.quality.guesses import write_guesses
 from warehouse.publishing import build_warehouse
 from warehouse.records import find_complete
 
@@ -53,9 +54,9 @@ def _list_editions(root: Path) -> list[str]:
 
 
 @task(name="measure-samples", **RETRIES)
-def measure_samples(root: Path, edition_id: str) -> Path:
-    """Measure the diversity of the edition's samples, unless it was measured before."""
-    return write_diversity(root, edition_id)
+def measure_samples(root: Path, edition_id: str) -> list[Path]:
+    """Measure what was not measured before: the diversity of samples, and what names alone give away."""
+    return [write_diversity(root, edition_id), write_guesses(root, edition_id)]
 
 
 @task(name="load-warehouse", **RETRIES)

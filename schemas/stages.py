@@ -18,6 +18,7 @@ DEMONSTRATION_SALT = "demonstrations"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 RESPONSE_STATUSES = ("ok", "error")
+GUESSERS = ("overlap",)
 SCORING_POLICIES = ("strict", "coin-flip", "excluded")
 ID16 = "^[0-9a-f]{16}$"
 ID32 = "^[0-9a-f]{32}$"
@@ -220,6 +221,17 @@ DIVERSITY = Stage(
         ),
     ),
 )
+GUESSES = Stage(
+    "guesses",
+    "a test triplet as a guesser that was trained on other heads judges it",
+    ("triplet_id", "guesser"),
+    (
+        TRIPLET_ID,
+        RELATION,
+        Column("guesser", pa.string(), "what the guesser knows of a triplet", values=GUESSERS),
+        Column("guess", pa.bool_(), "whether the guesser believes the triplet"),
+    ),
+)
 HUMAN_GRADES = Stage(
     "human_grades",
     "what a grader said of the samples of one triplet by one method",
@@ -320,4 +332,6 @@ PREDICTIONS = Stage(
 )
 # The stages of an edition, in the order in which they are made. Only a language model makes attempts.
 EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES)
-STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS, DIVERSITY, HUMAN_GRADES)}
+# What is measured on an edition, and stored outside it.
+APPRAISAL_STAGES = (DIVERSITY, GUESSES, HUMAN_GRADES)
+STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS, *APPRAISAL_STAGES)}

@@ -96,6 +96,16 @@ def diversity_record(edition_id: str) -> str:
     return f"diversity/{edition_id}.json"
 
 
+def guesses_file(edition_id: str) -> str:
+    """Return the file of what guessers said of an edition's triplets."""
+    return f"guesses/{edition_id}.parquet"
+
+
+def guesses_record(edition_id: str) -> str:
+    """Return the record of the triplets that were guessed."""
+    return f"guesses/{edition_id}.json"
+
+
 def review_folder(edition_id: str) -> str:
     """Return the folder of an edition's review by graders: sheets, their key, and grades."""
     return f"{REVIEWS_FOLDER}/{edition_id}"

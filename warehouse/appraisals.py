@@ -1,6 +1,6 @@
-"""Load what was measured on an edition's samples: their diversity, and the grades that people gave them.
+"""Load what was measured on an edition: diversity, guesses from names alone, and the grades of people.
 
-Both are stored outside the edition, because an edition never changes. Either may be missing.
+All are stored outside the edition, because an edition never changes. Any of them may be missing.
 """
 
 import glob
@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 
 from primitives.errors import InputError
-from schemas.stages import DIVERSITY, HUMAN_GRADES
-from storage.layout import diversity_file, review_folder
+from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
+from storage.layout import diversity_file, guesses_file, review_folder
 from warehouse.records import insert_parquet
 
 IMPORT = "run `pretexeval review import` with the graders' sheets"
@@ -27,6 +27,21 @@ def load_diversity(connection: duckdb.DuckDBPyConnection, root: Path, edition_id
         f"insert into sample_diversity (edition_id, {columns}) "
         f"select $edition_id, {columns} from read_parquet($files) order by relation, sample_id",
         {"files": (DIVERSITY, [path])},
+        edition_id=edition_id,
+    )
+
+
+def load_guesses(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Load the guesses of an edition's triplets from guesses/<edition_id>.parquet, if it exists."""
+    path = root / guesses_file(edition_id)
+    if not path.is_file():
+        return
+    columns = ", ".join(GUESSES.names)
+    insert_parquet(
+        connection,
+        f"insert into guesses (edition_id, {columns}) "
+        f"select $edition_id, {columns} from read_parquet($files) order by guesser, relation, triplet_id",
+        {"files": (GUESSES, [path])},
         edition_id=edition_id,
     )
 

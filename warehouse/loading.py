@@ -24,7 +24,7 @@ from storage.layout import (
     RUN,
     model_file,
 )
-from warehouse.appraisals import load_diversity, load_grades
+from warehouse.appraisals import load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
 from warehouse.records import (
     REBUILD,
@@ -110,6 +110,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
             load_run(connection, folder)
         load_failures(connection, root, edition_id)
         load_diversity(connection, root, edition_id)
+        load_guesses(connection, root, edition_id)
         load_grades(connection, root, edition_id)
     create_views(connection)
 

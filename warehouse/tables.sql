@@ -77,6 +77,15 @@ create table sample_diversity (
     structural_spread double
 );
 
+-- One row per test triplet and guesser: whether a guesser that knows only names believes the triplet.
+create table guesses (
+    edition_id varchar not null,
+    triplet_id varchar not null,
+    relation varchar not null,
+    guesser varchar not null,
+    guess boolean not null
+);
+
 -- One row per edition, triplet, method and grader; each grade is 0 to 5.
 create table human_grades (
     edition_id varchar not null,

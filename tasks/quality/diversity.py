@@ -18,25 +18,15 @@ from pathlib import Path
 from statistics import fmean
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
 
-from primitives.hashing import draw_order, hash_json
+from primitives.hashing import draw_order
 from primitives.source import hash_source
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS, TRIPLETS
-from storage.files import FileRef, read_stage_files, write_json, write_stage_file
 from storage.layout import diversity_file, diversity_record
-from storage.records import read_manifest, read_manifest_files
+from tasks.quality.measured_file import Measurement, provide_measured_file
 from tasks.quality.sentences import measure_distance, read_sentence
 
 N_TRIPLETS = 20
-STAGES = (TRIPLETS, STATEMENTS, SAMPLES)
-
-
-class DiversityRecord(BaseModel):
-    """The record of a file of diversity: the key of its inputs, and the file."""
-
-    key: str
-    file: FileRef
 
 
 def write_diversity(root: Path, edition_id: str) -> Path:
@@ -45,35 +35,10 @@ def write_diversity(root: Path, edition_id: str) -> Path:
     Raises:
         InputError: the edition is not complete.
     """
-    read_manifest(root, edition_id)
-    refs = [list(read_manifest_files(root, edition_id, stage.name).values()) for stage in STAGES]
-    path, record = diversity_file(edition_id), root / diversity_record(edition_id)
-    key = _key_file([ref.sha256 for of_stage in refs for ref in of_stage])
-    if not _is_current(root, record, key):
-        triplets, statements, samples = (
-            read_stage_files(root, of_stage, stage) for of_stage, stage in zip(refs, STAGES, strict=True)
-        )
-        file = write_stage_file(root, path, measure_diversity(samples, statements, triplets), DIVERSITY)
-        write_json(record, DiversityRecord(key=key, file=file).model_dump())
-    return root / path
-
-
-def _key_file(checksums: list[str]) -> str:
-    parts = {
-        "inputs": checksums,
-        "schema": str(DIVERSITY.schema),
-        "source": hash_source(__name__),
-        "tagger": version("hanta"),
-    }
-    return hash_json(parts, digits=32)
-
-
-def _is_current(root: Path, record: Path, key: str) -> bool:
-    try:
-        written = DiversityRecord.model_validate_json(record.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValidationError, UnicodeDecodeError):
-        return False
-    return written.key == key and written.file.is_intact(root)
+    dependencies = {"source": hash_source(__name__), "tagger": version("hanta")}
+    measurement = Measurement(DIVERSITY, (SAMPLES, STATEMENTS, TRIPLETS), dependencies, measure_diversity)
+    files = (diversity_file(edition_id), diversity_record(edition_id))
+    return provide_measured_file(root, edition_id, measurement, *files)
 
 
 def measure_diversity(

@@ -100,6 +100,7 @@ BROKEN = (
     BrokenRow("attempts", {"text": None}, "is_accepted", "reasons_fit_verdict"),
     BrokenRow("attempts", {"is_accepted": True}, "variant_id", "acceptance_ends_attempts", row=0),
     BrokenRow("diversity", {"lexical_distance": 1.5}, "lexical_distance", "is_in_bounds"),
+    BrokenRow("guesses", {"guesser": "oracle"}, "guesser", "is_one_of"),
     BrokenRow("human_grades", {"reliability": 6}, "reliability", "is_in_bounds"),
     BrokenRow("human_grades", {"grader": "one"}, "edition_id, triplet_id, method, grader", "is_unique"),
     BrokenRow("requests", {"repeat": 0}, "sample_id, repeat", "is_unique"),

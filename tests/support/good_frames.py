@@ -27,6 +27,7 @@ def make_frame(name: str) -> pl.DataFrame:
         "responses": list_responses,
         "predictions": list_predictions,
         "diversity": list_diversity,
+        "guesses": list_guesses,
         "human_grades": list_grades,
     }[name]()
     stage = STAGES[name]
@@ -109,6 +110,14 @@ def list_diversity() -> list[Row]:
     return [
         {name: sample[name] for name in columns} | dict.fromkeys(measures, 0.25)
         for sample in list_samples()[:4]
+    ]
+
+
+def list_guesses() -> list[Row]:
+    return [
+        {"triplet_id": row["triplet_id"], "relation": row["relation"], "guesser": "overlap", "guess": True}
+        for row in list_triplets()
+        if row["split"] == "test"
     ]
 
 

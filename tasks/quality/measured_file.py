@@ -1,0 +1,75 @@
+"""A file that is measured on a complete edition and stored outside it, because an edition never changes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from pydantic import BaseModel, ValidationError
+
+from primitives.hashing import hash_json
+from schemas.stages import Stage
+from storage.files import FileRef, read_stage_files, write_json, write_stage_file
+from storage.records import read_manifest, read_manifest_files
+
+
+class MeasuredRecord(BaseModel):
+    """The record of a measured file: the key of what it was measured on, and the file."""
+
+    key: str
+    file: FileRef
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured, and what its result depends on besides the files of the edition."""
+
+    stage: Stage
+    inputs: tuple[Stage, ...]
+    """The stages of the edition whose rows are measured."""
+    dependencies: dict[str, str]
+    """The hash of the code, and the versions of packages."""
+    measure: Callable[..., pl.DataFrame]
+    """Takes the rows of the inputs, in their order."""
+
+
+def provide_measured_file(
+    root: Path, edition_id: str, measurement: Measurement, path: str, record: str
+) -> Path:
+    """Write the file and its record, unless they are up to date, and return the path of the file.
+
+    Args:
+        path: of the file, under the root.
+        record: path of its record, under the root.
+
+    Raises:
+        InputError: the edition is not complete.
+    """
+    read_manifest(root, edition_id)
+    refs = {
+        stage.name: list(read_manifest_files(root, edition_id, stage.name).values())
+        for stage in measurement.inputs
+    }
+    key = _key_file(measurement, [ref.sha256 for of_stage in refs.values() for ref in of_stage])
+    if not _is_current(root, root / record, key):
+        frames = (read_stage_files(root, refs[stage.name], stage) for stage in measurement.inputs)
+        file = write_stage_file(root, path, measurement.measure(*frames), measurement.stage)
+        write_json(root / record, MeasuredRecord(key=key, file=file).model_dump())
+    return root / path
+
+
+def _key_file(measurement: Measurement, checksums: list[str]) -> str:
+    parts = {
+        "inputs": checksums,
+        "schema": str(measurement.stage.schema),
+        **measurement.dependencies,
+    }
+    return hash_json(parts, digits=32)
+
+
+def _is_current(root: Path, record: Path, key: str) -> bool:
+    try:
+        written = MeasuredRecord.model_validate_json(record.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValidationError, UnicodeDecodeError):
+        return False
+    return written.key == key and written.file.is_intact(root)
