@@ -152,6 +152,28 @@ create macro unit_high(b, c, n) as
         wilson_high(b / n, n) - b / n, c / n - wilson_low(c / n, n), unit_correlation(b, c, n)
     );
 
+-- Mastery of a model minus mastery of the best shortcut (shortcut_scores.sql), pair by pair, over the pairs
+-- that are complete. n_above pairs are mastered by the model but not by the shortcut, n_below by the shortcut
+-- alone. On n_tossed pairs the shortcut is the coin, whose expected mastery of one quarter is subtracted
+-- without an error of its own; such a pair counts among n_above if the model masters it.
+create macro above_shortcut(is_mastered, is_complete, shortcut_mastery) as struct_pack(
+    n := count(*) filter (where is_complete),
+    n_tossed := count(*) filter (where is_complete and shortcut_mastery = 0.25),
+    n_above := count(*) filter (where is_mastered and shortcut_mastery < 1),
+    n_below := count(*) filter (where is_complete and not is_mastered and shortcut_mastery = 1)
+);
+create macro above_difference(d) as (d.n_above - d.n_below - d.n_tossed / 4) / nullif(d.n, 0);
+create macro above_low(d) as
+    case when d.n_tossed = d.n then wilson_low(d.n_above / d.n, d.n) else unit_low(d.n_above, d.n_below, d.n) end
+    - d.n_tossed / d.n / 4;
+create macro above_high(d) as
+    case when d.n_tossed = d.n then wilson_high(d.n_above / d.n, d.n) else unit_high(d.n_above, d.n_below, d.n) end
+    - d.n_tossed / d.n / 4;
+
+-- The answer that a model gives to everything: the one that at least 99 % of its answers are; null if none is.
+create macro constant_answer(true_rate) as
+    case when true_rate >= 0.99 then true when true_rate <= 0.01 then false end;
+
 -- The smallest true difference found with a power of 80 % at α = 0.05 two-sided (minimum detectable
 -- effect; Bloom 1995): (z₀.₉₇₅ + z₀.₈) · se, se being half the width of the 95 % interval over z₀.₉₇₅.
 create macro detectable(width) as width / 2 / 1.959963984540054 * 2.801585218112969;

@@ -51,6 +51,7 @@ bit_sets as (
             bit_or(case when prediction is null and error is null then bit else 0 end)::usmallint
         ) over whole_pair as unanswered,
         bit_or(case when is_unfinished_reasoning then bit else 0 end)::usmallint as unfinished,
+        bit_or(case when prediction then bit else 0 end)::usmallint as predicted_true,
         bit_or(case when is_correct then bit else 0 end)::usmallint as correct,
         bit_or(
             case when isfinite(logprob_true) and isfinite(logprob_false) then bit else 0 end
@@ -110,6 +111,7 @@ select
     bit_count(graded)::integer as n_graded,
     bit_count(unanswered)::integer as n_no_answer,
     bit_count(unfinished)::integer as n_unfinished,
+    bit_count(predicted_true & ~unanswered)::integer as n_answered_true,
     bit_count(correct)::integer as n_correct,
     has_positive::integer + has_negative::integer as n_triplets,
     (has_positive and right_positive = k)::integer
@@ -120,14 +122,23 @@ select
     case when has_negative then right_negative end::integer as n_correct_negative,
     has_positive and has_negative as is_complete,
     has_positive and has_negative and right_positive + right_negative = 2 * k as is_mastered,
+    shortcuts.shortcut,
+    shortcuts.mastery as shortcut_mastery,
     asked as asked_bits,
     failed as failed_bits,
     graded as graded_bits,
     correct as correct_bits,
     unanswered as unanswered_bits,
+    predicted_true & ~unanswered as answered_true_bits,
     weighed as weighed_bits,
     likelier as likelier_bits
 from halves
 inner join models using (model_id)
+inner join shortcut_scores as shortcuts
+    on
+        halves.edition_id = shortcuts.edition_id
+        and halves.method = shortcuts.method
+        and halves.pair_id = shortcuts.pair_id
+        and shortcuts.baseline = 'best'
 order by
     edition_id, model_id, method, scoring_policy, repeat, relation, pair_id

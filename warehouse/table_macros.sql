@@ -26,7 +26,8 @@ counted as (
         bit_count(failed_bits & bits)::integer as n_errors,
         bit_count(graded_bits & bits)::integer as n_graded,
         bit_count(correct_bits & bits)::integer as n_correct,
-        bit_count(unanswered_bits & bits)::integer as n_no_answer
+        bit_count(unanswered_bits & bits)::integer as n_no_answer,
+        bit_count(answered_true_bits & bits)::integer as n_answered_true
     from pair_scores
     cross join masks
     where pair_scores.method <> 'llmeval' and (asked_bits & bits) > 0
@@ -48,6 +49,7 @@ select
     cluster_low(n_correct, n_graded) as ci_low,
     cluster_high(n_correct, n_graded) as ci_high,
     share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+    share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
     sum(n_errors)::bigint as n_errors,
     share(n_errors, n_asked) as error_rate
 from counted

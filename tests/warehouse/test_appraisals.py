@@ -54,6 +54,7 @@ def test_those_of_a_missing_edition_are_skipped(data: DataFolder) -> None:
     ("name", "message"),
     [
         (f"diversity/{EDITION}.parquet", r"cannot be read as diversity.*pretexeval run"),
+        (f"guesses/{EDITION}.parquet", r"cannot be read as guesses.*pretexeval run"),
         (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
     ],
 )

@@ -2,6 +2,7 @@
 -- average_accuracy: over the samples whose transformation negates (is_negated) or does not. A model that
 -- always says True gets half of each right, and so does a model that answers from the polarity alone.
 -- Methods without transformations (llmeval) have no rows.
+-- true_rate: share of "true" among the answers given.
 -- ci_low, ci_high: 95 % interval with the pair as the cluster.
 create or replace view accuracy_by_polarity as
 select
@@ -18,6 +19,7 @@ select
     ci_low,
     ci_high,
     no_answer_rate,
+    true_rate,
     n_errors,
     error_rate
 from accuracy_by_part(is_negated)

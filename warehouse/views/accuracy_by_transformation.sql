@@ -1,6 +1,7 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and transformation.
 -- average_accuracy: over the samples under the transformation. is_negated: its polarity (see
 -- accuracy_by_polarity). Methods without transformations (llmeval) have no rows.
+-- true_rate: share of "true" among the answers given.
 -- ci_low, ci_high: 95 % interval with the pair as the cluster (two samples of a pair per transformation).
 create or replace view accuracy_by_transformation as
 select
@@ -18,6 +19,7 @@ select
     ci_low,
     ci_high,
     no_answer_rate,
+    true_rate,
     n_errors,
     error_rate
 from accuracy_by_part(transformation)

@@ -6,6 +6,7 @@
 -- no_answer_rate: of the other asked samples, the share whose response contains no answer.
 -- unfinished_reasoning_rate: the part of no_answer_rate whose model was still thinking when its tokens were
 -- used up.
+-- true_rate: share of "true" among the answers given.
 create or replace view average_accuracy as
 select
     edition_id,
@@ -22,6 +23,7 @@ select
     share(n_correct, n_graded) - 0.5 as gain_over_random,
     share(n_no_answer, n_asked - n_errors) as no_answer_rate,
     share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
+    share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
     sum(n_errors)::bigint as n_errors,
     share(n_errors, n_asked) as error_rate
 from pair_scores

@@ -4,6 +4,12 @@
 -- or all wrong), no-answer rate and its part unfinished_reasoning_rate (the model was still thinking when its
 -- tokens were used up), error rate. n_samples: graded samples; n_triplets and n_complete_pairs: those with all
 -- samples graded.
+-- best_shortcut: the best shortcut of each relation (shortcut_scores.sql), by name, joined by " + ";
+-- best_shortcut_mastery: its mastery of the pairs that the model completed; mastery_above_shortcut: mastery
+-- minus that, with its 95 % interval, paired by pair. A shortcut chosen by its result is an upper bound, so a
+-- model can know something and still be below it; a model above it knows more than names and polarity tell.
+-- true_rate: share of "true" among the answers given. constant_answer: the answer that at least 99 % of them
+-- are, null if neither is.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
 with measured as (
@@ -26,8 +32,12 @@ with measured as (
         share(n_triplets_consistent, n_triplets) as consistency,
         count(*) filter (where is_complete) as n_complete_pairs,
         share(is_mastered::integer, is_complete::integer) as mastery,
+        string_agg(distinct shortcut, ' + ' order by shortcut) as best_shortcut,
+        avg(shortcut_mastery) filter (where is_complete) as best_shortcut_mastery,
+        above_shortcut(is_mastered, is_complete, shortcut_mastery) as above,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
         share(n_unfinished, n_asked - n_errors) as unfinished_reasoning_rate,
+        share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
         sum(n_errors)::bigint as n_errors,
         share(n_errors, n_asked) as error_rate
     from pair_scores
@@ -55,9 +65,16 @@ select
     mastery,
     wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
     wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
+    best_shortcut,
+    best_shortcut_mastery,
+    above_difference(above) as mastery_above_shortcut,
+    above_low(above) as mastery_above_shortcut_ci_low,
+    above_high(above) as mastery_above_shortcut_ci_high,
     consistency,
     no_answer_rate,
     unfinished_reasoning_rate,
+    true_rate,
+    constant_answer(true_rate) as constant_answer,
     n_errors,
     error_rate,
     n_samples,
