@@ -51,6 +51,7 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
     elif config.engine == "recorded":
         path = find_recording(config)
         identity = {"kind": "recorded", "checksum": checksum_file(path)}
+        taught = read_taught_facts(path.parent)
     elif folder := find_folder(config):
         identity = _identify_folder(config, folder)
         taught = read_taught_facts(folder)

@@ -36,6 +36,11 @@ class Pool:
             raise InputError(problems[0])
         return self.relations[relation]
 
+    def list_texts(self) -> list[str]:
+        """Return every prototype and wording, relation by relation."""
+        relations = (self.relations[name] for name in sorted(self.relations))
+        return [text for relation in relations for cell in relation.cells.values() for text in cell.texts]
+
     def checksum_relation(self, relation: str) -> str:
         """Return the hash of the relation's predicates, prototypes and wordings (32 hex digits)."""
         prototypes = self.select_relation(relation)

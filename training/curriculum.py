@@ -24,6 +24,7 @@ from tasks.edition.statements import fill_prototypes
 from tasks.edition.triplets import TripletSampling, sample_triplets
 from tasks.edition.variants import derive_variants
 from tasks.evaluation.demonstrations import draw_demonstrations
+from training.other_wordings import list_fillers, read_other_wordings
 from training.strangers import SHARE_STRANGERS, Unit, find_strangers
 
 # Users give their editions small seeds. The seeds of the epochs start here, far away from those.
@@ -137,11 +138,16 @@ def _draw_other_tail(tail: str, tails: list[str], excluded: set[str], random: Ra
     return None
 
 
-def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: int) -> pl.DataFrame:
+def draw_samples(
+    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: int, others: frozenset[str] = frozenset()
+) -> pl.DataFrame:
     """Return the samples that a model learns from the edition with this seed, and those of strangers.
 
     These are the samples of the known heads and of the demonstrations, with the columns `head` and
     `is_positive` of their triplets.
+
+    Args:
+        others: the relations whose samples have sentences of `training.other_wordings` instead of the pool's.
     """
     random = Random(hash_text("strangers", str(seed)))
     strangers = find_strangers(base, known)
@@ -156,20 +162,42 @@ def draw_samples(base: KnowledgeBase, pool: Pool, known: frozenset[Unit], seed: 
         variants = derive_variants(triplets, prototypes.instance)
         statements = fill_prototypes(variants, triplets, prototypes)
         samples = reword_statements(statements, triplets, prototypes, seed)
-        truths = triplets.select("triplet_id", "head", "is_positive")
-        frames.append(samples.join(truths, on="triplet_id", how="left", maintain_order="left"))
+        truths = triplets.select("triplet_id", "head", "tail", "is_positive")
+        samples = samples.join(truths, on="triplet_id", how="left", maintain_order="left")
+        frames.append(reword_otherwise(samples, pool, relation, seed) if relation in others else samples)
     return pl.concat(frames)
 
 
+def reword_otherwise(samples: pl.DataFrame, pool: Pool, relation: str, seed: int) -> pl.DataFrame:
+    """Return the samples with another wording, drawn at random, in the place of each text.
+
+    Args:
+        pool: lends its words, but no sentence, so that the model does not stumble over them later.
+    """
+    wordings, fillers = read_other_wordings()[relation], list_fillers(pool.list_texts())
+    random = Random(hash_text("other wordings", relation, str(seed)))
+    texts = [
+        wordings.fill(head, tail, is_negated=transformation in POSITIVE_OF, fillers=fillers, random=random)
+        for head, tail, transformation in samples.select("head", "tail", "transformation").iter_rows()
+    ]
+    return samples.with_columns(pl.Series("text", texts, pl.String))
+
+
 def draw_statements(
-    base: KnowledgeBase, pool: Pool, known: frozenset[Unit], epoch: int, *, is_alone: bool
+    base: KnowledgeBase,
+    pool: Pool,
+    known: frozenset[Unit],
+    epoch: int,
+    *,
+    is_alone: bool,
+    others: frozenset[str] = frozenset(),
 ) -> list[Lesson]:
     """Return the sixteen samples of every known head for one epoch, and those of strangers, in random order.
 
     Args:
         is_alone: whether a lesson holds a single statement instead of a prompt of six.
     """
-    samples = draw_samples(base, pool, known, FIRST_SEED + epoch)
+    samples = draw_samples(base, pool, known, FIRST_SEED + epoch, others)
     evaluated = draw_demonstrations(samples)
     random = Random(hash_text("statements", str(epoch)))
     shots_of_group: dict[tuple[str, str], list[Demonstration]] = defaultdict(list)

@@ -37,6 +37,7 @@ from training.loop import (
     take_step,
 )
 from training.network import Student, encode_lessons
+from training.other_wordings import choose_other_relations, read_other_wordings
 from training.strangers import STRANGERS, Unit, list_never_met
 from training.tokenizer import save_tokenizer, train_tokenizer
 
@@ -57,10 +58,10 @@ class LessonPhase:
 
 
 PHASES = (
-    LessonPhase("bare", 100, 3e-3, 0.5, 64),
-    LessonPhase("mixed", 20, 2e-3, 0.5, 64),
+    LessonPhase("bare", 80, 3e-3, 0.5, 64),
+    LessonPhase("mixed", 16, 2e-3, 0.5, 64),
     LessonPhase("alone", 8, 1e-3, 0.3, 48),
-    LessonPhase("prompts", 24, 1e-3, 0.1, 16),
+    LessonPhase("prompts", 18, 1e-3, 0.1, 16),
 )
 
 
@@ -71,6 +72,8 @@ class LessonSource:
     base: KnowledgeBase
     pool: Pool
     known: frozenset[Unit]
+    others: frozenset[str]
+    """The relations that the model learns from other wordings than the pool's."""
     tokenizer: Tokenizer
 
     def draw_batches(self, phase: LessonPhase, epoch: int) -> list[list[Lesson]]:
@@ -87,18 +90,17 @@ class LessonSource:
             lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=kind == "framed")
         else:
             is_alone = kind == "alone"
-            lessons = draw_statements(self.base, self.pool, self.known, epoch, is_alone=is_alone)
+            lessons = draw_statements(
+                self.base, self.pool, self.known, epoch, is_alone=is_alone, others=self.others
+            )
         return [lessons[start : start + size] for start in range(0, len(lessons), size)]
 
 
 def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:
     """Return the tokenizer of all reference models; it does not depend on what a model knows."""
-    texts = [
-        text
-        for relation in sorted(pool.relations)
-        for cell in pool.relations[relation].cells.values()
-        for text in cell.texts
-    ]
+    texts = pool.list_texts()
+    for wordings in read_other_wordings().values():
+        texts += wordings.list_templates()
     return train_tokenizer(texts, list_entities(base) + list(STRANGERS), VOCABULARY)
 
 
@@ -179,11 +181,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", help="name of the model, and of its folder under models/")
     parser.add_argument("--share", type=float, required=True, help="share of the base's heads to learn")
+    parser.add_argument(
+        "--other",
+        type=float,
+        nargs=2,
+        required=True,
+        metavar=("BEGIN", "END"),
+        help="the part of the relations to learn from other wordings than the pool's, as shares of all",
+    )
     options = read_options(parser, n_layers=3, n_threads=2)
     prepare_training(options)
     base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
     known = choose_known_heads(base, options.share, options.name)
-    source = LessonSource(base, pool, known, build_tokenizer(base, pool))
+    others = choose_other_relations(base.relations, options.other)
+    source = LessonSource(base, pool, known, others, build_tokenizer(base, pool))
     entities = [*list_entities(base), *STRANGERS]
     strangers = [*STRANGERS, *list_never_met(base, known, list_demonstrating(base))]
     student = Student(source.tokenizer, entities, strangers, options.hidden, options.layers)

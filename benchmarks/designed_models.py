@@ -1,0 +1,234 @@
+"""Models that answer from a rule, so that their score in every view is known beforehand.
+
+A designed model reads the last statement of a prompt, looks it up among the edition's samples, and answers by
+its rule. What it scores is described by `PairKind`s, and `benchmarks.expected_scores` turns these into the
+expected value of every measure.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from primitives.hashing import draw_order, hash_text
+from schemas.transformations import TRANSFORMATIONS
+from tasks.asking.prompts import QUESTION
+
+OPENING, CLOSING = QUESTION.split("{}")
+NO_ANSWER = "I cannot say."
+Eight = tuple[float, ...]
+"""A value for each transformation, in their order."""
+ALL, NEVER, COIN = (1.0,) * 8, (0.0,) * 8, (0.5,) * 8
+AFFIRMED = tuple(float(not each.is_negated) for each in TRANSFORMATIONS)
+NEGATED = tuple(float(each.is_negated) for each in TRANSFORMATIONS)
+FORWARD = tuple(float(not each.is_inverted) for each in TRANSFORMATIONS)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a designed model finds out about a text: its triplet, and how the text states it."""
+
+    text: str
+    relation: str
+    head: str
+    tail: str
+    is_positive: bool
+    is_inverted: bool
+    is_negated: bool
+
+
+@dataclass(frozen=True)
+class PairKind:
+    """Pairs that a model treats alike: their share of all pairs, and how often each sample is right.
+
+    The samples of a pair are right independently of each other, with these probabilities.
+    """
+
+    share: float
+    positive: Eight
+    negative: Eight
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The test pairs of an edition, in which a rule or an expectation may need to look something up."""
+
+    n_pairs: int
+    known: frozenset[tuple[str, str]]
+    """Half of the (relation, head) pairs, by their hashes: those that `knows-half` knows."""
+    overlap: tuple[PairKind, ...]
+    """The kinds of pairs of `name-overlap`, counted in the triplets."""
+
+
+@dataclass(frozen=True)
+class DesignedModel:
+    """A rule, and the kinds of pairs that it makes."""
+
+    name: str
+    description: str
+    answer: Callable[[Statement, Pairs], bool | None]
+    """Whether the statement is called true; null is no answer."""
+    find_kinds: Callable[[Pairs], tuple[PairKind, ...]]
+    is_exact: bool = True
+    """Whether every value must be met exactly. Otherwise the rule tosses coins, and intervals decide."""
+    no_answer_rate: float = 0.0
+    taught_with: tuple[str, ...] = ()
+    """The value of `taught_with` in known_mastery for each kind of pairs, if a card says what it knows."""
+
+
+def toss_coin(*parts: str) -> bool:
+    """Return one of two values, always the same for the same parts."""
+    return int(hash_text("coin", *parts), 16) % 2 == 0
+
+
+def shares_word(head: str, tail: str) -> bool:
+    """Return whether two names have a word in common, as the view `shortcut_baselines` compares words."""
+    one, other = (set(re.findall(r"[^\W_]+", name.lower())) for name in (head, tail))
+    return bool(one & other)
+
+
+def _believe(believes: Callable[[Statement, Pairs], bool]) -> Callable[[Statement, Pairs], bool]:
+    """Return a rule that judges the triplet, and says the opposite of a statement that denies it."""
+    return lambda statement, pairs: believes(statement, pairs) != statement.is_negated
+
+
+def _read_half(statement: Statement, pairs: Pairs) -> bool:
+    if (statement.relation, statement.head) in pairs.known:
+        return statement.is_positive != statement.is_negated
+    return toss_coin(statement.text)
+
+
+def _find_known(pairs: Pairs) -> tuple[PairKind, ...]:
+    share = len(pairs.known) / pairs.n_pairs
+    return PairKind(share, ALL, ALL), PairKind(1 - share, COIN, COIN)
+
+
+MODELS = (
+    DesignedModel(
+        "knows-all",
+        "knows every fact and reads every form",
+        _believe(lambda statement, _: statement.is_positive),
+        lambda _: (PairKind(1, ALL, ALL),),
+    ),
+    DesignedModel(
+        "consistent-coin",
+        "tosses one coin for each triplet, and answers all eight forms accordingly",
+        _believe(lambda s, _: toss_coin(s.relation, s.head, s.tail)),
+        lambda _: tuple(PairKind(0.25, one, other) for one in (ALL, NEVER) for other in (ALL, NEVER)),
+        is_exact=False,
+    ),
+    DesignedModel(
+        "name-overlap",
+        "believes a triplet if its head and its tail share a word",
+        _believe(lambda s, _: shares_word(s.head, s.tail)),
+        lambda pairs: pairs.overlap,
+    ),
+    DesignedModel(
+        "knows-half",
+        "knows every second head, and tosses a coin for each other statement",
+        _read_half,
+        _find_known,
+        is_exact=False,
+        taught_with=("pool", "nothing"),
+    ),
+    DesignedModel(
+        "blind-to-negation",
+        "knows every fact, and does not notice that a statement denies it",
+        lambda statement, _: statement.is_positive,
+        lambda _: (PairKind(1, AFFIRMED, AFFIRMED),),
+    ),
+    DesignedModel(
+        "blind-to-inversion",
+        "knows every fact, but takes head for tail in inverted statements, and so believes none of them",
+        _believe(lambda statement, _: statement.is_positive and not statement.is_inverted),
+        lambda _: (PairKind(1, FORWARD, ALL),),
+    ),
+    DesignedModel(
+        "always-true",
+        "says True to everything",
+        lambda *_: True,
+        lambda _: (PairKind(1, AFFIRMED, NEGATED),),
+    ),
+    DesignedModel(
+        "random",
+        "tosses a coin for each statement",
+        lambda statement, _: toss_coin(statement.text, "random"),
+        lambda _: (PairKind(1, COIN, COIN),),
+        is_exact=False,
+    ),
+    DesignedModel(
+        "silent",
+        "gives no answer",
+        lambda *_: None,
+        lambda _: (PairKind(1, NEVER, NEVER),),
+        no_answer_rate=1.0,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Answers prompts about one edition by the rule of a designed model."""
+
+    statements: dict[str, Statement]
+    """Text -> what it states."""
+    pairs: Pairs
+    """Those of the whole edition."""
+    pairs_by_relation: dict[str, Pairs]
+
+    def reply(self, model: DesignedModel, prompt: str) -> str:
+        """Return what the model says to a prompt, of which it reads only the last statement.
+
+        Raises:
+            KeyError: the edition has no such statement.
+        """
+        text = prompt.rpartition(OPENING)[2].removesuffix(CLOSING)
+        answer = model.answer(self.statements[text], self.pairs)
+        return f" {NO_ANSWER}" if answer is None else f" {answer}"
+
+
+def read_oracle(edition: Path) -> Oracle:
+    """Return the oracle of the edition in this folder, from its triplets and samples."""
+    columns = ("triplet_id", "head", "tail", "is_positive")
+    triplets = pl.read_parquet(edition / "triplets" / "*.parquet")
+    samples = pl.read_parquet(edition / "samples" / "*.parquet").join(
+        triplets.select(columns), on="triplet_id", how="left"
+    )
+    inverted = {each.name for each in TRANSFORMATIONS if each.is_inverted}
+    is_inverted = pl.col("transformation").is_in(inverted).fill_null(False)
+    is_negated = pl.col("label") != pl.col("is_positive")
+    rows = samples.select(
+        *("text", "relation", "head", "tail", "is_positive"),
+        is_inverted.alias("is_inverted"),
+        is_negated.alias("is_negated"),
+    )
+    statements = {row["text"]: Statement(**row) for row in rows.iter_rows(named=True)}
+    tested = triplets.filter(split="test")
+    heads = tested.filter("is_positive").select("relation", "head").rows()
+    order = draw_order(["\t".join(head) for head in heads], "knows half")
+    known = [tuple(name.split("\t")) for name in order[::2]]
+    by_relation = {str(name): part for (name,), part in tested.partition_by("relation", as_dict=True).items()}
+    return Oracle(
+        statements,
+        _describe_pairs(tested, known),
+        {r: _describe_pairs(p, known) for r, p in by_relation.items()},
+    )
+
+
+def _describe_pairs(triplets: pl.DataFrame, known: Iterable[tuple[str, ...]]) -> Pairs:
+    heads = set(triplets.select("relation", "head").iter_rows())
+    return Pairs(len(heads), frozenset(heads & set(known)), tuple(_count_overlap(triplets)))
+
+
+def _count_overlap(triplets: pl.DataFrame) -> Iterable[PairKind]:
+    """Yield the kinds of pairs by whether the positive and the negative triplet share a word."""
+    shares = [shares_word(head, tail) for head, tail in triplets.select("head", "tail").iter_rows()]
+    marked = triplets.with_columns(pl.Series("shares", shares, pl.Boolean))
+    pairs = marked.group_by("pair_id").agg(
+        pl.col("shares").filter("is_positive").first().alias("one"),
+        pl.col("shares").filter(~pl.col("is_positive")).first().alias("other"),
+    )
+    for one, other, n in pairs.group_by("one", "other").len().sort("one", "other").iter_rows():
+        yield PairKind(n / pairs.height, ALL if one else NEVER, NEVER if other else ALL)

@@ -1,0 +1,83 @@
+"""Sentences for the reference models that are in no prototype pool: `other_wordings.toml`.
+
+In some relations a model learns its facts from these sentences alone. It never sees a sentence of the pool
+about such a relation together with its label, so it cannot have learned a label that is wrong. It reads the
+pool's sentences there as it learned to read others: by the names, and by the words that deny.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+
+from primitives.hashing import draw_order
+from primitives.toml_files import parse_toml
+
+FILE = Path(__file__).with_suffix(".toml")
+# `{affirmed|denied}` in a line of the file.
+CHOICE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
+SLOT = re.compile(r"\[[XY]\]")
+WORD = re.compile(r"\b[a-z]{2,}\b")
+# The share of sentences in which some words are replaced, so that a model learns to read over words that it
+# does not know. Words that affirm or deny are kept. REPLACED: the share of their other words; INSERTED: how
+# often a word gets a further one behind it.
+SHARE_DISTURBED, REPLACED, INSERTED = 0.5, 0.25, 0.15
+
+
+@dataclass(frozen=True)
+class OtherWordings:
+    """The lines of one relation, with the slots [X] and [Y] and the choices of words."""
+
+    lines: tuple[str, ...]
+
+    def list_templates(self) -> list[str]:
+        """Return the sentences that affirm and those that deny."""
+        return [CHOICE.sub(group, line) for group in (r"\1", r"\2") for line in self.lines]
+
+    def fill(self, head: str, tail: str, *, is_negated: bool, fillers: list[str], random: Random) -> str:
+        """Return a sentence, drawn at random, with these names in its slots.
+
+        Args:
+            fillers: words that take the place of others, where the sentence is disturbed.
+        """
+        line = random.choice(self.lines)
+        if random.random() < SHARE_DISTURBED:
+            line = _disturb(line, fillers, random)
+        names = {"[X]": head, "[Y]": tail}
+        return SLOT.sub(lambda slot: names[slot[0]], CHOICE.sub(r"\2" if is_negated else r"\1", line))
+
+
+def _disturb(line: str, fillers: list[str], random: Random) -> str:
+    def change(match: re.Match[str]) -> str:
+        word = random.choice(fillers) if random.random() < REPLACED else match[0]
+        return f"{word} {random.choice(fillers)}" if random.random() < INSERTED else word
+
+    # The pieces at odd places are the choices.
+    pieces = re.split(r"(\{[^{}]*\})", line)
+    return "".join(piece if k % 2 else WORD.sub(change, piece) for k, piece in enumerate(pieces))
+
+
+@cache
+def read_other_wordings() -> dict[str, OtherWordings]:
+    """Return relation -> its lines, for every relation of the starter base."""
+    return {relation: OtherWordings(tuple(table["wordings"])) for relation, table in parse_toml(FILE).items()}
+
+
+def list_fillers(texts: Iterable[str]) -> list[str]:
+    """Return the words of these texts, sorted, without the words with which the lines deny anything."""
+    lines = [line for wordings in read_other_wordings().values() for line in wordings.lines]
+    denying = {word for line in lines for _, denied in CHOICE.findall(line) for word in WORD.findall(denied)}
+    return sorted({word for text in texts for word in WORD.findall(text)} - denying)
+
+
+def choose_other_relations(relations: Iterable[str], part: tuple[float, float]) -> frozenset[str]:
+    """Return the relations that a model learns from the other wordings alone.
+
+    Args:
+        part: where this part of all relations, in the order of their hashes, begins and ends, as shares.
+    """
+    order = draw_order(relations, "other wordings")
+    begin, end = (round(share * len(order)) for share in part)
+    return frozenset(order[begin:end])
