@@ -110,16 +110,23 @@ def write_config(
     writers: Sequence[Table] = (),
     **tables: Table,
 ) -> Path:
-    """Write a configuration of these tables, with results under ``root``; the values are written as JSON."""
+    """Write a configuration of these tables, with results under ``root``."""
     parts = [("[storage]", {"root": str(root), **tables.pop("storage", {})})]
     parts += [(f"[{name}]", dict(table)) for name, table in tables.items()]
     parts += [("[[models]]", dict(table)) for table in models]
     parts += [("[[writers]]", dict(table)) for table in writers]
     lines = []
     for heading, table in parts:
-        lines += [heading, *(f"{key} = {json.dumps(value)}" for key, value in table.items()), ""]
+        lines += [heading, *(f"{key} = {render_value(value)}" for key, value in table.items()), ""]
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
+
+
+def render_value(value: object) -> str:
+    """Return the value in TOML, which is JSON except for tables."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{json.dumps(k)} = {render_value(v)}' for k, v in value.items())} }}"
+    return json.dumps(value)
 
 
 def write_base(path: Path, rows: Iterable[Sequence[str]]) -> Path:
