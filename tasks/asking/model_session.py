@@ -7,6 +7,7 @@ from types import TracebackType
 
 from config.engines import EngineConfig
 from engines.base import Engine, EngineLostError
+from engines.hub_cache import find_commit
 from engines.identity import identify_model
 from engines.loading import load_engine
 from primitives.errors import InputError
@@ -18,6 +19,7 @@ from storage.layout import model_file, model_lock
 from storage.locks import hold_file_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
+from tasks.asking.hub_commits import is_on_hub, pin_commit, read_commit
 from tasks.asking.progress import Advance
 from tasks.asking.refusals import explain_refusal, is_refused
 
@@ -116,7 +118,9 @@ class ModelSession:
         """
         if self._engine is None:
             self.write_model_record()
-            self._engine = self._load(self.config)
+            self._engine = self._load(pin_commit(self.config, self._mirror.root, self.identity.model_id))
+            # The commit of a hub model is known only now.
+            self.write_model_record()
         self._require_lease()
         started = time.monotonic()
         try:
@@ -151,6 +155,10 @@ class ModelSession:
             **self.identity.taught.to_record(),
         }
         path = model_file(self.identity.model_id)
+        if is_on_hub(self.config):
+            recorded = read_commit(self._mirror.root, self.identity.model_id)
+            loaded = None if self._engine is None else find_commit(self.config)
+            description["commit"] = recorded or loaded
         write_json(self._mirror.root / path, description)
         self._mirror.send(path)
 

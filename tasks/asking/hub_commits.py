@@ -1,0 +1,54 @@
+"""The commit of a hub model: the answers under one model id come from one commit.
+
+The id of a hub model contains its declared revision, which may be a branch, or none. The commit that was loaded
+first is written into the model's record, and from then on this commit is loaded, wherever the branch has moved.
+Answers that were stored before the record had a commit are taken to be of the commit that is loaded next.
+"""
+
+import logging
+from pathlib import Path
+
+from config.engines import EngineConfig
+from engines.hub_cache import find_commit
+from engines.identity import find_folder
+from storage.layout import model_file
+from storage.records import RecordError, read_record
+
+logger = logging.getLogger(__name__)
+
+
+def is_on_hub(config: EngineConfig) -> bool:
+    """Return whether the model is loaded from the hub.
+
+    Raises:
+        InputError: it is a local folder that is not complete.
+    """
+    return config.engine == "vllm" and find_folder(config) is None
+
+
+def read_commit(root: Path, model_id: str) -> str | None:
+    """Return the commit in the model's record; null if there is none."""
+    try:
+        commit = (read_record(root / model_file(model_id)) or {}).get("commit")
+    except RecordError:
+        return None
+    return commit if isinstance(commit, str) else None
+
+
+def pin_commit(config: EngineConfig, root: Path, model_id: str) -> EngineConfig:
+    """Return the configuration with the recorded commit as its revision, if there is one."""
+    recorded = read_commit(root, model_id) if is_on_hub(config) else None
+    if recorded is None:
+        return config
+    if (cached := find_commit(config)) not in (None, recorded):
+        logger.warning(
+            "model %r: the answers of %s are of commit %s of %s, which is evaluated again; to evaluate %s as "
+            "another model, set revision = %r",
+            config.name,
+            model_id,
+            recorded,
+            config.model,
+            cached,
+            cached,
+        )
+    return config.model_copy(update={"revision": recorded})
