@@ -1,8 +1,9 @@
 """The commit of a hub model: the answers under one model id come from one commit.
 
-The id of a hub model contains its declared revision, which may be a branch, or none. The commit that was loaded
-first is written into the model's record, and from then on this commit is loaded, wherever the branch has moved.
-Answers that were stored before the record had a commit are taken to be of the commit that is loaded next.
+The id of a hub model contains its declared revision, which may be a branch, or none. The commit that was
+loaded first is written into the model's record, and from then on this commit is loaded, wherever the branch
+has moved. Answers that were stored before the record had a commit are taken to be of the commit that is
+loaded next.
 """
 
 import logging

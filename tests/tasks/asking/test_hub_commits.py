@@ -1,0 +1,101 @@
+"""A model of the hub's local cache whose branch moves, and whose answers must stay those of one commit."""
+
+import json
+import logging
+from pathlib import Path
+
+import polars as pl
+import pytest
+from huggingface_hub import constants
+
+from config.engines import EngineConfig, ModelConfig
+from config.tables import StorageConfig
+from engines.base import Engine
+from engines.identity import identify_model
+from engines.loading import load_engine
+from schemas.exchange import Prompt, Sampling
+from storage.layout import model_file
+from storage.mirror import Mirror
+from tasks.asking.model_session import ModelSession
+from tests.support.evaluations import ignore
+
+MODEL = ModelConfig(name="m", model="org/name")
+FIRST, SECOND = "1" * 40, "2" * 40
+
+
+class Cache:
+    """A hub cache with two commits of one model, and the revisions at which the model was loaded."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "data"
+        self.loaded: list[str | None] = []
+        self._folder = folder / "hub" / "models--org--name"
+        for commit in (FIRST, SECOND):
+            (self._folder / "snapshots" / commit).mkdir(parents=True)
+            (self._folder / "snapshots" / commit / "config.json").write_text("{}")
+        (self._folder / "refs").mkdir()
+        self._recording = folder / "recorded.parquet"
+
+    def move_branch(self, commit: str) -> None:
+        (self._folder / "refs" / "main").write_text(commit)
+
+    def ask(self, key: str, config: ModelConfig = MODEL) -> str:
+        """Ask the model a prompt, and return the id of the model."""
+        with ModelSession(config, Mirror(StorageConfig(root=self.root)), self.load) as session:
+            session.ask({key * 32: Prompt("completion", "Fever?")}, Sampling(), ignore)
+        return session.identity.model_id
+
+    def load(self, config: EngineConfig) -> Engine:
+        self.loaded.append(config.revision)
+        pl.DataFrame({"prompt": ["Fever?"], "response": ["True"]}).write_parquet(self._recording)
+        return load_engine(ModelConfig(name="m", engine="recorded", model=str(self._recording)))
+
+    def read_commit(self, model_id: str) -> object:
+        return json.loads((self.root / model_file(model_id)).read_bytes())["commit"]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return Cache(tmp_path)
+
+
+def test_moved_branch_is_not_followed_under_the_same_id(
+    cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache.move_branch(FIRST)
+    model_id = cache.ask("a")
+    assert model_id == identify_model(MODEL).model_id == "m-4cf0ad7c"
+    assert cache.read_commit(model_id) == FIRST
+    cache.move_branch(SECOND)
+    with caplog.at_level(logging.WARNING):
+        assert cache.ask("b") == model_id
+    assert cache.loaded == [None, FIRST]
+    assert cache.read_commit(model_id) == FIRST
+    assert f"set revision = '{SECOND}'" in caplog.text
+
+
+def test_declared_commit_is_a_model_of_its_own(cache: Cache) -> None:
+    cache.move_branch(FIRST)
+    declared = MODEL.model_copy(update={"revision": SECOND})
+    assert cache.ask("a") != cache.ask("a", declared)
+    assert cache.read_commit(identify_model(declared).model_id) == SECOND
+
+
+def test_answers_that_were_stored_before_commits_were_recorded_keep_their_id(cache: Cache) -> None:
+    cache.move_branch(FIRST)
+    model_id = cache.ask("a")
+    path = cache.root / model_file(model_id)
+    record = json.loads(path.read_bytes())
+    del record["commit"]
+    path.write_text(json.dumps(record))
+    assert cache.ask("b") == model_id
+    assert cache.loaded == [None, None]
+    assert cache.read_commit(model_id) == FIRST
+
+
+def test_record_of_a_model_without_a_commit_has_no_key_for_it(cache: Cache, tmp_path: Path) -> None:
+    endpoint = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://a/v1"}
+    model_id = cache.ask("a", ModelConfig.model_validate(endpoint))
+    assert "commit" not in json.loads((cache.root / model_file(model_id)).read_bytes())
