@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from report.reasoning_notes import note_unfinished
+
 Row = tuple[Any, ...]
 
 
@@ -48,12 +50,17 @@ def _is_number(cell: str) -> bool:
 
 
 def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """Return a table with one line per model: average accuracy and mastery with their 95 % intervals."""
+    """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
+
+    Sentences about thoughts that did not end follow, where there are any.
+    """
     if not rows:
         return "no model has been evaluated on this edition yet"
-    cells = [_leaderboard_line(dict(zip(columns, values, strict=True))) for values in rows]
+    found = [dict(zip(columns, values, strict=True)) for values in rows]
+    cells = [_leaderboard_line(row) for row in found]
     names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
-    return align([*names, "joint %", "no answer %", "failed %", "pairs", "samples"], cells)
+    table = align([*names, "joint %", "no answer %", "failed %", "pairs", "samples"], cells)
+    return "\n".join([table, *note_unfinished(found)])
 
 
 def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:

@@ -65,6 +65,7 @@ class Contents:
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
     not_evaluated: list[Row]
+    served_models: list[Row]
     joint_accuracy_curve: list[Row]
     accuracy_by_relation: list[Row]
     accuracy_by_transformation: list[Row]

@@ -12,6 +12,7 @@ from report.comparison_rows import N_EDITIONS_SHOWN
 from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
 from report.page_rows import read_contents, read_editions
+from report.reasoning_notes import note_unfinished
 from storage.files import write_atomically
 from storage.layout import page_file
 
@@ -61,6 +62,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
         by_id=by_id,
         best=_choose_best(ranked, by_id),
         n_ranked=len(ranked),
+        unfinished=note_unfinished(ranked),
         n_drift_editions=N_EDITIONS_SHOWN,
         quoted_id=contents.edition["edition_id"].replace("'", "''"),
     )

@@ -28,7 +28,14 @@ SETTING_VIEWS = (
     "detectable_difference",
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
-EDITION_VIEWS = ("not_evaluated", "sample_quality", "rejection_reasons", "diversity", "human_review")
+EDITION_VIEWS = (
+    "not_evaluated",
+    "served_models",
+    "sample_quality",
+    "rejection_reasons",
+    "diversity",
+    "human_review",
+)
 # The columns of the best model in the list of editions.
 SUMMARY = (
     "model",

@@ -13,6 +13,7 @@ FOLDER = Path(__file__).parent
 SUMS = ("error_counts", "shortcut_scores", "pair_scores", "token_counts", "calibration_sums")
 # In the order of creation: a view comes after the views that it reads.
 VIEWS = (
+    "served_models",
     "prediction_details",
     "average_accuracy",
     "joint_accuracy",

@@ -18,6 +18,7 @@ from prefect.artifacts import (
 from config.file import Config
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
+from report.reasoning_notes import note_unfinished
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
 
 # Every update is a request to the server.
@@ -82,6 +83,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
 
     Models that count as not evaluated follow without scores, with the reason.
     """
+    rows = read_leaderboard(root, edition_id)
     scored = [
         {
             "rank": row["rank"],
@@ -96,7 +98,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "since": row["since"],
             "evaluated": "yes",
         }
-        for row in read_leaderboard(root, edition_id)
+        for row in rows
     ]
     nothing = dict.fromkeys(LEADERBOARD_COLUMNS)
     failed = [
@@ -108,7 +110,8 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
         }
         for row in read_not_evaluated(root, edition_id)
     ]
-    create_table_artifact(scored + failed, key="leaderboard", description=f"Leaderboard of {edition_id}")
+    description = " ".join([f"Leaderboard of {edition_id}.", *note_unfinished(rows)])
+    create_table_artifact(scored + failed, key="leaderboard", description=description)
 
 
 def _percent(share: float | None) -> float | None:

@@ -1,5 +1,6 @@
 """`pretexeval run` and `score` with endpoints whose models think, each in another way."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,13 @@ BRACKETS = {"reasoning_marks": ["[THINK]", "[/THINK]"]}
 
 @dataclass
 class Thinkers:
-    """A data folder in which every model of the endpoint was evaluated, and the commands' outcomes."""
+    """A data folder in which every model of the endpoint was evaluated."""
 
     folder: Path
     endpoint: Endpoint
     server: dict[str, str]
+    out: str = ""
+    """What the run printed."""
 
     @property
     def root(self) -> Path:
@@ -50,7 +53,7 @@ class Thinkers:
 def thinkers(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Thinkers]:
     with serve_thinkers() as endpoint:
         thinkers = Thinkers(tmp_path_factory.mktemp("thinkers"), endpoint, prefect_server)
-        thinkers.run("run", *WAYS, *UNFINISHED, "vendor", vendor=VENDOR).require()
+        thinkers.out = thinkers.run("run", *WAYS, *UNFINISHED, "vendor", vendor=VENDOR).require().out
         yield thinkers
 
 
@@ -81,9 +84,23 @@ def test_unfinished_thoughts_are_counted_and_paid_for_once(thinkers: Thinkers) -
     assert {name: asked.count(name) for name in UNFINISHED} == dict.fromkeys(UNFINISHED, 64)
 
 
-def test_what_was_served_is_recorded(thinkers: Thinkers) -> None:
+def test_console_and_page_advise_to_raise_max_tokens_only_where_thoughts_did_not_end(
+    thinkers: Thinkers,
+) -> None:
+    (page,) = thinkers.root.glob("report/*/index.html")
+    for text in (thinkers.out, page.read_text(encoding="utf-8")):
+        advised = set(
+            re.findall(r"([\w-]+) \(pretexeval\): in [\d.]+ % of the replies the thought did", text)
+        )
+        assert advised == set(UNFINISHED)
+        assert "Raise max_tokens of the model" in text
+
+
+def test_what_was_served_is_recorded_and_shown(thinkers: Thinkers) -> None:
     served = thinkers.query("select name, served from runs inner join models using (model_id)")
     assert served["plain"] == (["plain-2026, fp_0", "plain-2026, fp_1"],)
+    (page,) = thinkers.root.glob("report/*/index.html")
+    assert "plain-2026, fp_1" in page.read_text(encoding="utf-8")
 
 
 def test_stored_answers_are_read_again_by_other_marks_without_asking(thinkers: Thinkers) -> None:

@@ -45,7 +45,10 @@ def test_reasoning_is_shown_apart_from_the_response(data: DataFolder) -> None:
     for view in ("leaderboard", "average_accuracy"):
         (row,) = data.query(f"from {view}")
         assert row["unfinished_reasoning_rate"] == row["no_answer_rate"] == 1 / 64
-    assert data.query("select served from runs") == [{"served": ["x, fp_1", "x, fp_2"]}]
+    assert data.query("select model, served from served_models") == [
+        {"model": "Expert", "served": "x, fp_1"},
+        {"model": "Expert", "served": "x, fp_2"},
+    ]
 
 
 def test_text_between_marks_is_no_reasoning_where_the_run_knows_no_marks(data: DataFolder) -> None:
