@@ -29,6 +29,8 @@ VIEWS = (
     "token_usage",
     "taught_pairs",
     "known_mastery",
+    "suspect_prototypes",
+    "suspect_facts",
     "component_ablation",
     "model_comparison",
     "detectable_difference",

@@ -203,3 +203,14 @@ create macro samples_per_triplet(method) as case when method = 'direct' then 1 e
 -- The two halves of a bit set of pair_scores: the positive and the negative triplet.
 create macro positive_bits(bits) as bits & 255;
 create macro negative_bits(bits) as bits >> 8;
+
+-- P(X <= k) of a binomial of n observations with probability p, 0 < p < 1, by logarithms.
+create macro binomial_tail(k, n, p) as
+    list_sum(
+        list_transform(
+            range(0, k + 1),
+            lambda i: exp(
+                lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * ln(p) + (n - i) * ln(1 - p)
+            )
+        )
+    );

@@ -1,6 +1,9 @@
-import pytest
-from scipy.stats import binomtest
+from pathlib import Path
 
+import pytest
+from scipy.stats import binom, binomtest
+
+from schemas.transformations import NAMES
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert, polarity
@@ -159,3 +162,63 @@ def test_an_edition_nobody_answered_has_only_baselines(data: DataFolder) -> None
     build_warehouse(lonely.root)
     assert lonely.query("from leaderboard") == []
     assert len(lonely.query("from shortcut_baselines")) == 18
+
+
+def contradict(sample: Row, wrong: bool) -> bool | None:
+    """Return the right answer, or the opposite where the sample is wrong."""
+    return bool(sample["label"]) != wrong
+
+
+def add_taught_pairs(data: DataFolder, n: int) -> list[Row]:
+    """Add pairs of a relation to an edition, and return their heads as known heads."""
+    for k in range(n):
+        data.add_pair("signs", f"disease {k}", f"sign {k}", f"mark {k}")
+    data.write_edition(EDITION)
+    return [{"relation": "signs", "head": f"disease {k}", "wordings": "other"} for k in range(n)]
+
+
+def test_a_cell_with_the_wrong_polarity_is_suspect(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    data.write_model("taught", add_taught_pairs(data, 6))
+    data.write_answers(EDITION, "taught", lambda s: contradict(s, s["transformation"] == "inv_dn"))
+    build_warehouse(data.root)
+    rows = {row["transformation"]: row for row in data.query("from suspect_prototypes")}
+    assert {name: row["is_suspect"] for name, row in rows.items()} == {n: n == "inv_dn" for n in NAMES}
+    suspect = rows["inv_dn"]
+    assert (suspect["n_samples"], suspect["n_correct"], suspect["n_cells"]) == (12, 0, 8)
+    # The other seven cells have 84 samples, all right.
+    rest = (84 + 0.5) / 85
+    assert suspect["rest_accuracy"] == pytest.approx(rest)
+    assert suspect["p_value"] == pytest.approx(binom.cdf(0, 12, rest))
+    assert rows["none"]["p_value"] == pytest.approx(1)
+
+
+def test_a_cell_that_the_model_cannot_read_is_not_suspect(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    data.write_model("taught", add_taught_pairs(data, 20))
+    # It believes no inverted statement: half of them are right.
+    data.write_answers(
+        EDITION, "taught", lambda s: contradict(s, s["transformation"] == "inv" and s["is_positive"])
+    )
+    build_warehouse(data.root)
+    (row,) = data.query("from suspect_prototypes where transformation = 'inv'")
+    assert row["average_accuracy"] == 0.5
+    assert row["p_value"] < 1e-6
+    assert not row["is_suspect"]
+
+
+def test_a_taught_fact_with_the_wrong_label_is_suspect(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    known = add_taught_pairs(data, 4)
+    data.write_model("taught", known[:3])
+
+    def answer(sample: Row) -> bool | None:
+        # It contradicts one false triplet that it was taught about, and one about an unknown head.
+        return contradict(sample, sample["tail"] in ("mark 1", "mark 3"))
+
+    data.write_answers(EDITION, "taught", answer)
+    build_warehouse(data.root)
+    (row,) = data.query("from suspect_facts")
+    assert (row["head"], row["tail"], row["is_positive"], row["n_right"]) == ("disease 1", "mark 1", False, 0)
+    assert row["n_taught"] == 6
+    assert row["suspect_rate"] == pytest.approx(1 / 6)

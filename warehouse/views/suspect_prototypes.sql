@@ -1,0 +1,73 @@
+-- Grain: one row per edition, reference model, method, scoring policy, repeat, relation and transformation.
+-- Which cells of the pool of prototypes contradict what a reference model was taught: its accuracy on the
+-- facts that it has learned (taught_pairs), under one transformation of one relation.
+-- taught_with: `other`: the model never saw the pool's sentences about this relation with their labels, so the
+-- row also shows an error that was in the pool when the model was taught; `pool`: it shows later errors only.
+-- rest_accuracy: the same over the model's other cells with the same taught_with.
+-- p_value: one-sided binomial, the probability of at most n_correct right samples at the rest's accuracy.
+-- is_suspect: p_value · n_cells < 0.05 (Bonferroni over the model's cells), and less than half of the samples
+-- are right. A cell that the model cannot read tends to 50 %, a wrong label to 0 %: only that is suspect.
+create or replace view suspect_prototypes as
+with counted as (
+    select
+        pair_scores.edition_id,
+        pair_scores.model_id,
+        pair_scores.model,
+        pair_scores.method,
+        pair_scores.scoring_policy,
+        pair_scores.repeat,
+        pair_scores.relation,
+        transformations.transformation,
+        transformations.position,
+        taught_pairs.taught_with,
+        sum(bit_count(graded_bits & bits))::bigint as n_samples,
+        sum(bit_count(correct_bits & bits))::bigint as n_correct
+    from pair_scores
+    inner join taught_pairs using (edition_id, model_id, pair_id)
+    cross join transformations
+    where
+        taught_pairs.is_known
+        and taught_pairs.is_as_taught
+        and pair_scores.method <> 'llmeval'
+        and (graded_bits & bits) > 0
+    group by all
+),
+
+compared as (
+    select
+        *,
+        count(*) over (partition by edition_id, model_id, method, scoring_policy, repeat) as n_cells,
+        sum(n_samples) over alike - n_samples as n_rest,
+        -- Half a wrong sample more, so that no rest is perfect.
+        (sum(n_correct) over alike - n_correct + 0.5) / (n_rest + 1) as rest_accuracy
+    from counted
+    window alike as (
+        partition by edition_id, model_id, method, scoring_policy, repeat, taught_with
+    )
+),
+
+tested as (
+    select *, binomial_tail(n_correct, n_samples, rest_accuracy) as p_value from compared
+)
+
+select
+    edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    relation,
+    transformation,
+    taught_with,
+    n_samples,
+    n_correct,
+    n_correct / n_samples as average_accuracy,
+    wilson_low(n_correct / n_samples, n_samples) as ci_low,
+    wilson_high(n_correct / n_samples, n_samples) as ci_high,
+    rest_accuracy,
+    p_value,
+    n_cells,
+    p_value * n_cells < 0.05 and 2 * n_correct < n_samples as is_suspect
+from tested
+order by edition_id, model, model_id, method, scoring_policy, repeat, relation, position
