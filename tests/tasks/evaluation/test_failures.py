@@ -52,7 +52,6 @@ class Bench:
     endpoint: Endpoint
     reply: Callable[[Body, int], EndpointReply]
     config: Config = field(default_factory=Config)
-    paths: list[Path] = field(default_factory=list)
 
     def evaluate(self, *names: str, **scoring: object) -> dict[str, str | None]:
         """Evaluate the models as a run does; return model -> why it failed, or None."""
@@ -65,10 +64,13 @@ class Bench:
         self.endpoint.requests.clear()
         return {name: evaluate(self.config, self.edition_id, name) for name in names}
 
-    def publish(self) -> Parsed:
+    def publish(self) -> None:
         build_warehouse(self.root)
-        self.paths = write_pages(self.root, [self.edition_id])
-        return parse(self.paths[0].read_text(encoding="utf-8"))
+
+    def write_pages(self) -> Parsed:
+        self.publish()
+        (page,) = write_pages(self.root, [self.edition_id])
+        return parse(page.read_text(encoding="utf-8"))
 
     def query(self, sql: str) -> list[dict[str, Any]]:
         return query_rows(self.root, sql)
@@ -99,18 +101,26 @@ def fail_share(share: float) -> Callable[[Body, int], EndpointReply]:
     return reply
 
 
-@pytest.mark.parametrize("status", [400, 422, 402])
-def test_endpoint_that_refuses_everything_gets_32_prompts_and_no_score(bench: Bench, status: int) -> None:
-    bench.reply = lambda body, _: answer(body) if body["model"] == "good" else refuse(status)
+@pytest.mark.parametrize("status", [422, 402])
+def test_endpoint_that_refuses_everything_gets_32_prompts(bench: Bench, status: int) -> None:
+    bench.reply = lambda body, _: refuse(status)
+    reason = bench.evaluate("bad")["bad"]
+    assert reason is not None
+    assert f"HTTP {status}: " in reason
+    assert WORDS in reason
+    assert len(bench.endpoint.requests) == 32
+
+
+def test_endpoint_that_refuses_everything_has_no_score(bench: Bench) -> None:
+    bench.reply = lambda body, _: answer(body) if body["model"] == "good" else refuse(400)
     outcomes = bench.evaluate("bad", "good")
     assert outcomes["good"] is None
     reason = outcomes["bad"]
     assert reason is not None
-    assert reason.startswith("model 'bad': the endpoint refused every one of 32 prompts")
-    assert f"HTTP {status}: " in reason
+    assert reason.startswith("model 'bad': the endpoint refused every one of 32 prompts (HTTP 400: ")
     assert WORDS in reason
     assert sum(body["model"] == "bad" for _, _, body in bench.endpoint.requests) == 32
-    page = bench.publish()
+    page = bench.write_pages()
     assert [row[0] for row in page.table_with("Model", "Mastery(joint, by pair)")[1:]] == ["good"]
     (row,) = page.table_with("Model", "Failed", "n samples", "Reason")[1:]
     assert row == ["bad", "–", "–", f"not evaluated: {reason}"]
@@ -129,8 +139,8 @@ def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Benc
     assert bench.evaluate("m") == {"m": None}
     assert len(bench.endpoint.requests) == 11
     assert list((bench.root / "failures").rglob("*.json")) == []
-    page = bench.publish()
-    assert "not evaluated:" not in page.text
+    bench.publish()
+    assert bench.query("from not_evaluated") == []
     assert bench.query("select n_samples, n_errors from leaderboard") == [
         {"n_samples": N_SAMPLES, "n_errors": 0}
     ]
@@ -154,7 +164,7 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
 def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
     bench.reply = fail_share(0.005)
     assert bench.evaluate("m") == {"m": None}
-    page = bench.publish()
+    page = bench.write_pages()
     (row,) = bench.query("from leaderboard")
     assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
     answered = bench.query("from prediction_details where response is not null")
@@ -174,7 +184,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert reason.startswith("model 'm': 11 of 224 samples failed (4.9%), more than max_error_rate = 0.01")
     assert "HTTP 400: " in reason
     assert "content_filter" in reason
-    page = bench.publish()
+    page = bench.write_pages()
     assert bench.query("from leaderboard") == []
     assert [row[:3] for row in page.table_with("Model", "Failed", "n samples", "Reason")[1:]] == [
         ["m", "4.9\u00a0%", "224"]
@@ -209,9 +219,9 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers(bench: Bench) -> No
     store = plan_evaluation(bench.config, bench.edition_id, "m").store
     n_kept = store.read().height
     assert 32 <= n_kept <= 100
-    page = bench.publish()
-    assert "key expired" in page.text
+    bench.publish()
     assert bench.query("from leaderboard") == []
+    assert bench.query("select reason from not_evaluated") == [{"reason": reason}]
     bench.reply = lambda body, _: answer(body)
     assert bench.evaluate("m") == {"m": None}
     assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
