@@ -11,8 +11,8 @@ _STATUS = re.compile(r"HTTP (4\d\d): ")
 # Timeout, conflict, too early, too many requests: the same prompt can pass later.
 TEMPORARY = (408, 409, 425, 429)
 REMEDIES = {
-    400: "compare model, prompt_style, max_tokens and logprobs of its table with what the endpoint accepts; "
-    "rename, leave_out and extra_body change what is sent",
+    400: "compare the model's table (model, prompt_style, max_tokens, logprobs, extra_body, rename, "
+    "leave_out) with what the endpoint accepts",
     401: "check the variable named in api_key_env",
     402: "check the balance of the account",
     403: "check what the key may use",

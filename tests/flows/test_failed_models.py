@@ -147,7 +147,7 @@ def test_console_and_page_name_the_reasons_and_show_no_score(results: Results) -
     for name in FAILED:
         reason = results.not_evaluated[name]
         assert f"pretexeval: {name}: {reason}" in results.outcome.err
-        assert f"{name} ({reason})" in rest
+        assert f"{name}: {reason}" in rest
         assert f" {name} " not in ranking
         assert listed[name] == f"not evaluated: {reason}"
 

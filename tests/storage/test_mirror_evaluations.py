@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from config.engines import EngineConfig, ModelConfig
+from config.file import Config
 from engines.base import Engine
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt
@@ -19,6 +20,7 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.model_session import ModelSession
 from tasks.edition.edition import Edition
 from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.failures import has_failure, record_failure, write_failure
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import build_relation_requests
 from tasks.evaluation.run_record import is_complete
@@ -139,6 +141,24 @@ def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluati
     Mirror(first.storage).pull_evaluation(first.edition_id, first.model_id)
     assert is_complete(first)
     assert read_tree(first.root, "predictions") == read_tree(second.root, "predictions")
+
+
+def test_failures_of_other_hosts_are_fetched_until_they_are_removed(
+    evaluations: list[Evaluation],
+) -> None:
+    one, other = (Mirror(evaluation.storage) for evaluation in evaluations)
+    edition_id = evaluations[0].edition_id
+    config = Config(storage=evaluations[0].storage)
+    for name in ("v1.5", "large"):
+        write_failure(one, config, edition_id, name, f"{name} is down")
+    assert has_failure(other, edition_id, "large")
+    sync_everything(other)
+    assert read_tree(other.root, "failures") == read_tree(one.root, "failures")
+    with record_failure(one, config, edition_id, "large"):
+        """Succeed."""
+    sync_everything(other)
+    assert list(read_tree(other.root, "failures")) == [f"failures/{edition_id}/v1.5.json"]
+    assert not has_failure(other, edition_id, "large")
 
 
 def test_evaluation_that_is_being_replaced_is_skipped(evaluations: list[Evaluation]) -> None:
