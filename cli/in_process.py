@@ -156,13 +156,15 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     """
     from tasks.edition.edition import plan_edition
     from tasks.evaluation.evaluation import plan_evaluation
+    from tasks.evaluation.failures import has_only_failed
     from tasks.evaluation.run_record import require_finished
 
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
     for model in config.models:
         evaluation = plan_evaluation(config, edition_id, model.name)
         mirror.pull_evaluation(edition_id, evaluation.model_id)
-        require_finished(evaluation)
+        if not has_only_failed(evaluation, mirror):
+            require_finished(evaluation)
     prepare_prefect(config.storage.root)
     from flows.score_again import score_again
 

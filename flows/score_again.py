@@ -13,11 +13,14 @@ from flows.support.run_names import name_edition_run
 from tasks.edition.edition import plan_edition
 from tasks.evaluation import scoring
 from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.failures import has_only_failed
 
 
 @flow(name="score-again", flow_run_name=name_edition_run("score"), timeout_seconds=read_time_limit())
 def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
     """Score every model of the configuration, publish, and return the edition's name.
+
+    Models whose evaluation failed stay listed as not evaluated.
 
     Args:
         policies: the scoring policies; by default those of the configuration. Policies under which a model
@@ -33,6 +36,8 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
             table = replace(evaluation.scoring, policies=tuple(policies))
             evaluation = replace(evaluation, scoring=table)
         mirror.pull_evaluation(edition_id, evaluation.model_id)
+        if has_only_failed(evaluation, mirror):
+            continue
         scoring.score_again(evaluation)
         mirror.push_evaluation(edition_id, evaluation.model_id)
     publish(config, edition_id)

@@ -69,6 +69,11 @@ def has_failure(mirror: Mirror, edition_id: str, name: str) -> bool:
     return (mirror.root / path).is_file() or mirror.fetch(path)
 
 
+def has_only_failed(evaluation: Evaluation, mirror: Mirror) -> bool:
+    """Return whether there is nothing to score: the evaluation failed, and none was finished before."""
+    return not read_run(evaluation) and has_failure(mirror, evaluation.edition_id, evaluation.model.name)
+
+
 def write_failure(mirror: Mirror, config: Config, edition_id: str, name: str, reason: str) -> None:
     """Write the record of a model's failure on an edition, and send it to the bucket."""
     path = failure_file(edition_id, name)

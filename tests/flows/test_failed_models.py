@@ -60,14 +60,14 @@ class Bench:
                 return refuse(400, "content_filter")
         return build_reply(" True" if hashlib.sha256(prompt.encode()).digest()[0] % 2 else " False")
 
-    def run(self, endpoint: Endpoint) -> Outcome:
+    def run(self, endpoint: Endpoint, command: str = "run") -> Outcome:
         models = [
             {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url} for name in NAMES
         ]
         knowledge = {"name": "own", "format": "table", "path": str(self.folder / "own.tsv")}
         config = write_config(self.folder / "c.toml", self.root, knowledge=knowledge, models=models)
         self.n_requests = dict.fromkeys(NAMES, 0)
-        return run_command("run", config, folder=self.folder, environment=self.server)
+        return run_command(command, config, folder=self.folder, environment=self.server)
 
     def list_states(self) -> dict[str, str]:
         """Return flow run -> its state, of the evaluations, the latest of each model."""
@@ -87,6 +87,8 @@ class Results:
     leaderboard: list[dict[str, Any]]
     not_evaluated: dict[str, str]
     page: str
+    scored: Outcome
+    """`pretexeval score` after the first run."""
     repaired: Outcome
     n_requests_repaired: dict[str, int]
     n_answered: int
@@ -108,6 +110,8 @@ def results(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, 
         text = page.read_text(encoding="utf-8")
         stored = "from responses where model_id like 'expired-%' and status = 'ok'"
         n_answered = len(query_rows(bench.root, stored))
+        scored = bench.run(endpoint, "score")
+        assert not any(bench.n_requests.values())
         bench.is_repaired = True
         repaired = bench.run(endpoint)
         yield Results(
@@ -117,6 +121,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, 
             leaderboard,
             failed,
             text,
+            scored,
             repaired,
             bench.n_requests,
             n_answered,
@@ -150,6 +155,12 @@ def test_console_and_page_name_the_reasons_and_show_no_score(results: Results) -
         assert f"{name}: {reason}" in rest
         assert f" {name} " not in ranking
         assert listed[name] == f"not evaluated: {reason}"
+
+
+def test_scoring_again_scores_the_others(results: Results) -> None:
+    ranking, *listed = results.scored.require().out.split("not evaluated: ")
+    assert {line.split()[0] for line in ranking.splitlines()[2:]} == {"good", "flaky"}
+    assert sorted(line.partition(":")[0] for line in listed) == sorted(FAILED)
 
 
 def test_few_failed_prompts_have_a_column_of_their_own(results: Results) -> None:
