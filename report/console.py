@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from report.reasoning_notes import note_unfinished
+from report.remarks import list_remarks
 
 Row = tuple[Any, ...]
 
@@ -52,15 +53,17 @@ def _is_number(cell: str) -> bool:
 def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
 
-    Sentences about thoughts that did not end follow, where there are any.
+    Sentences follow, where there are any: about constant answers, about mastery that does not exceed the best
+    shortcut, and about thoughts that did not end.
     """
     if not rows:
         return "no model has been evaluated on this edition yet"
     found = [dict(zip(columns, values, strict=True)) for values in rows]
-    cells = [_leaderboard_line(row) for row in found]
     names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
-    table = align([*names, "joint %", "no answer %", "failed %", "pairs", "samples"], cells)
-    return "\n".join([table, *note_unfinished(found)])
+    names += ["above shortcut [95 % CI]", "joint %", "no answer %", "true %", "failed %", "pairs", "samples"]
+    table = align(names, [_leaderboard_line(row) for row in found])
+    remarks = [f"{row['method']}: {remark}" for row in found for remark in list_remarks(row, row["model"])]
+    return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(found)])
 
 
 def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
@@ -76,8 +79,10 @@ def _leaderboard_line(row: dict[str, Any]) -> list[str]:
         row["method"],
         _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
         _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
+        _with_interval(*(row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))),
         _percent(row["joint_accuracy"]),
         _percent(row["no_answer_rate"]),
+        _percent(row["true_rate"]),
         _percent(row["error_rate"]),
         f"{row['n_pairs']:,}",
         f"{row['n_samples']:,}",

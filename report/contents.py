@@ -9,6 +9,7 @@ from typing import Any
 
 from report.palette import model_colour, model_dash
 from report.paper_tables import METHODS as PAPER_METHODS
+from report.remarks import list_remarks
 from schemas.stages import METHODS, SCORING_POLICIES
 
 Row = dict[str, Any]
@@ -93,6 +94,11 @@ class Contents:
     def select_setting(self) -> list[Row]:
         """Return the leaderboard under the setting of the figures, the best model first."""
         return [row for row in self.leaderboard if self.setting.matches(row)]
+
+    def list_remarks(self) -> list[str]:
+        """Return what a reader should know about the models under the setting of the figures."""
+        labels = {model.model_id: model.label for model in self.models}
+        return [text for row in self.select_setting() for text in list_remarks(row, labels[row["model_id"]])]
 
     def select_methods(self) -> list[Row]:
         """Return the leaderboard under every method, in the papers' order; empty if there is only one."""

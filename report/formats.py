@@ -5,6 +5,9 @@ _NARROW = "\u202f"
 _NO_BREAK = "\u00a0"
 BASELINES = {
     "always_true": "always True",
+    "best": "best of each relation",
+    "consistent_coin": "consistent coin",
+    "overlap": "name overlap, trained",
     "polarity": "polarity alone",
     "tail_frequency": "tail frequency",
     "word_overlap": "word overlap",

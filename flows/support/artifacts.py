@@ -19,6 +19,7 @@ from config.file import Config
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from report.reasoning_notes import note_unfinished
+from report.remarks import list_remarks
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
 
 # Every update is a request to the server.
@@ -30,11 +31,14 @@ LEADERBOARD_COLUMNS = (
     "accuracy %",
     "95 % interval",
     "mastery %",
+    "above shortcut, points",
     "no answer %",
+    "true %",
     "failed %",
     "change, points",
     "since",
     "evaluated",
+    "remarks",
 )
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -92,11 +96,14 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "accuracy %": _percent(row["average_accuracy"]),
             "95 % interval": f"{_percent(row['ci_low'])} to {_percent(row['ci_high'])}",
             "mastery %": _percent(row["mastery"]),
+            "above shortcut, points": _percent(row["mastery_above_shortcut"]),
             "no answer %": _percent(row["no_answer_rate"]),
+            "true %": _percent(row["true_rate"]),
             "failed %": _percent(row["error_rate"]),
             "change, points": _percent(row["change"]),
             "since": row["since"],
             "evaluated": "yes",
+            "remarks": " ".join(list_remarks(row, row["model"])),
         }
         for row in rows
     ]

@@ -40,7 +40,9 @@ qualify 1 = row_number() over (
 SCORES = """
 select
     edition_id, model_id, model, method, repeat, rank, average_accuracy, ci_low, ci_high, mastery,
-    no_answer_rate, unfinished_reasoning_rate, error_rate
+    best_shortcut_mastery, mastery_above_shortcut, mastery_above_shortcut_ci_low,
+    mastery_above_shortcut_ci_high, no_answer_rate, unfinished_reasoning_rate, true_rate,
+    constant_answer, error_rate
 from leaderboard
 where edition_id in ({edition_ids}) and scoring_policy = 'strict'
 order by method, rank, model_id, repeat

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
+from report.formats import format_percent, format_points
 from report.page import write_index, write_report
 from tests.report.conftest import EDITION, ODD_HEAD, ODD_NAME
 from tests.support.parsed_page import Parsed, parse
@@ -51,7 +52,8 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
     expected = run_query(
         published,
         "select model, method, scoring_policy, mastery, mastery_ci_low, mastery_ci_high, "
-        "average_accuracy, ci_low, ci_high, no_answer_rate, error_rate, n_samples, n_complete_pairs "
+        "average_accuracy, ci_low, ci_high, no_answer_rate, error_rate, n_samples, n_complete_pairs, "
+        "mastery_above_shortcut, true_rate "
         "from leaderboard",
     )[1]
     # The setting of the figures comes first, by rank.
@@ -63,14 +65,16 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
     assert len(by_key) == len(expected) == 16
     for row in expected:
         cells = by_key[row[0], row[1], f"{row[2]}, 0"]
-        for cell, (share, low, high) in ((cells[3], row[3:6]), (cells[5], row[6:9])):
+        for cell, (share, low, high) in ((cells[3], row[3:6]), (cells[6], row[6:9])):
             if share is None:
                 assert cell == "–"
             else:
                 assert cell == f"{100 * share:.1f}\u00a0%\n{100 * low:.1f}–{100 * high:.1f}"
-        assert cells[8] == f"{100 * row[9]:.1f}\u00a0%"
-        assert cells[9] == f"{100 * row[10]:.1f}\u00a0%"
-        assert [cells[10], cells[12]] == [str(row[11]), str(row[12])]
+        assert cells[4].split("\n")[0] == format_points(row[13])
+        assert cells[9] == f"{100 * row[9]:.1f}\u00a0%"
+        assert cells[10] == format_percent(row[14])
+        assert cells[11] == f"{100 * row[10]:.1f}\u00a0%"
+        assert [cells[12], cells[14]] == [str(row[11]), str(row[12])]
 
 
 def test_the_finding_names_the_best_model(page: Parsed) -> None:
