@@ -34,7 +34,8 @@ with pl.Config(tbl_rows=-1, fmt_str_lengths=100):
 # %% Read the leaderboard: one row per edition, model, method and scoring policy.
 # Average accuracy is the share of samples that the model judged correctly. Guessing earns 50 %.
 # Mastery is the share of facts that it judged correctly in all sixteen forms: eight forms of the fact, and
-# eight of its false twin. A model that flips a coin for every sample masters nothing.
+# eight of its false twin. A model that flips a coin for every sample masters nothing. One that flips a coin
+# for every triplet, and then answers all its statements accordingly, masters a quarter of the facts.
 leaderboard = ask(
     """
     select edition_id, method, rank, model, average_accuracy, ci_low, ci_high, mastery, no_answer_rate

@@ -1,7 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and unit (triplet, pair).
 -- joint_accuracy: share of the units with every sample right (method, section 4; PretexEval): all K samples
 -- by triplet, all 2K by pair (mastery). A model that answers from the polarity of the sentence alone gets 50
--- % by triplet and nothing by pair.
+-- % by triplet and nothing by pair; one that tosses a coin per triplet and then answers consistently gets 50 %
+-- by triplet and 25 % by pair.
 -- n_units: the complete units. n_left_out: the edition's other units, where a triplet has fewer than K graded
 -- samples (llmeval with too few usable lines or none; failed prompts; no answer under `excluded`).
 -- n_samples: the samples of the complete units.
