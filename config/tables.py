@@ -51,10 +51,13 @@ class EditionConfig(ConfigTable):
     the demonstrations stay the same."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")] | None = None
     """Middle part of the edition's name. The default is `seed<N>`."""
-    negatives: Literal["matched", "uniform"] = "matched"
-    """`matched`: each tail is as often in a true triplet as in a false one, so that no statistic of the tail
-    reveals the label; heads for which this is impossible are left out and listed. `uniform`: negatives are
-    drawn from the relation's tails with equal probability, as in the papers."""
+    negatives: Literal["balanced", "matched", "uniform"] = "balanced"
+    """`balanced`: each tail is as often in a true triplet as in a false one, and resembles the head as much
+    in false triplets as in true ones, as far as the base allows, so that neither statistics of the tail nor
+    the letters of the names reveal the label; tails that generalise or specialise a true tail are not drawn.
+    `matched`: only statistics of the tail are balanced. With both, heads for which this is impossible are
+    left out and listed. `uniform`: negatives are drawn from the relation's tails with equal probability, as
+    in the papers."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use 1000;
     the default is no limit."""

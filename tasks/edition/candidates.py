@@ -18,6 +18,8 @@ class Head:
     """The true tails that may be its positive, sorted."""
     excluded: frozenset[str]
     """The tails of the relation that may not be its negative: those true of it, and the head itself."""
+    true_names: frozenset[str] = frozenset()
+    """The names of all tails that are true of it, also of those that are never tested."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,12 @@ def collect_candidates(relation: str, triplets: pl.DataFrame) -> Candidates:
     heads = []
     for name, tails in tails_of_head.items():
         own_keys = keys_of_head[name]
-        keys = own_keys.union(*(true_keys[key] for key in own_keys))
-        excluded = frozenset().union(*(names_of_key.get(key, ()) for key in keys)) & in_pool
+        keys = set().union(*(true_keys[key] for key in own_keys))
+        true_names = frozenset().union(*(names_of_key[key] for key in keys))
+        excluded = true_names.union(*(names_of_key.get(key, ()) for key in own_keys)) & in_pool
         # A triplet whose head is its tail tests nothing, so it is used only if the head has no other tail.
         others = [t for t in tails if fold_name(t) != fold_name(name)]
-        heads.append(Head(name, tuple(others or tails), excluded))
+        heads.append(Head(name, tuple(others or tails), excluded, true_names))
     return Candidates(relation, tuple(heads), pool)
 
 

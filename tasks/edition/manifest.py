@@ -1,14 +1,16 @@
 """The manifest, the record that completes an edition."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
 from knowledge.base import LeftOut
 from schemas.stages import TRIPLETS
-from storage.files import FileRef, write_json
+from storage.files import FileRef, read_stage_files, write_json
 from storage.layout import manifest_file
 from storage.records import list_files
+from tasks.edition.balance_report import report_balance
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import sample_triplets
 
@@ -22,6 +24,8 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
     """
     table = edition.config.edition
     path = edition.root / manifest_file(edition.edition_id)
+    if path.exists():
+        return edition.edition_id
     n_triplets = sum(ref.n_rows for ref in files if f"/{TRIPLETS.name}/" in ref.path)
     manifest = {
         "edition_id": edition.edition_id,
@@ -35,11 +39,23 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         "n_pairs": n_triplets // 2,
         "configuration": edition.configuration,
         "left_out": [vars(item) for item in left_out],
+        **({"balance": _describe_balance(edition, files)} if table.negatives == "balanced" else {}),
         "files": list_files(files, edition.folder),
     }
-    if not path.exists():
-        write_json(path, manifest)
+    write_json(path, manifest)
     return edition.edition_id
+
+
+def _describe_balance(edition: Edition, files: Sequence[FileRef]) -> dict[str, dict[str, Any]]:
+    """Return relation -> what its balanced negatives cost, and whether they could be balanced."""
+    refs = {ref.path: ref for ref in files}
+    described = {}
+    for relation in edition.base.relations:
+        ref = refs[edition.path_of(TRIPLETS.name, relation)]
+        triplets = read_stage_files(edition.root, [ref], TRIPLETS)
+        rows = edition.base.select_relation(relation)
+        described[relation] = report_balance(relation, rows, triplets).describe()
+    return described
 
 
 def list_left_out(edition: Edition, triplets: pl.DataFrame) -> list[LeftOut]:

@@ -8,8 +8,12 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import draw_one, draw_order, hash_text
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
+from tasks.edition.balanced_pairs import draw_balanced
 from tasks.edition.candidates import Candidates, Head, collect_candidates
 from tasks.edition.circulation import draw_circulation
+from tasks.edition.related_names import exclude_related
+
+Policy = Literal["balanced", "matched", "uniform"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,7 @@ class TripletSampling:
     """How the triplets of an edition are drawn."""
 
     seed: int
-    negatives: Literal["matched", "uniform"] = "matched"
+    negatives: Policy = "balanced"
     heads_per_relation: int | None = None
 
 
@@ -44,6 +48,8 @@ def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: TripletSamp
         InputError: no head is left besides the demonstrations, or no head can be kept.
     """
     candidates = collect_candidates(relation, triplets)
+    if sampling.negatives == "balanced":
+        candidates = exclude_related(candidates)
     possible = [h for h in candidates.heads if len(h.excluded) < len(candidates.pool)]
     demonstration_heads = {h.name for h in _choose_demonstration_heads(relation, possible)}
     tested = _apply_cap([h for h in possible if h.name not in demonstration_heads], relation, sampling)
@@ -87,6 +93,8 @@ def _apply_cap(heads: list[Head], relation: str, sampling: TripletSampling) -> l
 
 
 def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, tuple[str, str]]:
+    if sampling.negatives == "balanced":
+        return draw_balanced(candidates, str(sampling.seed))
     if sampling.negatives == "matched":
         return draw_circulation(candidates, str(sampling.seed))
     return {h.name: _draw_pair(h, candidates, str(sampling.seed)) for h in candidates.heads}

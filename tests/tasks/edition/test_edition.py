@@ -105,7 +105,7 @@ def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> N
         "kb": "own",
         "label": "seed3",
         "seed": 3,
-        "negatives": "matched",
+        "negatives": "balanced",
         "pool": "own",
         "rephraser": "reviewed",
         "methods": ["pretexeval", "prototype"],

@@ -1,14 +1,18 @@
 from random import Random
+from typing import get_args
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from config.tables import KnowledgeConfig
 from knowledge.base import fold_name
+from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
+from primitives.hashing import hash_text
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
 from tests.support.small_bases import (
     as_facts,
     as_rows,
@@ -16,13 +20,13 @@ from tests.support.small_bases import (
     row_lists,
 )
 
-POLICIES = ("matched", "uniform")
+POLICIES: tuple[Policy, ...] = get_args(Policy)
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 Row = dict[str, object]
 
 
-def sampling(policy: str, seed: int = 1, cap: int | None = None) -> TripletSampling:
-    return TripletSampling(seed, "matched" if policy == "matched" else "uniform", cap)
+def sampling(policy: Policy, seed: int = 1, cap: int | None = None) -> TripletSampling:
+    return TripletSampling(seed, policy, cap)
 
 
 def split(frame: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -42,7 +46,7 @@ def is_true(rows: list[Row], head: object, tail: object) -> bool:
 @EVERY_POLICY
 @given(rows=row_lists(), seed=st.integers(0, 50))
 @settings(deadline=None, max_examples=60)
-def test_positives_are_true_and_negatives_false(policy: str, rows: list[Row], seed: int) -> None:
+def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row], seed: int) -> None:
     full = as_rows(rows).to_dicts()
     tested = {(row["head"], row["tail"]) for row in full if not row["also_true"]}
     frame = sample_triplets("r", as_rows(rows), sampling(policy, seed)).frame
@@ -58,7 +62,7 @@ def test_positives_are_true_and_negatives_false(policy: str, rows: list[Row], se
 @EVERY_POLICY
 @given(rows=row_lists(), random=st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=40)
-def test_order_of_rows_does_not_change_the_draw(policy: str, rows: list[Row], random: Random) -> None:
+def test_order_of_rows_does_not_change_the_draw(policy: Policy, rows: list[Row], random: Random) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
     first, second = (sample_triplets("r", as_rows(ordered), sampling(policy)) for ordered in (rows, shuffled))
@@ -67,7 +71,7 @@ def test_order_of_rows_does_not_change_the_draw(policy: str, rows: list[Row], ra
 
 
 @EVERY_POLICY
-def test_every_head_has_a_positive_and_a_negative_row(policy: str) -> None:
+def test_every_head_has_a_positive_and_a_negative_row(policy: Policy) -> None:
     drawn = sample_triplets("r", as_facts(make_facts(20, 6)), sampling(policy))
     assert drawn.frame.columns == TRIPLETS.names
     assert drawn.left_out == ()
@@ -102,7 +106,7 @@ def test_name_with_several_ids_gets_the_smallest() -> None:
 
 
 @EVERY_POLICY
-def test_seed_changes_the_test_but_not_the_demonstrations(policy: str) -> None:
+def test_seed_changes_the_test_but_not_the_demonstrations(policy: Policy) -> None:
     facts = as_facts(make_facts(60, 15))
     frames = [sample_triplets("r", facts, sampling(policy, seed)).frame for seed in (1, 1, 2)]
     assert frames[0].equals(frames[1])
@@ -114,7 +118,7 @@ def test_seed_changes_the_test_but_not_the_demonstrations(policy: str) -> None:
 
 @EVERY_POLICY
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_demonstrations_never_appear_in_the_test(policy: str, seed: int) -> None:
+def test_demonstrations_never_appear_in_the_test(policy: Policy, seed: int) -> None:
     frame = sample_triplets("r", as_facts(make_facts(30, 8)), sampling(policy, seed)).frame
     held_out, tested = split(frame, "demonstration"), split(frame, "test")
     assert held_out.height == 2 * N_DEMONSTRATIONS
@@ -123,7 +127,7 @@ def test_demonstrations_never_appear_in_the_test(policy: str, seed: int) -> None
 
 
 @EVERY_POLICY
-def test_cap_limits_the_number_of_heads_including_demonstrations(policy: str) -> None:
+def test_cap_limits_the_number_of_heads_including_demonstrations(policy: Policy) -> None:
     facts = as_facts(make_facts(40, 10))
     capped, full = (sample_triplets("r", facts, sampling(policy, 1, cap)) for cap in (12, None))
     assert capped.frame["head"].n_unique() == 12
@@ -145,7 +149,7 @@ def test_uniform_keeps_heads_that_matched_must_leave_out() -> None:
 
 
 @EVERY_POLICY
-def test_head_without_a_possible_negative_is_left_out_and_listed(policy: str) -> None:
+def test_head_without_a_possible_negative_is_left_out_and_listed(policy: Policy) -> None:
     facts = make_facts(20, 5) | {
         "all": [f"tail {i}" for i in range(5)],
         "tail 0": [f"tail {i}" for i in range(1, 5)],
@@ -164,7 +168,7 @@ def test_head_without_a_possible_negative_is_left_out_and_listed(policy: str) ->
     ],
 )
 def test_relation_without_heads_to_test_is_an_error(
-    policy: str, facts: dict[str, list[str]], message: str
+    policy: Policy, facts: dict[str, list[str]], message: str
 ) -> None:
     with pytest.raises(InputError, match=rf"relation 'r'.*{message}"):
         sample_triplets("r", as_facts(facts), sampling(policy))
@@ -178,3 +182,21 @@ def test_relation_without_a_circulation_is_an_error() -> None:
     assert split(sample_triplets("r", crowded, sampling("uniform")).frame, "test").height == 14
     with pytest.raises(InputError, match=r"relation 'r' has 7 heads to test.*negatives = \"uniform\""):
         sample_triplets("r", crowded, sampling("matched"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "checksum"),
+    [
+        ("balanced", "e5cbf23b1d730dd589c0b4de28836da4"),
+        ("matched", "083d7a95586f7d304744d067c9e497da"),
+        ("uniform", "6fc8aef39b49969d6d30897e0ae64415"),
+    ],
+)
+def test_a_policy_draws_the_same_triplets_for_ever(policy: Policy, checksum: str) -> None:
+    """Complete editions are made again from their configuration, so another draw needs another policy."""
+    base = read_knowledge_base(KnowledgeConfig())
+    frames = [
+        sample_triplets(relation, base.select_relation(relation), sampling(policy, 7)).frame
+        for relation in base.relations
+    ]
+    assert hash_text(*pl.concat(frames)["triplet_id"], digits=32) == checksum
