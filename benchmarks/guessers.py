@@ -11,10 +11,12 @@ from typing import get_args
 
 import polars as pl
 
-from config.tables import EditionConfig, KnowledgeConfig
+from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from report.console import align
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.edition.candidates import collect_candidates
+from tasks.edition.related_names import exclude_related
+from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
 from tasks.quality.guessers import guess_truth
 
 COLUMNS = (
@@ -24,6 +26,7 @@ COLUMNS = (
     "overlap mastery %",
     "tail only %",
     "tail only, new tails %",
+    "related negatives",
     "heads left out",
 )
 
@@ -39,12 +42,15 @@ class Measured:
     """Cross-validated by head, as the overlap guesser is."""
     new_tails: float
     """Cross-validated by tail."""
+    n_related: float
+    """Negatives that generalise or specialise a true tail of their head by their words."""
     n_left_out: float
 
     def render(self) -> list[str]:
         """Return one cell per figure."""
         shares = (self.overlap, self.overlap_mastery, self.tail, self.new_tails)
-        return [f"{self.n_pairs:.0f}", *(f"{100 * share:.1f}" for share in shares), f"{self.n_left_out:.0f}"]
+        counts = (f"{count:.0f}" for count in (self.n_related, self.n_left_out))
+        return [f"{self.n_pairs:.0f}", *(f"{100 * share:.1f}" for share in shares), *counts]
 
 
 def measure_relation(relation: str, facts: pl.DataFrame, sampling: TripletSampling) -> Measured:
@@ -68,8 +74,16 @@ def measure_relation(relation: str, facts: pl.DataFrame, sampling: TripletSampli
         overlap_mastery=fmean(pairs["overlap"]),
         tail=fmean(is_right["tail"]),
         new_tails=fmean(is_right["new_tails"]),
+        n_related=_count_related(relation, facts, tested),
         n_left_out=len(drawn.left_out),
     )
+
+
+def _count_related(relation: str, facts: pl.DataFrame, tested: pl.DataFrame) -> int:
+    heads = exclude_related(collect_candidates(relation, facts)).heads
+    excluded = {head.name: head.excluded for head in heads}
+    negatives = tested.filter(~pl.col("is_positive")).select("head", "tail")
+    return sum(tail in excluded[head] for head, tail in negatives.iter_rows())
 
 
 def render_table(measured: dict[str, Measured]) -> str:
@@ -83,9 +97,7 @@ def main() -> None:
     """Draw the triplets of a base, let the guessers guess them, and print one line per relation."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guessers", description=__doc__)
     parser.add_argument("--base", type=Path, help="MedLAMA's file or folder; the starter base if not given")
-    parser.add_argument(
-        "--negatives", choices=get_args(EditionConfig.model_fields["negatives"].annotation), default="matched"
-    )
+    parser.add_argument("--negatives", choices=get_args(Policy), default=TripletSampling(1).negatives)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--heads", type=int, default=1000, help="at most so many heads of each relation")
     options = parser.parse_args()

@@ -103,9 +103,11 @@ class _Assignment:
         columns, position = np.unique(facts.tails, return_inverse=True)
         difference = np.zeros((len(facts.heads), len(self.heads)), np.int32)
         for weight, values in self.overlap.iterate_features(columns):
-            of_tails = values.T[position]
-            of_tails -= values[facts.heads, position][:, None]
-            difference += weight * np.abs(of_tails, out=of_tails)
+            of_facts = values[position]
+            of_facts -= values[position, facts.heads][:, None]
+            np.abs(of_facts, out=of_facts)
+            of_facts *= weight
+            difference += of_facts
         starts = np.flatnonzero(np.diff(facts.heads, prepend=-1))
         ranks = np.arange(len(facts.heads)) - np.repeat(starts, np.diff(np.append(starts, len(facts.heads))))
         costs = self._add_chance(COST_RANGE * difference // (difference + HALF_COST), facts)

@@ -33,8 +33,8 @@ class Incidence:
     tails: "csr_array"
 
     def count_shared(self, columns: Columns) -> Matrix:
-        """Return how many parts each head shares with each of the given tails."""
-        shared: Matrix = (self.heads @ self.tails[columns].T).toarray()
+        """Return how many parts each of the given tails (rows) shares with each head (columns)."""
+        shared: Matrix = (self.tails[columns] @ self.heads.T).toarray()
         return shared
 
     def count_parts(self, columns: Columns) -> tuple[Matrix, Matrix]:
@@ -59,25 +59,25 @@ class NameOverlap:
         self._endings = {n: _build_incidence(*folded, _list_endings(n)) for n in AFFIX_LENGTHS}
 
     def iterate_features(self, tails: Columns) -> Iterator[tuple[int, Matrix]]:
-        """Yield weight and values of each feature: one row per head, one column per given tail."""
+        """Yield weight and values of each feature: one row per given tail, one column per head."""
         shared = self._words.count_shared(tails)
         of_heads, of_tails = self._words.count_parts(tails)
         yield 40, shared
-        yield 2, SHARE * shared // of_tails[None, :]
-        yield 1, SHARE * shared // of_heads[:, None]
+        yield 2, SHARE * shared // of_tails[:, None]
+        yield 1, SHARE * shared // of_heads[None, :]
         yield 40, self._last.count_shared(tails)
         for grams in self._grams:
             shared = grams.count_shared(tails)
             of_heads, of_tails = grams.count_parts(tails)
-            yield 1, SHARE * shared // of_tails[None, :]
-            yield 1, SHARE * shared // of_heads[:, None]
+            yield 1, SHARE * shared // of_tails[:, None]
+            yield 1, SHARE * shared // of_heads[None, :]
         yield 10, _find_longest(self._beginnings, tails)
         yield 4, _find_longest(self._endings, tails)
 
 
 def _find_longest(of_length: dict[int, Incidence], tails: Columns) -> Matrix:
     """Return the greatest length of which both names have a part in common; 0 if there is none."""
-    longest = np.zeros((next(iter(of_length.values())).heads.shape[0], len(tails)), np.int32)
+    longest = np.zeros((len(tails), next(iter(of_length.values())).heads.shape[0]), np.int32)
     for length, incidence in of_length.items():
         longest[incidence.count_shared(tails) > 0] = length
     return longest

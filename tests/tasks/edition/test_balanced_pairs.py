@@ -1,5 +1,6 @@
 from collections import Counter
 from random import Random
+from statistics import fmean
 
 import polars as pl
 import pytest
@@ -104,7 +105,7 @@ def measure_overlap(relation: str) -> tuple[float, bool]:
     frame = sample_triplets(relation, rows, BALANCED).frame
     tested = frame.filter(split="test")
     is_right = guess_truth("overlap", relation, tested) == tested["is_positive"]
-    return float(is_right.mean() or 0), report_balance(relation, rows, frame).is_balanced
+    return fmean(is_right), report_balance(relation, rows, frame).is_balanced
 
 
 @needs_reference

@@ -52,7 +52,7 @@ def test_negatives_that_generalise_or_specialise_a_true_tail_are_excluded() -> N
 
 
 def test_tails_that_are_true_but_never_tested_count_as_true() -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"head": "h", "tail": "Gout"},
         {"head": "h", "tail": "Acute Pain", "also_true": True},
         {"head": "i", "tail": "Pain"},
