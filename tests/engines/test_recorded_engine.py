@@ -46,9 +46,11 @@ def test_optional_columns_are_kept(tmp_path: Path) -> None:
         n_completion_tokens=[2, None, None],
         logprob_true=[-0.5, None, None],
         logprob_false=[-1.5, None, None],
+        reasoning=["Fever?", None, None],
+        served=["x, fp_1", None, None],
     )
     assert ask(engine, "a", "b", "c") == [
-        Completion("True", "ok", None, "stop", 7, 2, -0.5, -1.5),
+        Completion("True", "ok", None, "stop", 7, 2, -0.5, -1.5, "Fever?", "x, fp_1"),
         Completion(None, "error", "HTTP 500"),
         Completion(None, "error", "recorded without a response"),
     ]
