@@ -9,7 +9,6 @@ from tokenizers import Tokenizer
 
 from config.engines import ModelConfig
 from engines.loading import load_engine
-from engines.vllm_engine import VllmEngine
 from engines.vllm_parameters import ReasoningSplitter
 from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 from primitives.errors import InputError
@@ -18,7 +17,7 @@ from tasks.asking.sampling import build_sampling
 from tests.support.command import REPOSITORY
 
 CHAT = Prompt("chat", '[{"content":"Influenza may cause fever.","role":"user"}]')
-THINKING = {"chat_template_kwargs": {"enable_thinking": True}}
+THINKING = {"chat_template_kwargs": {"enable_thinking": True}, "thinking_token_budget": 3}
 
 
 def configure(folder: Path, **settings: object) -> ModelConfig:
@@ -64,15 +63,18 @@ def test_settings_reach_the_chat_template_the_sampling_and_the_parser(
     assert str(plain.served).startswith("vLLM ")
     assert str(plain.served).endswith(", float32")
 
+    # With a budget for the thought, vLLM closes it itself, which this small model has not learned.
     config = configure(folder, extra_body=THINKING, reasoning_parser="qwen3")
     with closing(load_engine(config)) as engine:
-        assert isinstance(engine, VllmEngine)
-        (cut,) = engine.generate([CHAT], build_sampling(config, max_tokens=3))
-        whole = engine._splitter.split(Completion("<think>False?</think> True", logprob_true=-1.0), "")
+        cut, whole = (
+            engine.generate([CHAT], build_sampling(config, max_tokens=n_tokens))[0] for n_tokens in (2, 20)
+        )
     assert cut.n_prompt_tokens != plain.n_prompt_tokens
     assert (cut.response, cut.finish_reason) == ("", "length")
     assert cut.reasoning
-    assert whole == Completion(" True", reasoning="False?")
+    assert str(whole.reasoning).startswith(cut.reasoning)
+    assert whole.response
+    assert "think>" not in whole.response + str(whole.reasoning)
 
 
 @pytest.mark.slow
