@@ -1,4 +1,6 @@
-"""Measure how often the warehouse's intervals contain the true value, on simulated editions.
+"""Measure how often the intervals of a fixed base contain the true value, on simulated editions.
+
+The pair is the only cluster there. benchmarks/clustered_coverage.py measures the intervals for new facts.
 
 `python -m benchmarks.interval_coverage` prints the tables of docs/statistics.md. The intervals come from the
 warehouse's own macros: one query computes them for all simulated editions.
@@ -80,10 +82,13 @@ def average_coverage(seed: int) -> dict[EditionKind, tuple[float, float]]:
     rows = _ask(
         pa.concat_tables(blocks),
         f"""
-        with sizes as (
+        with sums as (
             select cell, edition, any_value(truth) as truth, share(w * c, w * {K}) as p,
-                effective_n(c, {K}, w, sum(w * {K})) as n
+                observe(c, {K}, w) as observed
             from simulated group by cell, edition
+        ),
+        sizes as (
+            select cell, truth, p, effective_n(observed) as n from sums
         )
         select cell, avg((truth between wilson_low(p, n) and wilson_high(p, n))::integer),
             avg(wilson_high(p, n) - wilson_low(p, n))
@@ -123,10 +128,16 @@ def difference_coverage(seed: int) -> dict[EditionKind, tuple[float, float]]:
             f"""
             with sums as (
                 select paired(g, l, {K}) as d from simulated group by edition
+            ),
+            sizes as (
+                select d.gained.share as g, d.lost.share as l, d.correlation as r,
+                    effective_n(d.gained) as n_g, effective_n(d.lost) as n_l
+                from sums
+            ),
+            limits as (
+                select mover_low(g, l, n_g, n_l, r) as low, mover_high(g, l, n_g, n_l, r) as high from sizes
             )
-            select {k}, avg(({(p - q) / 2} between paired_low(d) and paired_high(d))::integer),
-                avg(paired_high(d) - paired_low(d))
-            from sums
+            select {k}, avg(({(p - q) / 2} between low and high)::integer), avg(high - low) from limits
             """,
         )
     return {kinds[k]: (covered, width) for k, covered, width in rows}

@@ -10,7 +10,14 @@ from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
 # Tables of sums over the loaded tables, computed once so that the views need not do it in every query.
-SUMS = ("error_counts", "shortcut_scores", "pair_scores", "token_counts", "calibration_sums")
+SUMS = (
+    "error_counts",
+    "pair_clusters",
+    "shortcut_scores",
+    "pair_scores",
+    "token_counts",
+    "calibration_sums",
+)
 # In the order of creation: a view comes after the views that it reads.
 VIEWS = (
     "served_models",

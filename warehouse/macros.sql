@@ -1,4 +1,5 @@
--- Formulas that the views share: 95 % intervals with the pair as the cluster (method, section 4).
+-- Formulas that the views share: 95 % intervals (method, section 4). table_macros.sql adds the clusters of
+-- pairs that share a head or a tail.
 
 -- Wilson's score interval of a share p observed on n independent observations (Wilson 1927):
 -- (pn + z²/2 ± z √(p(1−p)n + z²/4)) / (n + z²), z = 1.959964.
@@ -32,7 +33,7 @@ create macro cluster_spread(c, n, w) as
 create macro robust_n(c, n, w) as
     sum(w * c)::double * (sum(w * n) - sum(w * c))::double
     * (sum(w * n)::double * sum(w * n)::double)
-    * (n_clusters(n, w) - 1) / n_clusters(n, w) / cluster_spread(c, n, w)::double;
+    * (n_clusters(n, w) - 1) / n_clusters(n, w) / nullif(cluster_spread(c, n, w)::double, 0);
 
 -- The 97.5 % quantile of Student's t with df degrees of freedom. From df = 20 on, its expansion about
 -- z = 1.959964 (Fisher and Cornish 1960), accurate to 0.0000003.
@@ -56,29 +57,73 @@ create macro n_informative(c, n, w) as
         n_clusters(n, w) - 1
     )::bigint;
 
--- n / deff as Wilson's interval uses it, with three corrections (docs/statistics.md has the coverage):
--- 1. It is multiplied by (z/t)², with t for n_informative degrees of freedom (Korn and Graubard 1998). If
---    only one pair of twenty has a right sample, it does not show how correlated the samples of a pair are;
---    without this correction the interval covered 85 % instead of 95 %. This correction alone never lowers
---    the result below one observation per cluster.
--- 2. It is at most n_most, the number of observations: pairs whose halves balance each other must not make
---    the interval narrower than independent samples would.
--- 3. Clusters that do not vary show nothing about deff, so each counts as one observation (deff = the samples
---    per pair). This happens at 0 and 100 %, and at the 50 % of a model that gets exactly half of every pair
---    right by a rule.
-create macro effective_n(c, n, w, n_most) as
+-- The effective number of clusters with these sizes, (Σn)² / Σn² (Kish 1965): the number of equal clusters
+-- that would be as uneven a sample of them.
+create macro effective_number(n) as sum(n)::double ** 2 / nullif(sum(n::double * n), 0);
+
+-- The factor of a cluster's squared residual when the cluster has this share of the observations: without
+-- the cluster, the mean would move by residual / (1 − share). The limit keeps it finite for a single cluster.
+create macro leave_out(size_share) as 1 / (1 - least(size_share, 0.95)) ** 2;
+
+-- What the interval of a share needs from the clusters of the fixed base (pairs), as one value. A query
+-- computes it in one step and reads it in the next; otherwise the binder would repeat these sums hundreds of
+-- times. n_most: the number of independent observations at most, if it is not the number of observations.
+create macro observe(c, n, w := 1, n_most := null) as struct_pack(
+    share := sum(w * c)::double / nullif(sum(w * n), 0),
+    n_observations := sum(w * n)::double,
+    n_most := coalesce(n_most, sum(w * n))::double,
+    n_clusters := n_clusters(n, w)::double,
+    varies := cluster_spread(c, n, w) <> 0,
+    robust_n := robust_n(c, n, w),
+    n_informative := n_informative(c, n, w)
+);
+
+-- (z/t)². t has the degrees of freedom from which the variance is estimated. The variance is that of pairs
+-- times `inflation` (table_macros.sql, estimate_shares), so the share 1 / inflation of it comes from pairs,
+-- with n_informative degrees of freedom, and the rest from n_rare effective heads or tails. Only a third of
+-- these counts, because their sizes are so uneven (benchmarks/clustered_coverage.py). n_informative is null
+-- where the variance of pairs is known from their mean, as for mastery.
+create macro student_factor(inflation, n_rare, n_informative) as
+    3.841458820694124 / t_quantile(
+        greatest(
+            1,
+            floor(
+                least(
+                    coalesce(n_informative, 1e6),
+                    1 / (
+                        coalesce((1 - 1 / inflation) * 3 / n_rare, 0)
+                        + coalesce(1 / inflation / nullif(n_informative, 0), 1e-6)
+                    )
+                )
+            )
+        )::bigint
+    ) ** 2;
+
+-- n / deff as Wilson's interval uses it, with these corrections (docs/statistics.md has the coverage):
+-- 1. It is divided by `inflation`, which is 1 while the base is held fixed.
+-- 2. It is multiplied by (z/t)² (Korn and Graubard 1998). If only one pair of twenty has a right sample, it
+--    does not show how correlated the samples of a pair are; without this correction the interval covered
+--    85 % instead of 95 %. This correction alone never lowers the result below one observation per cluster.
+-- 3. It is at most n_most: pairs whose halves balance each other must not make the interval narrower than
+--    independent samples would.
+-- 4. Clusters that do not vary show nothing about deff, so each pair counts as one observation (deff = the
+--    samples per pair). This happens at 0 and 100 %, and at the 50 % of a model that gets exactly half of
+--    every pair right by a rule.
+-- If every pair has one observation (mastery), n is the number of pairs while the base is held fixed.
+create macro effective_n(s, inflation := 1.0, n_rare := null) as
     case
-        when n_clusters(n, w) < 2 or cluster_spread(c, n, w) = 0 then n_clusters(n, w)::double
+        when s.n_clusters < 2 or not s.varies then s.n_clusters
+        when s.n_observations = s.n_clusters then
+            s.n_clusters / inflation
+            * case when inflation > 1 then student_factor(inflation, n_rare, null) else 1 end
         else least(
-            n_most::double,
+            s.n_most,
             greatest(
-                least(n_clusters(n, w), robust_n(c, n, w)),
-                robust_n(c, n, w) * 3.841458820694124 / t_quantile(n_informative(c, n, w)) ** 2
+                least(coalesce(n_rare, s.n_clusters), s.robust_n / inflation),
+                s.robust_n / inflation * student_factor(inflation, n_rare, s.n_informative)
             )
         )
     end;
-create macro cluster_low(c, n) as wilson_low(share(c, n), effective_n(c, n, 1, sum(n)));
-create macro cluster_high(c, n) as wilson_high(share(c, n), effective_n(c, n, 1, sum(n)));
 
 -- The difference of two scores on the same pairs. Of the n observations in a cluster, g are gained (right in
 -- the first score and wrong in the second) and l are lost; D = Σ(g − l) / N.
@@ -108,15 +153,12 @@ create macro paired_correlation(g, l, n) as
         0
     );
 
--- Everything that the limits of D need, as one value. A view computes it in one step and reads it in the
--- next; otherwise the binder would repeat these sums hundreds of times.
+-- Everything that the limits of D need, as one value, like `observe`.
 create macro paired(g, l, n) as struct_pack(
     difference := paired_difference(g, l, n),
     se := paired_se(g, l, n),
-    gained := share(g, n),
-    lost := share(l, n),
-    n_gained := effective_n(g, n, 1, sum(n)),
-    n_lost := effective_n(l, n, 1, sum(n)),
+    gained := observe(g, n),
+    lost := observe(l, n),
     correlation := paired_correlation(g, l, n)
 );
 
@@ -126,49 +168,14 @@ create macro paired(g, l, n) as struct_pack(
 -- covers the truth where little differs (Wald: only 41 % in the worst case).
 create macro mover_reach(away, toward, r) as
     sqrt(greatest(away * away - 2 * r * away * toward + toward * toward, 0));
-create macro paired_low(d) as
-    d.difference - mover_reach(
-        d.gained - wilson_low(d.gained, d.n_gained),
-        wilson_high(d.lost, d.n_lost) - d.lost,
-        d.correlation
+create macro mover_low(gained, lost, n_gained, n_lost, r) as
+    gained - lost - mover_reach(
+        gained - wilson_low(gained, n_gained), wilson_high(lost, n_lost) - lost, r
     );
-create macro paired_high(d) as
-    d.difference + mover_reach(
-        wilson_high(d.gained, d.n_gained) - d.gained,
-        d.lost - wilson_low(d.lost, d.n_lost),
-        d.correlation
+create macro mover_high(gained, lost, n_gained, n_lost, r) as
+    gained - lost + mover_reach(
+        wilson_high(gained, n_gained) - gained, lost - wilson_low(lost, n_lost), r
     );
-
--- The same limits for units of one observation (mastery of n pairs), b gained and c lost. Gains and losses of
--- a multinomial have the correlation r = −√(bc / ((n−b)(n−c))).
-create macro unit_correlation(b, c, n) as
-    coalesce(-sqrt(b * c / nullif((n - b) * (n - c), 0)::double), 0);
-create macro unit_low(b, c, n) as
-    (b - c) / n - mover_reach(
-        b / n - wilson_low(b / n, n), wilson_high(c / n, n) - c / n, unit_correlation(b, c, n)
-    );
-create macro unit_high(b, c, n) as
-    (b - c) / n + mover_reach(
-        wilson_high(b / n, n) - b / n, c / n - wilson_low(c / n, n), unit_correlation(b, c, n)
-    );
-
--- Mastery of a model minus mastery of the best shortcut (shortcut_scores.sql), pair by pair, over the pairs
--- that are complete. n_above pairs are mastered by the model but not by the shortcut, n_below by the shortcut
--- alone. On n_tossed pairs the shortcut is the coin, whose expected mastery of one quarter is subtracted
--- without an error of its own; such a pair counts among n_above if the model masters it.
-create macro above_shortcut(is_mastered, is_complete, shortcut_mastery) as struct_pack(
-    n := count(*) filter (where is_complete),
-    n_tossed := count(*) filter (where is_complete and shortcut_mastery = 0.25),
-    n_above := count(*) filter (where is_mastered and shortcut_mastery < 1),
-    n_below := count(*) filter (where is_complete and not is_mastered and shortcut_mastery = 1)
-);
-create macro above_difference(d) as (d.n_above - d.n_below - d.n_tossed / 4) / nullif(d.n, 0);
-create macro above_low(d) as
-    case when d.n_tossed = d.n then wilson_low(d.n_above / d.n, d.n) else unit_low(d.n_above, d.n_below, d.n) end
-    - d.n_tossed / d.n / 4;
-create macro above_high(d) as
-    case when d.n_tossed = d.n then wilson_high(d.n_above / d.n, d.n) else unit_high(d.n_above, d.n_below, d.n) end
-    - d.n_tossed / d.n / 4;
 
 -- The answer that a model gives to everything: the one that at least 99 % of its answers are; null if none is.
 create macro constant_answer(true_rate) as

@@ -13,6 +13,8 @@
 -- A triplet is complete when all its K samples are graded: only then can it count in a joint accuracy. The
 -- other triplets (llmeval with too few usable lines; failed prompts; no answer under `excluded`) are left out
 -- there and counted. A pair is complete when both its triplets are.
+-- run: a number per edition, model, method, scoring policy and repeat, which is faster to group by than their
+-- names. k: samples of a complete triplet. The clusters are those of pair_clusters.
 -- Evaluations with too many failed prompts (error_counts.sql) have no rows, so that no view shows their scores.
 create table pair_scores as
 with placed as (
@@ -98,6 +100,9 @@ halves as (
 )
 
 select
+    dense_rank() over (
+        order by halves.edition_id, halves.model_id, halves.method, halves.scoring_policy, halves.repeat
+    )::integer as run,
     halves.edition_id,
     halves.model_id,
     models.name as model,
@@ -106,6 +111,10 @@ select
     halves.repeat,
     halves.relation,
     halves.pair_id,
+    halves.k,
+    pair_clusters.head_cluster,
+    pair_clusters.positive_tail_cluster,
+    pair_clusters.negative_tail_cluster,
     bit_count(asked)::integer as n_asked,
     bit_count(failed)::integer as n_errors,
     bit_count(graded)::integer as n_graded,
@@ -130,10 +139,12 @@ select
     correct as correct_bits,
     unanswered as unanswered_bits,
     predicted_true & ~unanswered as answered_true_bits,
+    unfinished as unfinished_bits,
     weighed as weighed_bits,
     likelier as likelier_bits
 from halves
 inner join models using (model_id)
+inner join pair_clusters using (edition_id, pair_id)
 inner join shortcut_scores as shortcuts
     on
         halves.edition_id = shortcuts.edition_id

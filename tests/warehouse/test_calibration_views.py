@@ -7,7 +7,8 @@ from scipy.stats import mannwhitneyu
 
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Weigh
-from tests.support.expected_views import expected_interval, group, judge_samples
+from tests.support.expected_clusters import share
+from tests.support.expected_views import expected_interval, group, judge_samples, observe
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import ALL_OF_4
@@ -83,10 +84,12 @@ def test_probability_calibration(weighed: DataFolder) -> None:
 def test_the_likelier_answer(weighed: DataFolder) -> None:
     (row,) = weighed.query("from probability_calibration where model_id = 'hunch'")
     right = [(s, p != 0.5 and (p > 0.5) == s["label"]) for s, p in weigh_samples(weighed, hunch)]
-    pairs = group(right, lambda item: item[0]["pair_id"]).values()
-    clusters = [(sum(is_right for _, is_right in items), len(items)) for items in pairs]
-    assert row["average_accuracy"] == pytest.approx(sum(c for c, _ in clusters) / len(right))
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected_interval(clusters))
+    observed = group(right, lambda item: item[0]["triplet_id"]).values()
+    observations = [
+        observe([s for s, _ in items], sum(is_right for _, is_right in items), 0) for items in observed
+    ]
+    assert row["average_accuracy"] == pytest.approx(share(observations))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected_interval(observations))
     assert (row["n_pairs"], row["no_answer_rate"] > 0) == (30, True)
 
 

@@ -62,8 +62,7 @@ def test_what_a_component_is_worth(contest: DataFolder, rule: Rule, component: s
     own = {(r["triplet_id"], r["transformation"]): r for r in component_samples(contest, rule, component)}
     n = len(COMPONENTS[component][1])
     against = [own[r["triplet_id"], "none" if n == 1 else r["transformation"]] for r in whole]
-    clusters = pair_up(against, whole)
-    expected = expected_difference(clusters)
+    expected = expected_difference(pair_up(against, whole))
     del expected["difference_se"]
     assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
     assert row["n_shared_pairs"] == 40

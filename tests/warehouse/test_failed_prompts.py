@@ -74,7 +74,12 @@ def test_failed_prompts_are_never_scored(data: DataFolder, is_old: bool) -> None
     assert excluded["average_accuracy"] == 1.0
     # The pair with the failed prompts is not complete. Of the three others, that about itch is not mastered.
     assert (strict["n_complete_pairs"], strict["mastery"]) == (3, 2 / 3)
-    assert (excluded["n_complete_pairs"], excluded["mastery"]) == (2, 1.0)
+    # Half of the pairs are left out, so those that are left are the model's own selection.
+    assert (excluded["n_complete_pairs"], excluded["pair_left_out_rate"], excluded["mastery"]) == (
+        2,
+        0.5,
+        None,
+    )
     failed = data.query("from prediction_details where is_failed and scoring_policy = 'strict'")
     assert [(row["is_correct"], row["has_answer"], row["error"]) for row in failed] == [
         (None, False, REASON)

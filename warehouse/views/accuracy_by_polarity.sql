@@ -3,8 +3,18 @@
 -- always says True gets half of each right, and so does a model that answers from the polarity alone.
 -- Methods without transformations (llmeval) have no rows.
 -- true_rate: share of "true" among the answers given.
--- ci_low, ci_high: 95 % interval with the pair as the cluster.
+-- ci_low, ci_high, n_effective: as in average_accuracy.
 create or replace view accuracy_by_polarity as
+with masks as (
+    select is_negated as part, sum(bits)::usmallint as bits, count(*) as k
+    from transformations
+    group by is_negated
+),
+
+scored as (
+    from mask_scores('masks')
+)
+
 select
     edition_id,
     model_id,
@@ -12,15 +22,16 @@ select
     method,
     scoring_policy,
     repeat,
-    is_negated,
+    part as is_negated,
     n_samples,
     n_pairs,
     average_accuracy,
     ci_low,
     ci_high,
+    n_effective,
     no_answer_rate,
     true_rate,
     n_errors,
     error_rate
-from accuracy_by_part(is_negated)
+from measure_scores('scored', measures := ['average'])
 order by edition_id, model, model_id, method, scoring_policy, repeat, is_negated

@@ -1,39 +1,11 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and relation.
--- average_accuracy, with ci_low and ci_high: over the samples of the relation, with the pair as the cluster.
--- joint_accuracy: share of its triplets with all K samples right. mastery: share of its pairs, all 2K right.
--- best_shortcut: the shortcut that masters most pairs of the relation, and its mastery of the same pairs.
--- mastery_above_shortcut: the difference, paired (leaderboard.sql). true_rate: share of "true" among the answers.
+-- The measures of the leaderboard over the relation's samples, triplets and pairs, with the same intervals
+-- (leaderboard). A relation with few tails has a small n_effective, and then a wide interval.
 -- n_samples: graded samples; n_pairs: pairs with a graded sample; n_complete_pairs: denominator of mastery.
 create or replace view accuracy_by_relation as
-with measured as (
-    select
-        edition_id,
-        model_id,
-        model,
-        method,
-        scoring_policy,
-        repeat,
-        relation,
-        sum(n_graded)::bigint as n_samples,
-        n_clusters(n_graded) as n_pairs,
-        share(n_correct, n_graded) as average_accuracy,
-        cluster_low(n_correct, n_graded) as ci_low,
-        cluster_high(n_correct, n_graded) as ci_high,
-        sum(n_triplets)::bigint as n_triplets,
-        share(n_triplets_right, n_triplets) as joint_accuracy,
-        cluster_low(n_triplets_right, n_triplets) as joint_ci_low,
-        cluster_high(n_triplets_right, n_triplets) as joint_ci_high,
-        count(*) filter (where is_complete) as n_complete_pairs,
-        share(is_mastered::integer, is_complete::integer) as mastery,
-        any_value(shortcut) as best_shortcut,
-        avg(shortcut_mastery) filter (where is_complete) as best_shortcut_mastery,
-        above_shortcut(is_mastered, is_complete, shortcut_mastery) as above,
-        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-        share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate
+with scored as (
+    select *, relation as part
     from pair_scores
-    group by edition_id, model_id, model, method, scoring_policy, repeat, relation
 )
 
 select
@@ -43,28 +15,36 @@ select
     method,
     scoring_policy,
     repeat,
-    relation,
+    part as relation,
     n_samples,
     n_pairs,
     average_accuracy,
     ci_low,
     ci_high,
+    fixed_base_ci_low,
+    fixed_base_ci_high,
+    n_effective,
     n_triplets,
     joint_accuracy,
     joint_ci_low,
     joint_ci_high,
+    joint_fixed_base_ci_low,
+    joint_fixed_base_ci_high,
     n_complete_pairs,
     mastery,
-    wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
-    wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
+    mastery_ci_low,
+    mastery_ci_high,
+    mastery_fixed_base_ci_low,
+    mastery_fixed_base_ci_high,
     best_shortcut,
     best_shortcut_mastery,
-    above_difference(above) as mastery_above_shortcut,
-    above_low(above) as mastery_above_shortcut_ci_low,
-    above_high(above) as mastery_above_shortcut_ci_high,
+    mastery_above_shortcut,
+    mastery_above_shortcut_ci_low,
+    mastery_above_shortcut_ci_high,
+    pair_left_out_rate,
     no_answer_rate,
     true_rate,
     n_errors,
     error_rate
-from measured
+from measure_scores('scored')
 order by edition_id, model, model_id, method, scoring_policy, repeat, relation

@@ -2,8 +2,17 @@
 -- average_accuracy: over the samples under the transformation. is_negated: its polarity (see
 -- accuracy_by_polarity). Methods without transformations (llmeval) have no rows.
 -- true_rate: share of "true" among the answers given.
--- ci_low, ci_high: 95 % interval with the pair as the cluster (two samples of a pair per transformation).
+-- ci_low, ci_high, n_effective: as in average_accuracy (two samples of a pair per transformation).
 create or replace view accuracy_by_transformation as
+with masks as (
+    select transformation as part, bits, 1 as k
+    from transformations
+),
+
+scored as (
+    from mask_scores('masks')
+)
+
 select
     edition_id,
     model_id,
@@ -18,9 +27,11 @@ select
     average_accuracy,
     ci_low,
     ci_high,
+    n_effective,
     no_answer_rate,
     true_rate,
     n_errors,
     error_rate
-from accuracy_by_part(transformation)
+from measure_scores('scored', measures := ['average']) as measured
+inner join transformations on measured.part = transformations.transformation
 order by edition_id, model, model_id, method, scoring_policy, repeat, position

@@ -3,120 +3,113 @@
 --   full                     pretexeval, all eight transformations, rephrased;
 --   without_transformations  its samples under `none` only (rephrased, unlike `direct`);
 --   without_rephrasing       the method prototype.
--- average_accuracy (pair as the cluster), joint_accuracy of triplets and mastery of pairs, each with its 95 %
--- interval; k: samples per triplet.
--- The differences are component − full, on what is graded in both, with the pair as the cluster (macros.sql,
--- paired): average (difference), joint and mastery. A pair's one answer under `none` is compared with each of
--- its eight answers in full. Null where full is missing, and in the row of full itself.
+-- average_accuracy, joint_accuracy of triplets and mastery of pairs, each with its 95 % interval, as in the
+-- leaderboard; k: samples per triplet.
+-- The differences are component − full, on what is graded in both (table_macros.sql, estimate_shares): average
+-- (difference), joint and mastery. A pair's one answer under `none` is compared with each of its eight answers
+-- in full. Null where full is missing, and in the row of full itself.
 create or replace view component_ablation as
-with parts as (
-    select
-        'full' as component, 1 as position, 8 as k,
-        edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        asked_bits as asked, failed_bits as failed, unanswered_bits as unanswered,
-        graded_bits as graded, correct_bits as correct,
-        graded as spread_graded, correct as spread_correct
-    from pair_scores
-    where method = 'pretexeval'
+with masks as (
+    select 'full' as part, 65535 as bits, 8 as k
     union all
-    select
-        'without_transformations' as component, 2 as position, 1 as k,
-        edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        asked_bits & bits as asked, failed_bits & bits as failed, unanswered_bits & bits as unanswered,
-        graded_bits & bits as graded, correct_bits & bits as correct,
-        (graded & 1) * 255 + (graded >> 8) * 255 * 256 as spread_graded,
-        (correct & 1) * 255 + (correct >> 8) * 255 * 256 as spread_correct
-    from pair_scores
-    inner join transformations on transformations.transformation = 'none'
-    where method = 'pretexeval'
+    select 'without_transformations' as part, bits, 1 as k
+    from transformations
+    where transformation = 'none'
     union all
-    select
-        'without_rephrasing' as component, 3 as position, 8 as k,
-        edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        asked_bits as asked, failed_bits as failed, unanswered_bits as unanswered,
-        graded_bits as graded, correct_bits as correct,
-        graded as spread_graded, correct as spread_correct
-    from pair_scores
-    where method = 'prototype'
+    select 'without_rephrasing' as part, 65535 as bits, 8 as k
 ),
 
-counted as (
-    select
-        component, position, k,
-        edition_id, model_id, model, scoring_policy, repeat, pair_id,
-        spread_graded, spread_correct,
-        bit_count(asked)::integer as n_asked,
-        bit_count(failed)::integer as n_errors,
-        bit_count(unanswered)::integer as n_no_answer,
-        bit_count(graded)::integer as n_graded,
-        bit_count(correct)::integer as n_correct,
-        (bit_count(positive_bits(graded)) = k)::integer as has_positive,
-        (bit_count(negative_bits(graded)) = k)::integer as has_negative,
-        (bit_count(positive_bits(correct)) = k)::integer as positive_right,
-        (bit_count(negative_bits(correct)) = k)::integer as negative_right
-    from parts
-    where asked > 0
+scored as (
+    select *
+    from mask_scores('masks')
+    where method = case part when 'without_rephrasing' then 'prototype' else 'pretexeval' end
 ),
 
-measured as (
+answers as (
     select
-        component, position, k,
-        edition_id, model_id, model, scoring_policy, repeat,
-        sum(n_graded)::bigint as n_samples,
-        n_clusters(n_graded) as n_pairs,
-        share(n_correct, n_graded) as average_accuracy,
-        effective_n(n_correct, n_graded, 1, sum(n_graded)) as n_effective,
-        sum(has_positive + has_negative)::bigint as n_triplets,
-        share(positive_right + negative_right, has_positive + has_negative) as joint_accuracy,
-        effective_n(
-            positive_right + negative_right,
-            has_positive + has_negative,
-            1,
-            sum(has_positive + has_negative)
-        ) as n_joint_effective,
-        sum(has_positive * has_negative)::bigint as n_complete_pairs,
-        share(positive_right * negative_right, has_positive * has_negative) as mastery,
-        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate
-    from counted
-    group by component, position, k, edition_id, model_id, model, scoring_policy, repeat
+        *,
+        -- The answer under `none` is compared with all eight.
+        case when k = 1 then (graded_bits & 1) * 255 + (graded_bits >> 8) * 255 * 256 else graded_bits end
+            as graded,
+        case when k = 1 then (correct_bits & 1) * 255 + (correct_bits >> 8) * 255 * 256 else correct_bits end
+            as correct,
+        (bit_count(positive_bits(graded_bits)) = k)::integer as has_positive,
+        (bit_count(negative_bits(graded_bits)) = k)::integer as has_negative,
+        (bit_count(positive_bits(correct_bits)) = k)::integer as positive_right,
+        (bit_count(negative_bits(correct_bits)) = k)::integer as negative_right
+    from scored
+    where asked_bits > 0
 ),
 
-matched as (
+matched as materialized (
     select
-        part.component,
-        part.edition_id, part.model_id, part.scoring_policy, part.repeat,
-        part.spread_graded & whole.spread_graded as shared,
-        bit_count(shared)::integer as n_shared,
-        bit_count(part.spread_correct & ~whole.spread_correct & shared)::integer as n_gained,
-        bit_count(whole.spread_correct & ~part.spread_correct & shared)::integer as n_lost,
-        part.has_positive * whole.has_positive as has_true,
-        part.has_negative * whole.has_negative as has_false,
-        has_true * (part.positive_right - whole.positive_right) as positive_change,
-        has_false * (part.negative_right - whole.negative_right) as negative_change,
-        (positive_change = 1)::integer + (negative_change = 1)::integer as n_triplets_gained,
-        (positive_change = -1)::integer + (negative_change = -1)::integer as n_triplets_lost,
-        has_true * has_false * (
+        struct_pack(part.run, part.part) as key,
+        part.head_cluster,
+        part.positive_tail_cluster,
+        part.negative_tail_cluster,
+        part.graded & whole.graded as shared,
+        part.correct & ~whole.correct & shared as gained,
+        whole.correct & ~part.correct & shared as lost,
+        part.has_positive * whole.has_positive as has_positive,
+        part.has_negative * whole.has_negative as has_negative,
+        part.has_positive * whole.has_positive * (part.positive_right - whole.positive_right)
+            as positive_change,
+        part.has_negative * whole.has_negative * (part.negative_right - whole.negative_right)
+            as negative_change,
+        part.has_positive * whole.has_positive * part.has_negative * whole.has_negative * (
             part.positive_right * part.negative_right - whole.positive_right * whole.negative_right
         ) as mastery_change
-    from counted as part
-    inner join counted as whole using (edition_id, model_id, scoring_policy, repeat, pair_id)
-    where part.component <> 'full' and whole.component = 'full'
+    from answers as part
+    inner join answers as whole using (edition_id, model_id, scoring_policy, repeat, pair_id)
+    where part.part <> 'full' and whole.part = 'full'
 ),
 
-compared as (
+observations as (
     select
-        component,
-        edition_id, model_id, scoring_policy, repeat,
-        n_clusters(n_shared) as n_shared_pairs,
-        paired(n_gained, n_lost, n_shared) as average,
-        paired(n_triplets_gained, n_triplets_lost, has_true + has_false) as joint,
-        sum(has_true * has_false)::bigint as n_complete,
-        sum((mastery_change = 1)::integer)::bigint as n_pairs_gained,
-        sum((mastery_change = -1)::integer)::bigint as n_pairs_lost
+        key,
+        'average' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        bit_count(positive_bits(gained))::integer as gained,
+        bit_count(positive_bits(lost))::integer as lost,
+        bit_count(positive_bits(shared))::integer as n,
+        bit_count(negative_bits(gained))::integer as negative_gained,
+        bit_count(negative_bits(lost))::integer as negative_lost,
+        bit_count(negative_bits(shared))::integer as negative_n
     from matched
-    group by component, edition_id, model_id, scoring_policy, repeat
+    union all
+    select
+        key,
+        'joint' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        (positive_change = 1)::integer as gained,
+        (positive_change = -1)::integer as lost,
+        has_positive as n,
+        (negative_change = 1)::integer as negative_gained,
+        (negative_change = -1)::integer as negative_lost,
+        has_negative as negative_n
+    from matched
+    union all
+    select
+        key,
+        'mastery' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        (mastery_change = 1)::integer as gained,
+        (mastery_change = -1)::integer as lost,
+        has_positive * has_negative as n,
+        null as negative_gained,
+        null as negative_lost,
+        null as negative_n
+    from matched
+),
+
+differences as materialized (
+    from estimate_shares('observations')
 )
 
 select
@@ -125,40 +118,46 @@ select
     measured.model,
     measured.scoring_policy,
     measured.repeat,
-    measured.component,
+    measured.part as component,
     measured.k,
     measured.n_samples,
     measured.n_pairs,
     measured.average_accuracy,
-    wilson_low(measured.average_accuracy, n_effective) as ci_low,
-    wilson_high(measured.average_accuracy, n_effective) as ci_high,
+    measured.ci_low,
+    measured.ci_high,
+    measured.n_effective,
     measured.n_triplets,
     measured.joint_accuracy,
-    wilson_low(measured.joint_accuracy, n_joint_effective) as joint_ci_low,
-    wilson_high(measured.joint_accuracy, n_joint_effective) as joint_ci_high,
+    measured.joint_ci_low,
+    measured.joint_ci_high,
     measured.n_complete_pairs,
     measured.mastery,
-    wilson_low(measured.mastery, measured.n_complete_pairs) as mastery_ci_low,
-    wilson_high(measured.mastery, measured.n_complete_pairs) as mastery_ci_high,
+    measured.mastery_ci_low,
+    measured.mastery_ci_high,
     measured.no_answer_rate,
     measured.n_errors,
     measured.error_rate,
-    compared.n_shared_pairs,
-    compared.average.difference,
-    paired_low(compared.average) as difference_ci_low,
-    paired_high(compared.average) as difference_ci_high,
-    compared.joint.difference as joint_difference,
-    paired_low(compared.joint) as joint_difference_ci_low,
-    paired_high(compared.joint) as joint_difference_ci_high,
-    (n_pairs_gained - n_pairs_lost) / nullif(n_complete, 0) as mastery_difference,
-    unit_low(n_pairs_gained, n_pairs_lost, nullif(n_complete, 0)) as mastery_difference_ci_low,
-    unit_high(n_pairs_gained, n_pairs_lost, nullif(n_complete, 0)) as mastery_difference_ci_high
-from measured
-left join compared using (component, edition_id, model_id, scoring_policy, repeat)
+    average.n_pairs as n_shared_pairs,
+    average.share as difference,
+    average.ci_low as difference_ci_low,
+    average.ci_high as difference_ci_high,
+    joint.share as joint_difference,
+    joint.ci_low as joint_difference_ci_low,
+    joint.ci_high as joint_difference_ci_high,
+    mastery.share as mastery_difference,
+    mastery.ci_low as mastery_difference_ci_low,
+    mastery.ci_high as mastery_difference_ci_high
+from measure_scores('scored', measures := ['average', 'joint', 'mastery']) as measured
+left join differences as average
+    on average.key = struct_pack(measured.run, measured.part) and average.measure = 'average'
+left join differences as joint
+    on joint.key = struct_pack(measured.run, measured.part) and joint.measure = 'joint'
+left join differences as mastery
+    on mastery.key = struct_pack(measured.run, measured.part) and mastery.measure = 'mastery'
 order by
     measured.edition_id,
     measured.model,
     measured.model_id,
     measured.scoring_policy,
     measured.repeat,
-    measured.position
+    case measured.part when 'full' then 1 when 'without_transformations' then 2 else 3 end

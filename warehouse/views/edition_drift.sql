@@ -4,7 +4,8 @@
 -- text is the sign of a leaked edition. edition_id is the edition whose name sorts first (the earlier one, if
 -- names contain the ISO week); difference = its average accuracy − the other's, likewise mastery_difference.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
--- with the head as the cluster; the differences are paired by head (table_macros.sql, compare_scores).
+-- and the differences are paired by head (table_macros.sql, compare_scores). Heads that share a tail in
+-- edition_id are correlated.
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
 -- edition word for word (the same sample_id, which hashes triplet, transformation and text).
 create or replace view edition_drift as
@@ -88,6 +89,7 @@ select
     compared.difference_se,
     compared.difference_ci_low,
     compared.difference_ci_high,
+    compared.n_effective,
     compared.n_complete as n_complete_heads,
     compared.mastery,
     compared.mastery_ci_low,
@@ -96,10 +98,8 @@ select
     compared.other_mastery_ci_low,
     compared.other_mastery_ci_high,
     compared.mastery_difference,
-    unit_low(n_mastered_alone, n_other_mastered_alone, nullif(n_complete_heads, 0))
-        as mastery_difference_ci_low,
-    unit_high(n_mastered_alone, n_other_mastered_alone, nullif(n_complete_heads, 0))
-        as mastery_difference_ci_high,
+    compared.mastery_difference_ci_low,
+    compared.mastery_difference_ci_high,
     compared.no_answer_rate,
     compared.other_no_answer_rate,
     compared.n_errors,

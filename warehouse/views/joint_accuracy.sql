@@ -5,8 +5,12 @@
 -- by triplet and 25 % by pair.
 -- n_units: the complete units. n_left_out: the edition's other units, where a triplet has fewer than K graded
 -- samples (llmeval with too few usable lines or none; failed prompts; no answer under `excluded`).
+-- left_out_rate: of the units about which the model was asked, the share that is not complete. Above 0.2,
+-- joint_accuracy under `excluded` is null: the complete units are a selection (measure_scores).
 -- n_samples: the samples of the complete units.
--- ci_low, ci_high: 95 % interval; with the pair as the cluster by triplet, plain Wilson by pair.
+-- ci_low, ci_high: 95 % interval for new facts like these; pairs that share a head or a tail are correlated.
+-- fixed_base_ci_low, fixed_base_ci_high: only pairs are clusters (table_macros.sql, estimate_shares).
+-- n_effective: the effective number of heads or tails. Below 20, ci_low and ci_high are only a rough guide.
 create or replace view joint_accuracy as
 with test_pairs as (
     select edition_id, count(*) // 2 as n_test_pairs
@@ -15,44 +19,43 @@ with test_pairs as (
     group by edition_id
 ),
 
+scored as (
+    select *, 'all' as part
+    from pair_scores
+),
+
+measured as materialized (
+    from measure_scores('scored', measures := ['joint', 'mastery'])
+),
+
 by_unit as (
     select
-        edition_id,
-        model_id,
-        model,
-        method,
-        scoring_policy,
-        repeat,
+        measured.*,
         'triplet' as unit,
-        sum(n_triplets)::bigint as n_units,
-        n_clusters(n_triplets) as n_pairs,
-        share(n_triplets_right, n_triplets) as joint_accuracy,
-        cluster_low(n_triplets_right, n_triplets) as ci_low,
-        cluster_high(n_triplets_right, n_triplets) as ci_high,
-        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate
-    from pair_scores
-    group by edition_id, model_id, model, method, scoring_policy, repeat
+        n_triplets as n_units,
+        n_triplet_pairs as n_unit_pairs,
+        left_out_rate as unit_left_out_rate,
+        joint_accuracy as accuracy,
+        joint_ci_low as low,
+        joint_ci_high as high,
+        joint_fixed_base_ci_low as fixed_low,
+        joint_fixed_base_ci_high as fixed_high,
+        joint_n_effective as n_unit_effective
+    from measured
     union all
     select
-        edition_id,
-        model_id,
-        model,
-        method,
-        scoring_policy,
-        repeat,
+        measured.*,
         'pair' as unit,
-        count(*) filter (where is_complete) as n_units,
-        count(*) filter (where is_complete) as n_pairs,
-        share(is_mastered::integer, is_complete::integer) as joint_accuracy,
-        wilson_low(joint_accuracy, n_units) as ci_low,
-        wilson_high(joint_accuracy, n_units) as ci_high,
-        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate
-    from pair_scores
-    group by edition_id, model_id, model, method, scoring_policy, repeat
+        n_complete_pairs as n_units,
+        n_complete_pairs as n_unit_pairs,
+        pair_left_out_rate as unit_left_out_rate,
+        mastery as accuracy,
+        mastery_ci_low as low,
+        mastery_ci_high as high,
+        mastery_fixed_base_ci_low as fixed_low,
+        mastery_fixed_base_ci_high as fixed_high,
+        mastery_n_effective as n_unit_effective
+    from measured
 )
 
 select
@@ -65,11 +68,15 @@ select
     unit,
     n_units,
     n_test_pairs * case unit when 'pair' then 1 else 2 end - n_units as n_left_out,
-    n_pairs,
-    n_units * samples_per_triplet(method) * case unit when 'pair' then 2 else 1 end as n_samples,
-    joint_accuracy,
-    ci_low,
-    ci_high,
+    unit_left_out_rate as left_out_rate,
+    n_unit_pairs as n_pairs,
+    n_units * k * case unit when 'pair' then 2 else 1 end as n_samples,
+    accuracy as joint_accuracy,
+    low as ci_low,
+    high as ci_high,
+    fixed_low as fixed_base_ci_low,
+    fixed_high as fixed_base_ci_high,
+    n_unit_effective as n_effective,
     no_answer_rate,
     n_errors,
     error_rate

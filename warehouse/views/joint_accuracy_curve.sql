@@ -2,7 +2,7 @@
 -- joint_accuracy: the expected share of triplets that are all right when n of the K samples are asked, over
 -- all choices of n: mean over triplets of C(c, n) / C(K, n), c = number of right samples (method, section 4).
 -- n = 1 is the average accuracy and n = K the joint accuracy by triplet, both of the complete triplets only.
--- ci_low, ci_high: 95 % interval with the pair as the cluster. Each choice of n samples is an observation,
+-- ci_low, ci_high, n_effective: 95 % interval as in joint_accuracy. Each choice of n samples is an observation,
 -- but a triplet counts at most K / n independent ones, so that both ends agree with average_accuracy and
 -- joint_accuracy.
 create or replace view joint_accuracy_curve as
@@ -19,49 +19,79 @@ with choices as (
     from range(0, 9) as c, range(1, 9) as n
 ),
 
--- The number of pairs per count of right samples in either triplet: at most 100 rows per group instead of
--- one per pair. The count of an incomplete triplet is null.
-histogram as (
+chosen as (
     select
-        edition_id,
-        model_id,
-        model,
-        method,
-        scoring_policy,
-        repeat,
-        n_correct_positive,
-        n_correct_negative,
-        count(*) as n_pairs,
-        sum(n_no_answer)::bigint as n_no_answer,
-        sum(n_errors)::bigint as n_errors,
-        sum(n_asked)::bigint as n_asked
+        pair_scores.*,
+        all_right.n,
+        all_right.n_choices as n_chosen,
+        coalesce(positive.n_choices, 0) as n_positive_right,
+        coalesce(negative.n_choices, 0) as n_negative_right,
+        (n_correct_positive is not null)::integer as has_positive,
+        (n_correct_negative is not null)::integer as has_negative
     from pair_scores
-    group by
-        edition_id,
-        model_id,
-        model,
-        method,
-        scoring_policy,
-        repeat,
-        n_correct_positive,
-        n_correct_negative
+    inner join choices as all_right on all_right.c = pair_scores.k
+    left join choices as positive
+        on positive.c = n_correct_positive and positive.n = all_right.n
+    left join choices as negative
+        on negative.c = n_correct_negative and negative.n = all_right.n
+    where all_right.n <= pair_scores.k
 ),
 
-weighed as (
+observations as (
     select
-        histogram.*,
-        all_right.n,
-        coalesce(positive.n_choices, 0) + coalesce(negative.n_choices, 0) as n_right,
-        (n_correct_positive is not null)::integer
-        + (n_correct_negative is not null)::integer as n_triplets,
-        n_triplets * all_right.n_choices as n_chosen
-    from histogram
-    inner join choices as all_right on all_right.c = samples_per_triplet(histogram.method)
-    left join choices as positive
-        on positive.c = histogram.n_correct_positive and positive.n = all_right.n
-    left join choices as negative
-        on negative.c = histogram.n_correct_negative and negative.n = all_right.n
-    where all_right.n <= samples_per_triplet(histogram.method)
+        run as key,
+        n as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        n_positive_right as gained,
+        null::integer as lost,
+        has_positive * n_chosen as n,
+        n_negative_right as negative_gained,
+        null::integer as negative_lost,
+        has_negative * n_chosen as negative_n
+    from chosen
+),
+
+estimates as materialized (
+    from estimate_shares('observations')
+),
+
+summed as (
+    select
+        run,
+        n,
+        any_value(edition_id) as edition_id,
+        any_value(model_id) as model_id,
+        any_value(model) as model,
+        any_value(method) as method,
+        any_value(scoring_policy) as scoring_policy,
+        any_value(repeat) as repeat,
+        any_value(k) as k,
+        sum(has_positive + has_negative)::bigint as n_triplets,
+        count(*) filter (where has_positive + has_negative > 0) as n_pairs,
+        any_value(scoring_policy) <> 'excluded'
+        or sum(has_positive + has_negative) >= 0.8 * 2 * count(*) as has_accuracy,
+        observe(
+            n_positive_right + n_negative_right,
+            (has_positive + has_negative) * n_chosen,
+            n_most := sum(has_positive + has_negative) * any_value(k) / n
+        ) as observed,
+        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        sum(n_errors)::bigint as n_errors,
+        share(n_errors, n_asked) as error_rate
+    from chosen
+    group by run, n
+),
+
+sized as (
+    select
+        summed.*,
+        estimates.n_effective,
+        case when has_accuracy then observed.share end as joint_accuracy,
+        effective_n(observed, estimates.inflation, estimates.n_rare) as size
+    from summed
+    left join estimates on summed.run = estimates.key and summed.n = estimates.measure
 )
 
 select
@@ -72,31 +102,15 @@ select
     scoring_policy,
     repeat,
     n,
-    sum(n_pairs * n_triplets)::bigint as n_triplets,
-    n_clusters(n_triplets, n_pairs) as n_pairs,
-    (sum(n_pairs * n_triplets) * samples_per_triplet(method))::bigint as n_samples,
-    share(n_pairs * n_right, n_pairs * n_chosen) as joint_accuracy,
-    wilson_low(
-        share(n_pairs * n_right, n_pairs * n_chosen),
-        effective_n(
-            n_right,
-            n_chosen,
-            n_pairs,
-            sum(n_pairs * n_triplets) * samples_per_triplet(method) / n
-        )
-    ) as ci_low,
-    wilson_high(
-        share(n_pairs * n_right, n_pairs * n_chosen),
-        effective_n(
-            n_right,
-            n_chosen,
-            n_pairs,
-            sum(n_pairs * n_triplets) * samples_per_triplet(method) / n
-        )
-    ) as ci_high,
-    share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-    sum(n_errors)::bigint as n_errors,
-    share(n_errors, n_asked) as error_rate
-from weighed
-group by edition_id, model_id, model, method, scoring_policy, repeat, n
+    n_triplets,
+    n_pairs,
+    n_triplets * k as n_samples,
+    joint_accuracy,
+    wilson_low(joint_accuracy, size) as ci_low,
+    wilson_high(joint_accuracy, size) as ci_high,
+    n_effective,
+    no_answer_rate,
+    n_errors,
+    error_rate
+from sized
 order by edition_id, model, model_id, method, scoring_policy, repeat, n

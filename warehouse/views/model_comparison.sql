@@ -1,14 +1,17 @@
 -- Grain: one row per edition, method, scoring policy, repeat and two models (each two once).
 -- How far two models differ on the samples that are graded for both. model_id is the id that sorts first;
 -- difference = its average accuracy − the other's, likewise mastery_difference.
--- Intervals have the pair as the cluster. difference_se = √(m/(m−1) · Σ (d − Dn)² / N²), where d is how many
--- more of its n samples a pair has right by model_id than by the other, D = Σd/N, and m is the number of
--- pairs (0 if d is the same in all). The limits are not D ± 1.96 se: they combine the limits of gains and
--- losses (Zou and Donner 2008), so that the interval has a width even at se = 0 (macros.sql, paired).
--- Mastery counts the pairs that are complete for both models; its difference has the pair as the unit.
--- mcnemar_p: McNemar's exact test of mastery (1947), two-sided: the probability of a split at least as uneven
--- of the pairs that only one model masters (n_mastered_alone + n_other_mastered_alone), if each of these
--- pairs were equally likely to go to either model.
+-- difference_ci_low, mastery_difference_ci_low, …: 95 % intervals for new facts like these; pairs that share a
+-- head or a tail are correlated (table_macros.sql, estimate_shares). An interval without 0 is the test that
+-- the models differ. difference_fixed_base_ci_low, …: only pairs are clusters. The limits are not
+-- D ± 1.96 difference_se: they combine the limits of gains and losses (Zou and Donner 2008), so that the
+-- interval has a width even at a standard error of 0.
+-- n_effective: the effective number of heads or tails. Below 20, the intervals are only a rough guide.
+-- Mastery counts the pairs that are complete for both models. Under `excluded` it is null where these are less
+-- than 80 % of all pairs: they are the models' own selection.
+-- mcnemar_p: McNemar's exact test of mastery (1947), two-sided, with the base held fixed: the probability of a
+-- split at least as uneven of the pairs that only one model masters (n_mastered_alone +
+-- n_other_mastered_alone), if each of these pairs were equally likely to go to either model.
 create or replace view model_comparison as
 with matches as (
     select one.*, columns(other.*) as "other_\0"
@@ -38,6 +41,9 @@ select
     difference_se,
     difference_ci_low,
     difference_ci_high,
+    difference_fixed_base_ci_low,
+    difference_fixed_base_ci_high,
+    n_effective,
     n_complete as n_complete_pairs,
     mastery,
     mastery_ci_low,
@@ -46,15 +52,15 @@ select
     other_mastery_ci_low,
     other_mastery_ci_high,
     mastery_difference,
-    unit_low(n_mastered_alone, n_other_mastered_alone, n_complete_pairs)
-        as mastery_difference_ci_low,
-    unit_high(n_mastered_alone, n_other_mastered_alone, n_complete_pairs)
-        as mastery_difference_ci_high,
+    mastery_difference_ci_low,
+    mastery_difference_ci_high,
+    mastery_difference_fixed_base_ci_low,
+    mastery_difference_fixed_base_ci_high,
     n_mastered_alone,
     n_other_mastered_alone,
-    case when n_complete_pairs > 0 then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end
+    case when mastery_difference is not null then mcnemar_p(n_mastered_alone, n_other_mastered_alone) end
         as mcnemar_p,
-    case when n_complete_pairs > 0 then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end
+    case when mastery_difference is not null then mcnemar_mid_p(n_mastered_alone, n_other_mastered_alone) end
         as mcnemar_mid_p,
     no_answer_rate,
     other_no_answer_rate,

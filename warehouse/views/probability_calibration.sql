@@ -2,7 +2,7 @@
 -- What the log-probabilities of True and False, from the same pass as the text, are worth. They do not depend
 -- on the scoring policy. p_true is the softmax of the two (calibration_sums.sql).
 -- n_samples: samples with both log-probabilities; missing_rate: the share of asked samples without them.
--- average_accuracy (ci_low, ci_high: pair as the cluster): the likelier of the two is right; a tie is wrong.
+-- average_accuracy: the likelier of the two is right; a tie is wrong. Its interval: as in average_accuracy.
 -- no_answer_rate: of the texts, for comparison.
 -- auroc: the probability that a true sample has a higher p_true than a false one, with ties counted half: the
 -- Mann-Whitney U over n_true · n_false (Hanley and McNeil 1982). Null if only one label occurs.
@@ -10,34 +10,16 @@
 -- calibration error; Naeini et al. 2015). brier_score: mean of (p_true − label)² (Brier 1950).
 create or replace view probability_calibration as
 with once as (
-    select *
+    select * replace (weighed_bits as graded_bits, likelier_bits as correct_bits), 'all' as part
     from pair_scores
     qualify
         scoring_policy = min(scoring_policy) over (partition by edition_id, model_id)
 ),
 
-likelier as (
-    select
-        edition_id,
-        model_id,
-        model,
-        method,
-        repeat,
-        sum(bit_count(weighed_bits))::bigint as n_samples,
-        n_clusters(bit_count(weighed_bits)::integer) as n_pairs,
-        1 - share(bit_count(weighed_bits), n_asked) as missing_rate,
-        share(bit_count(likelier_bits), bit_count(weighed_bits)) as average_accuracy,
-        effective_n(
-            bit_count(likelier_bits)::integer,
-            bit_count(weighed_bits)::integer,
-            1,
-            sum(bit_count(weighed_bits))
-        ) as n_effective,
-        share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-        sum(n_errors)::bigint as n_errors,
-        share(n_errors, n_asked) as error_rate
+missing as (
+    select run, 1 - share(bit_count(weighed_bits), n_asked) as missing_rate
     from once
-    group by edition_id, model_id, model, method, repeat
+    group by run
 ),
 
 weighed as (
@@ -63,10 +45,11 @@ select
     likelier.repeat,
     likelier.n_samples,
     likelier.n_pairs,
-    likelier.missing_rate,
+    missing.missing_rate,
     likelier.average_accuracy,
-    wilson_low(likelier.average_accuracy, likelier.n_effective) as ci_low,
-    wilson_high(likelier.average_accuracy, likelier.n_effective) as ci_high,
+    likelier.ci_low,
+    likelier.ci_high,
+    likelier.n_effective,
     likelier.no_answer_rate,
     likelier.n_errors,
     likelier.error_rate,
@@ -74,6 +57,7 @@ select
     / nullif(weighed.n_true * weighed.n_false, 0) as auroc,
     weighed.calibration_error,
     weighed.brier_score
-from likelier
+from measure_scores('once', measures := ['average']) as likelier
+inner join missing using (run)
 left join weighed using (edition_id, model_id, method, repeat)
 order by edition_id, model, model_id, method, repeat

@@ -3,55 +3,119 @@
 -- every score. The baselines are described in shortcut_scores.sql. The row `best` over all relations is the best
 -- shortcut of each relation, combined: what somebody could score at most who knew which shortcut works where.
 -- shortcuts: the baseline itself; for best, those that it uses, by name.
--- average_accuracy (pair as the cluster), joint_accuracy of triplets and mastery of pairs, each with its 95 %
--- interval. The scores of the coin are expected values. Their interval is that of one guesser who tosses the
--- coins of this edition. A baseline always answers: no_answer_rate is 0.
+-- average_accuracy, joint_accuracy of triplets and mastery of pairs, each with its 95 % interval, as in the
+-- leaderboard. The scores of the coin are expected values. Their interval is that of one guesser who tosses
+-- the coins of this edition, which are independent. Where `best` uses the coin in some relations, the coin's
+-- expected mastery of one quarter has no error of its own. A baseline always answers: no_answer_rate is 0.
 create or replace view shortcut_baselines as
-with measured as (
+with scored as materialized (
     select
-        edition_id,
-        method,
-        relation,
-        baseline,
+        {'edition_id': edition_id, 'method': method, 'relation': relation, 'baseline': baseline} as key,
+        *
+    from shortcut_scores
+    union all
+    select
+        {'edition_id': edition_id, 'method': method, 'relation': null::varchar, 'baseline': baseline} as key,
+        *
+    from shortcut_scores
+),
+
+clustered as (
+    select *
+    from scored
+    inner join pair_clusters using (edition_id, pair_id)
+),
+
+observations as (
+    select
+        key,
+        'average' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        n_right::bigint as gained,
+        null::bigint as lost,
+        n_samples as n,
+        null::bigint as negative_gained,
+        null::bigint as negative_lost,
+        null::bigint as negative_n
+    from clustered
+    union all
+    select
+        key,
+        'joint' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        n_triplets_right::bigint as gained,
+        null as lost,
+        n_triplets as n,
+        null as negative_gained,
+        null as negative_lost,
+        null as negative_n
+    from clustered
+    union all
+    select
+        key,
+        'mastery' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        floor(mastery)::bigint as gained,
+        null as lost,
+        is_complete::bigint as n,
+        null as negative_gained,
+        null as negative_lost,
+        null as negative_n
+    from clustered
+),
+
+estimates as materialized (
+    from estimate_shares('observations')
+),
+
+summed as (
+    select
+        key,
         list_sort(list_distinct(list(shortcut))) as shortcuts,
         bool_and(is_expected) as is_expected,
         sum(n_samples)::bigint as n_samples,
         count(*) as n_pairs,
         share(n_right, n_samples) as average_accuracy,
         sum(n_judged) as n_judged,
-        cluster_low(n_right, n_samples) as ci_low,
-        cluster_high(n_right, n_samples) as ci_high,
         sum(n_triplets) as n_triplets,
         share(n_triplets_right, n_triplets) as joint_accuracy,
-        cluster_low(n_triplets_right, n_triplets) as joint_ci_low,
-        cluster_high(n_triplets_right, n_triplets) as joint_ci_high,
         count(*) filter (where is_complete) as n_complete_pairs,
-        share(mastery, is_complete::integer) as mastery
-    from shortcut_scores
-    group by grouping sets (
-        (edition_id, method, relation, baseline),
-        (edition_id, method, baseline)
-    )
+        share(mastery, is_complete::integer) as mastery,
+        share((is_expected and is_complete)::integer, is_complete::integer) as tossed_rate
+    from scored
+    group by key
 )
 
 select
-    edition_id,
-    method,
-    relation,
-    baseline,
+    summed.key.edition_id as edition_id,
+    summed.key.method as method,
+    summed.key.relation as relation,
+    summed.key.baseline as baseline,
     shortcuts,
     n_samples,
-    n_pairs,
+    summed.n_pairs,
     average_accuracy,
-    if(is_expected, wilson_low(average_accuracy, n_judged), ci_low) as ci_low,
-    if(is_expected, wilson_high(average_accuracy, n_judged), ci_high) as ci_high,
+    if(is_expected, wilson_low(average_accuracy, n_judged), average.ci_low) as ci_low,
+    if(is_expected, wilson_high(average_accuracy, n_judged), average.ci_high) as ci_high,
+    average.n_effective,
     joint_accuracy,
-    if(is_expected, wilson_low(joint_accuracy, n_triplets), joint_ci_low) as joint_ci_low,
-    if(is_expected, wilson_high(joint_accuracy, n_triplets), joint_ci_high) as joint_ci_high,
+    if(is_expected, wilson_low(joint_accuracy, n_triplets), joint.ci_low) as joint_ci_low,
+    if(is_expected, wilson_high(joint_accuracy, n_triplets), joint.ci_high) as joint_ci_high,
     n_complete_pairs,
-    mastery,
-    wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
-    wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
+    summed.mastery,
+    if(is_expected, wilson_low(summed.mastery, n_complete_pairs), mastery.ci_low + tossed_rate / 4)
+        as mastery_ci_low,
+    if(is_expected, wilson_high(summed.mastery, n_complete_pairs), mastery.ci_high + tossed_rate / 4)
+        as mastery_ci_high,
     0.0::double as no_answer_rate
-from measured
+from summed
+left join estimates as average on summed.key = average.key and average.measure = 'average'
+left join estimates as joint on summed.key = joint.key and joint.measure = 'joint'
+left join estimates as mastery on summed.key = mastery.key and mastery.measure = 'mastery'
 order by edition_id, method, relation nulls first, baseline

@@ -1,0 +1,163 @@
+"""The intervals of shares and differences, against the jackknife of tests/support/expected_clusters.py."""
+
+import random
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+from scipy.stats import binomtest
+
+from tests.support.expected_clusters import (
+    Observation,
+    difference_error,
+    difference_interval,
+    measure_clustering,
+    share,
+    share_interval,
+)
+from warehouse.catalogue import create_tables, create_views
+
+COLUMNS = (
+    "head_cluster, positive_tail_cluster, negative_tail_cluster, gained, lost, n, "
+    "negative_gained, negative_lost, negative_n"
+)
+
+CAST_COLUMNS = ", ".join(f"{name}::integer as {name}" for name in COLUMNS.split(", "))
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        create_tables(opened)
+        create_views(opened)
+        yield opened
+
+
+def estimate(
+    connection: duckdb.DuckDBPyConnection, draws: list[list[Observation]], *, is_difference: bool
+) -> list[dict[str, float]]:
+    """Return what estimate_shares returns for each list of observations."""
+    rows = []
+    for k, observations in enumerate(draws):
+        pairs: dict[object, list[Observation]] = {}
+        for o in observations:
+            pairs.setdefault(o.pair, []).append(o)
+        for members in pairs.values():
+            one, other = members[0], members[1] if len(members) == 2 else None
+            tails = one.tails + (other.tails if other else ())
+            values = [
+                k,
+                *(int(name[1:]) for name in (one.head, *tails)),
+                *(one.gained, one.lost if is_difference else None, one.n),
+                *((other.gained, other.lost if is_difference else None, other.n) if other else [None] * 3),
+            ]
+            rows.append(
+                "(" + ", ".join("null::integer" if v is None else f"{v}::integer" for v in values) + ")"
+            )
+    found = connection.execute(
+        f"with observations as (select key, 'any' as measure, {CAST_COLUMNS} "
+        f"from (values {', '.join(rows)}) as t (key, {COLUMNS})) "
+        "from estimate_shares('observations') order by key"
+    )
+    names = [column[0] for column in found.description or []]
+    return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def check(found: dict[str, float], observations: list[Observation], *, is_difference: bool) -> None:
+    clustering = measure_clustering(observations)
+    interval = difference_interval if is_difference else share_interval
+    expected = {
+        "share": share(observations),
+        "inflation": clustering.inflation,
+        "n_rare": clustering.n_rare,
+        "n_effective": clustering.n_effective,
+        **dict(zip(("ci_low", "ci_high"), interval(observations, clustering), strict=True)),
+        **dict(zip(("fixed_base_ci_low", "fixed_base_ci_high"), interval(observations), strict=True)),
+    }
+    if is_difference:
+        expected["se"] = difference_error(observations, clustering)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def draw(seed: int, *, is_whole: bool, is_difference: bool) -> list[Observation]:
+    """Return the observations of 3 to 30 pairs that share a few heads and tails."""
+    rng = random.Random(seed)
+    n_heads, n_tails = rng.randint(2, 12), rng.randint(3, 8)
+    observations = []
+    for pair in range(rng.randint(3, 30)):
+        head, tails = f"h{rng.randrange(n_heads)}", tuple(f"t{k}" for k in rng.sample(range(n_tails), 2))
+        skill = rng.random()
+        for held in [tails] if is_whole else [(tail,) for tail in tails]:
+            n = 1 if is_whole else rng.randint(1, 8)
+            gained = sum(rng.random() < skill for _ in range(n))
+            lost = sum(rng.random() < 0.4 for _ in range(n - gained)) if is_difference else 0
+            observations.append(Observation(pair, head, held, gained, lost, n))
+    return observations
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+@pytest.mark.parametrize("is_difference", [False, True])
+def test_random_clusters(connection: duckdb.DuckDBPyConnection, is_whole: bool, is_difference: bool) -> None:
+    draws = [draw(seed, is_whole=is_whole, is_difference=is_difference) for seed in range(60)]
+    rows = estimate(connection, draws, is_difference=is_difference)
+    assert sum(row["inflation"] > 1 for row in rows) > 30, "the draws should have clusters"
+    for observations, row in zip(draws, rows, strict=True):
+        check(row, observations, is_difference=is_difference)
+
+
+def pairs_of(answers: list[tuple[int, int]], *, tails: tuple[str, str] = ("t0", "t1")) -> list[Observation]:
+    """Return pairs with these numbers of right answers of 8 to the true and to the false triplet."""
+    return [
+        Observation(k, f"h{k}", (tail,), c, 0, 8)
+        for k, both in enumerate(answers)
+        for tail, c in zip(tails, both, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answers", "n"),
+    [
+        pytest.param([(8, 8)] * 12, 12, id="all right"),
+        pytest.param([(0, 0)] * 12, 12, id="all wrong"),
+        pytest.param([(8, 0)] * 12, 12, id="half by rule"),
+        pytest.param([(8, 8)], 1, id="one pair"),
+    ],
+)
+def test_pairs_that_do_not_vary_count_as_one_observation_each(
+    connection: duckdb.DuckDBPyConnection, answers: list[tuple[int, int]], n: int
+) -> None:
+    (row,) = estimate(connection, [pairs_of(answers)], is_difference=False)
+    expected = binomtest(round(row["share"] * n), n).proportion_ci(method="wilson")
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high))
+    assert (row["fixed_base_ci_low"], row["fixed_base_ci_high"]) == (row["ci_low"], row["ci_high"])
+
+
+def test_single_tail_has_one_effective_cluster(connection: duckdb.DuckDBPyConnection) -> None:
+    observations = pairs_of([(8, 8), (0, 0), (8, 3), (8, 8)], tails=("t0", "t0"))
+    (row,) = estimate(connection, [observations], is_difference=False)
+    assert row["n_effective"] == 1
+    check(row, observations, is_difference=False)
+
+
+def test_nothing_observed_has_no_row(connection: duckdb.DuckDBPyConnection) -> None:
+    nothing = [Observation(0, "h0", (tail,), 0, 0, 0) for tail in ("t0", "t1")]
+    assert estimate(connection, [nothing], is_difference=False) == []
+
+
+def test_two_scores_that_never_differ_have_an_interval_all_the_same(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    (row,) = estimate(connection, [pairs_of([(0, 0)] * 20)], is_difference=True)
+    nobody = binomtest(0, 20).proportion_ci(method="wilson").high
+    found = [row[name] for name in ("share", "se", "ci_low", "ci_high")]
+    assert found == pytest.approx([0.0, 0.0, -nobody, nobody])
+
+
+def test_tails_that_decide_widen_the_interval(connection: duckdb.DuckDBPyConnection) -> None:
+    """The answers depend on the tail alone, so 40 heads with four tails are worth four observations."""
+    answers = [Observation(k, f"h{k}", (f"t{k % 4}",), 8 * (k % 4 > 0), 0, 8) for k in range(40)]
+    other = [Observation(k, f"h{k}", (f"t{(k + 2) % 4}",), 8 * ((k + 2) % 4 > 0), 0, 8) for k in range(40)]
+    (row,) = estimate(connection, [answers + other], is_difference=False)
+    assert row["n_effective"] == pytest.approx(4)
+    width, fixed = row["ci_high"] - row["ci_low"], row["fixed_base_ci_high"] - row["fixed_base_ci_low"]
+    assert width > 3 * fixed
