@@ -60,7 +60,15 @@ def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
         return "no model has been evaluated on this edition yet"
     found = [dict(zip(columns, values, strict=True)) for values in rows]
     names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
-    names += ["above shortcut [95 % CI]", "joint %", "no answer %", "true %", "failed %", "pairs", "samples"]
+    names += [
+        "above shortcut, points [95 % CI]",
+        "joint %",
+        "no answer %",
+        "true %",
+        "failed %",
+        "pairs",
+        "samples",
+    ]
     table = align(names, [_leaderboard_line(row) for row in found])
     remarks = [f"{row['method']}: {remark}" for row in found for remark in list_remarks(row, row["model"])]
     return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(found)])
