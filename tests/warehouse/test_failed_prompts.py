@@ -29,7 +29,7 @@ N_ERRORS = {
     "probability_calibration": 3,
 }
 # These views list a model whether or not it counts as evaluated.
-UNSCORED = ("prediction_details", "token_usage", "not_evaluated")
+UNSCORED = ("prediction_details", "token_usage", "served_models", "not_evaluated")
 
 
 def fail_three(sample: Row) -> str | None:
