@@ -53,23 +53,18 @@ def _is_number(cell: str) -> bool:
 def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
 
-    Sentences follow, where there are any: about constant answers, about mastery that does not exceed the best
-    shortcut, and about thoughts that did not end.
+    The share of failed prompts is a column only if a prompt failed. Sentences follow, where there are any:
+    about constant answers, about mastery that does not exceed the best shortcut, and about thoughts that did
+    not end.
     """
     if not rows:
         return "no model has been evaluated on this edition yet"
     found = [dict(zip(columns, values, strict=True)) for values in rows]
-    names = ["#", "model", "method", "accuracy % [95 % CI]", "mastery % [95 % CI]"]
-    names += [
-        "above shortcut, points [95 % CI]",
-        "joint %",
-        "no answer %",
-        "true %",
-        "failed %",
-        "pairs",
-        "samples",
-    ]
-    table = align(names, [_leaderboard_line(row) for row in found])
+    lines = [_leaderboard_line(row) for row in found]
+    if not any(row["error_rate"] for row in found):
+        for line in lines:
+            del line["failed %"]
+    table = align(list(lines[0]), [list(line.values()) for line in lines])
     remarks = [f"{row['method']}: {remark}" for row in found for remark in list_remarks(row, row["model"])]
     return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(found)])
 
@@ -80,21 +75,23 @@ def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return "\n".join(f"not evaluated: {row['model']}: {row['reason']}" for row in found)
 
 
-def _leaderboard_line(row: dict[str, Any]) -> list[str]:
-    return [
-        str(row["rank"]),
-        row["model"],
-        row["method"],
-        _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
-        _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
-        _with_interval(*(row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))),
-        _percent(row["joint_accuracy"]),
-        _percent(row["no_answer_rate"]),
-        _percent(row["true_rate"]),
-        _percent(row["error_rate"]),
-        f"{row['n_pairs']:,}",
-        f"{row['n_samples']:,}",
-    ]
+def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
+    """Return column -> cell of one model."""
+    above = (row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))
+    return {
+        "#": str(row["rank"]),
+        "model": row["model"],
+        "method": row["method"],
+        "accuracy % [95 % CI]": _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
+        "mastery % [95 % CI]": _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
+        "above shortcut [95 % CI]": _with_interval(*above),
+        "joint %": _percent(row["joint_accuracy"]),
+        "no answer %": _percent(row["no_answer_rate"]),
+        "true %": _percent(row["true_rate"]),
+        "failed %": _percent(row["error_rate"]),
+        "pairs": f"{row['n_pairs']:,}",
+        "samples": f"{row['n_samples']:,}",
+    }
 
 
 def _percent(share: float | None) -> str:

@@ -52,10 +52,12 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
     expected = run_query(
         published,
         "select model, method, scoring_policy, mastery, mastery_ci_low, mastery_ci_high, "
-        "average_accuracy, ci_low, ci_high, no_answer_rate, error_rate, n_samples, n_complete_pairs, "
+        "average_accuracy, ci_low, ci_high, no_answer_rate, n_samples, n_complete_pairs, "
         "mastery_above_shortcut, true_rate "
         "from leaderboard",
     )[1]
+    # No prompt failed, so there is no column for failures.
+    assert "Failed" not in table[0]
     # The setting of the figures comes first, by rank.
     assert [row[:3] for row in table[1:3]] == [
         ["Expert", "pretexeval", "strict, 0"],
@@ -70,11 +72,10 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
                 assert cell == "–"
             else:
                 assert cell == f"{100 * share:.1f}\u00a0%\n{100 * low:.1f}–{100 * high:.1f}"
-        assert cells[4].split("\n")[0] == format_points(row[13])
+        assert cells[4].split("\n")[0] == format_points(row[12])
         assert cells[9] == f"{100 * row[9]:.1f}\u00a0%"
-        assert cells[10] == format_percent(row[14])
-        assert cells[11] == f"{100 * row[10]:.1f}\u00a0%"
-        assert [cells[12], cells[14]] == [str(row[11]), str(row[12])]
+        assert cells[10] == format_percent(row[13])
+        assert [cells[11], cells[13]] == [str(row[10]), str(row[11])]
 
 
 def test_the_finding_names_the_best_model(page: Parsed) -> None:

@@ -45,7 +45,8 @@ def test_the_page_names_constant_answers_and_scores_below_shortcuts(root: Path) 
 def test_the_console_does_too(root: Path) -> None:
     columns, rows = run_query(root, "from leaderboard order by rank")
     header, _, first, second, *remarks = render_leaderboard(columns, rows).splitlines()
-    assert "above shortcut, points [95 % CI]" in header
+    assert "above shortcut [95 % CI]" in header
+    assert "failed %" not in header
     assert "75.0 [63.6, 75.0]" in first
     assert "-25.0 [-25.0, -13.6]" in second
     assert remarks == [f"pretexeval: {CONSTANT}", f"pretexeval: {BELOW}"]
