@@ -19,6 +19,10 @@ COLUMNS = {
 }
 
 
+FALSE_COLUMNS = {name: pl.String for name in COLUMNS if name != "also_true"}
+"""The columns of triplets that the source asserts to be false."""
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """A part of the source that is not in the base, and the reason. The edition's manifest lists these."""
@@ -41,6 +45,8 @@ class KnowledgeBase:
     name: str
     triplets: pl.DataFrame
     left_out: tuple[LeftOut, ...] = field(default=())
+    also_false: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FALSE_COLUMNS))
+    """Distinct triplets that the source asserts to be false, sorted likewise."""
 
     @property
     def relations(self) -> list[str]:
@@ -51,10 +57,15 @@ class KnowledgeBase:
         """Return the triplets of one relation."""
         return self.triplets.filter(pl.col("relation") == relation)
 
+    def select_false(self, relation: str) -> pl.DataFrame:
+        """Return the triplets of one relation that the source asserts to be false."""
+        return self.also_false.filter(pl.col("relation") == relation)
+
     def checksum_relation(self, relation: str) -> str:
         """Return the hash of all cells of the relation, including ids (32 hex digits).
 
-        The order of the rows does not change the checksum.
+        The order of the rows does not change the checksum, and nothing is hashed for a column also_false
+        that marks no row.
 
         Raises:
             InputError: the base does not have the relation.
@@ -62,9 +73,17 @@ class KnowledgeBase:
         rows = self.select_relation(relation)
         if rows.is_empty():
             raise InputError(f"knowledge base {self.name!r} holds no relation {relation!r}")
-        # Names and ids are never empty, so "" can represent a missing id.
-        cells = rows.select(pl.col(list(COLUMNS)).cast(pl.String).fill_null("")).sort(pl.all())
-        return hash_text(*(cell for row in cells.iter_rows() for cell in row), digits=32)
+        cells = _list_cells(rows)
+        if false_cells := _list_cells(self.select_false(relation)):
+            cells += ["also_false", *false_cells]
+        return hash_text(*cells, digits=32)
+
+
+def _list_cells(rows: pl.DataFrame) -> list[str]:
+    # Names and ids are never empty, so "" can represent a missing id.
+    cells = rows.select(name for name in COLUMNS if name in rows.columns)
+    sorted_cells = cells.select(pl.all().cast(pl.String).fill_null("")).sort(pl.all())
+    return [cell for row in sorted_cells.iter_rows() for cell in row]
 
 
 def fold_name(name: str) -> str:

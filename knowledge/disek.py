@@ -45,8 +45,8 @@ def build_disek_table(base: KnowledgeBase) -> pl.DataFrame:
     One row per disease and aspect, plus one row for attributes that are true but not tested.
 
     Raises:
-        InputError: the base has none of the four relations, or its tails have ids, for which the format has
-            no column.
+        InputError: the base has none of the four relations, or its tails have ids or rows are marked
+            also_false, for which the format has no column.
     """
     rows = base.triplets.filter(pl.col("relation").is_in(list(ASPECTS)))
     if rows.is_empty():
@@ -55,6 +55,11 @@ def build_disek_table(base: KnowledgeBase) -> pl.DataFrame:
         raise InputError(
             f"knowledge base {base.name!r} has ids of tails ({identified['tail'][0]}: "
             f"{identified['tail_id'][0]}), for which DiseK's format has no column: remove them first"
+        )
+    if (false := base.also_false.filter(pl.col("relation").is_in(list(ASPECTS)))).height:
+        raise InputError(
+            f"knowledge base {base.name!r} has rows marked also_false ({false['head'][0]}: "
+            f"{false['tail'][0]}), for which DiseK's format has no column: remove them first"
         )
     position = {relation: index for index, relation in enumerate(ASPECTS)}
     aspect = pl.col("relation").replace_strict({relation: names[0] for relation, names in ASPECTS.items()})

@@ -27,7 +27,7 @@ def read_knowledge_base(config: KnowledgeConfig) -> KnowledgeBase:
     is_chosen = pl.col("relation").is_in(relations)
     chosen = Source(source.rows.filter(is_chosen), source.left_out)
     base = build_base(config.name, chosen)
-    _require_tested_rows(base)
+    _require_tested_rows(base, relations)
     return base
 
 
@@ -61,11 +61,11 @@ def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
     return relations
 
 
-def _require_tested_rows(base: KnowledgeBase) -> None:
-    """Raise InputError if all rows of a relation are marked also_true."""
+def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
+    """Raise InputError if all rows of a relation are marked also_true or also_false."""
     tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
-    if empty := sorted(set(base.relations) - set(tested)):
+    if empty := sorted(set(relations) - set(tested)):
         raise InputError(
-            f"nothing to test in {', '.join(empty)}: every row is marked also_true; add rows "
+            f"nothing to test in {', '.join(empty)}: every row is marked also_true or also_false; add rows "
             "that are not, or leave the relation out of relations in [knowledge]"
         )

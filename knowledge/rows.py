@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
+from knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase, LeftOut
+from knowledge.contradictions import PLACE, require_no_contradiction
 from primitives.errors import InputError
 
 # row: the line number, from 1; in a Parquet file, the row index, from 0.
@@ -22,20 +23,14 @@ SOURCE_SCHEMA = {
     "head_id": pl.String,
     "tail_id": pl.String,
     "also_true": pl.String,
+    "also_false": pl.String,
     "file": pl.String,
     "row": pl.Int64,
     "problem": pl.String,
 }
 N_SHOWN = 5
-_TEXT = ("relation", "head", "tail", "head_id", "tail_id", "also_true")
-_PLACE = pl.format(
-    "{}, {} {}",
-    pl.col("file"),
-    pl.when(pl.col("file").str.to_lowercase().str.ends_with(".parquet"))
-    .then(pl.lit("row index"))
-    .otherwise(pl.lit("line")),
-    pl.col("row"),
-)
+MARKS = ("also_true", "also_false")
+_TEXT = ("relation", "head", "tail", "head_id", "tail_id", *MARKS)
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ def require_columns(path: Path, found: Sequence[str], required: Sequence[str]) -
 
 
 def clean_rows(source: Source) -> Source:
-    """Return the rows with outer white space removed and also_true as a boolean.
+    """Return the rows with outer white space removed, and also_true and also_false as booleans.
 
     Raises:
         InputError: rows are wrong; the message counts them and names the first ones.
@@ -111,8 +106,8 @@ def clean_rows(source: Source) -> Source:
         raise InputError(
             _describe_wrong_rows(wrong.unique(["file", "row"], keep="first", maintain_order=True))
         )
-    is_also_true = (pl.col("also_true").str.to_lowercase() == "true").fill_null(value=False)
-    return Source(emptied.with_columns(is_also_true.alias("also_true")), source.left_out)
+    is_marked = (pl.col(MARKS).str.to_lowercase() == "true").fill_null(value=False)
+    return Source(emptied.with_columns(is_marked), source.left_out)
 
 
 def _find_problem() -> pl.Expr:
@@ -123,9 +118,16 @@ def _find_problem() -> pl.Expr:
         pl.when(~pl.col("relation").str.contains(r"^[A-Za-z0-9][A-Za-z0-9_-]*$")).then(
             pl.format("relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation"))
         ),
-        pl.when(~pl.col("also_true").fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
-            pl.format("also_true is '{}': write true or false, or leave it empty", pl.col("also_true"))
+        *(_check_mark(column) for column in MARKS),
+        pl.when(pl.all_horizontal(pl.col(MARKS).str.to_lowercase() == "true")).then(
+            pl.lit("is marked also_true and also_false: keep one")
         ),
+    )
+
+
+def _check_mark(column: str) -> pl.Expr:
+    return pl.when(~pl.col(column).fill_null("").str.to_lowercase().is_in(["", "true", "false"])).then(
+        pl.format("{} is '{}': write true or false, or leave it empty", pl.lit(column), pl.col(column))
     )
 
 
@@ -141,7 +143,7 @@ def _check_name(column: str) -> pl.Expr:
 
 def _describe_wrong_rows(wrong: pl.DataFrame) -> str:
     """Return one message with the number of wrong rows and the first of them."""
-    shown = wrong.head(N_SHOWN).select(pl.format("{}: {}", _PLACE, pl.col("problem"))).to_series()
+    shown = wrong.head(N_SHOWN).select(pl.format("{}: {}", PLACE, pl.col("problem"))).to_series()
     if wrong.height == 1:
         return str(shown[0])
     rest = wrong.height - len(shown)
@@ -153,11 +155,17 @@ def build_base(name: str, source: Source) -> KnowledgeBase:
     """Return the knowledge base of clean rows, sorted. Repeated rows are left out and listed.
 
     A triplet that appears both with and without ``also_true`` is tested.
+
+    Raises:
+        InputError: a triplet is asserted to be false and to be true; the message names the rows.
     """
+    is_false = pl.col("also_false")
+    require_no_contradiction(source.rows)
     is_tested = pl.col("also_true").not_().any().over("relation", "head", "tail")
     # Tested rows are sorted first, so that of two equal rows the tested one is kept.
     rows = (
-        source.rows.with_columns(is_tested.alias("is_tested"))
+        source.rows.filter(~is_false)
+        .with_columns(is_tested.alias("is_tested"))
         .sort("also_true", maintain_order=True)
         .with_columns(
             pl.struct("relation", "head", "tail", "head_id", "tail_id").is_first_distinct().alias("is_kept")
@@ -170,7 +178,13 @@ def build_base(name: str, source: Source) -> KnowledgeBase:
         .sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True)
     )
     repeated = rows.filter(pl.col("is_kept").not_()).sort("file", "row", maintain_order=True)
-    return KnowledgeBase(name, triplets, (*source.left_out, *_list_repeated(repeated)))
+    false_rows = source.rows.filter(is_false).select(list(FALSE_COLUMNS)).unique()
+    return KnowledgeBase(
+        name,
+        triplets,
+        (*source.left_out, *_list_repeated(repeated)),
+        false_rows.sort(pl.all(), nulls_last=True),
+    )
 
 
 def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
@@ -180,7 +194,7 @@ def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
         .otherwise(pl.lit("repeats another row"))
     )
     listed = rows.with_columns(pl.col("file").str.replace(r"^.*[/\\]", "")).select(
-        _PLACE,
+        PLACE,
         pl.format("{}: {} → {}", "relation", "head", "tail").alias("what"),
         reason.alias("reason"),
     )

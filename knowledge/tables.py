@@ -1,7 +1,7 @@
 """Readers of plain tables of triplets: CSV, TSV, JSON lines or Parquet, one file or a folder of files.
 
-The columns are head, relation and tail, and optionally head_id, tail_id and also_true (true or false). Other
-columns, such as source, are ignored.
+The columns are head, relation and tail, and optionally head_id, tail_id, also_true and also_false (true or
+false). Other columns, such as source, are ignored.
 """
 
 import json
@@ -16,7 +16,8 @@ from knowledge.rows import Source, build_source_rows, read_text, require_columns
 from primitives.errors import InputError
 
 REQUIRED = ("head", "relation", "tail")
-OPTIONAL = ("head_id", "tail_id", "also_true")
+OPTIONAL = ("head_id", "tail_id", "also_true", "also_false")
+MARKS = ("also_true", "also_false")
 
 
 def read_tables(path: Path) -> Source:
@@ -87,8 +88,8 @@ def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], st
 
 
 def _as_text(name: str, value: object) -> str | None:
-    """Return the value as text, or None. Only ids may be numbers, and only also_true may be a boolean."""
-    if name == "also_true" and isinstance(value, bool):
+    """Return the value as text, or None. Only ids may be numbers, and only marks may be booleans."""
+    if name in MARKS and isinstance(value, bool):
         return "true" if value else "false"
     if name.endswith("_id") and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -98,9 +99,7 @@ def _as_text(name: str, value: object) -> str | None:
 def _read_parquet(path: Path) -> pl.DataFrame:
     frame = read_parquet_columns(path, REQUIRED, OPTIONAL)
     for name, dtype in frame.schema.items():
-        is_other = (name.endswith("_id") and dtype.is_integer()) or (
-            name == "also_true" and dtype == pl.Boolean
-        )
+        is_other = (name.endswith("_id") and dtype.is_integer()) or (name in MARKS and dtype == pl.Boolean)
         if not is_other and dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             raise InputError(f"{path}: column {name} is of type {dtype}: store it as text")
     return frame.cast(pl.String).with_row_index("row")

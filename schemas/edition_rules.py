@@ -125,6 +125,12 @@ _TRIPLET_RULES = (
         ~pl.struct("pair_id", "tail").is_duplicated(),
     ),
     Rule(
+        "asserted_is_negative",
+        "only negative triplets are asserted to be false, and those that are not have no value",
+        ("is_asserted", "is_positive"),
+        pl.col("is_asserted").is_null() | (pl.col("is_asserted") & ~pl.col("is_positive")),
+    ),
+    Rule(
         "relation_has_both_splits",
         "every relation has pairs to test and pairs for demonstrations",
         ("relation", "split"),

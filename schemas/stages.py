@@ -103,6 +103,13 @@ TRIPLETS = Stage(
         Column("tail_id", pa.string(), "id of the tail, where the base has ids", is_nullable=True),
         Column("is_positive", pa.bool_(), "whether the knowledge base holds the triplet"),
         SPLIT,
+        Column(
+            "is_asserted",
+            pa.bool_(),
+            "true where the knowledge base asserts that the triplet is false, else null",
+            is_nullable=True,
+            is_optional=True,
+        ),
     ),
 )
 VARIANTS = Stage(

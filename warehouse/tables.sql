@@ -26,7 +26,8 @@ create table triplets (
     head_id varchar,
     tail_id varchar,
     is_positive boolean not null,
-    split varchar not null
+    split varchar not null,
+    is_asserted boolean
 );
 
 -- Samples of both splits, test and demonstration.

@@ -34,6 +34,8 @@ class BalanceReport:
     """False test triplets whose head and tail share a word."""
     n_unmatched: int
     """True test triplets without a false one of the same tail and the same class of resemblance."""
+    n_asserted: int
+    """False test triplets that the base asserts to be false."""
 
     @property
     def is_balanced(self) -> bool:
@@ -45,14 +47,17 @@ class BalanceReport:
         return {**vars(self), "is_balanced": self.is_balanced}
 
 
-def report_balance(relation: str, rows: pl.DataFrame, triplets: pl.DataFrame) -> BalanceReport:
+def report_balance(
+    relation: str, rows: pl.DataFrame, triplets: pl.DataFrame, also_false: pl.DataFrame | None = None
+) -> BalanceReport:
     """Return the counts of one relation.
 
     Args:
         rows: the relation's rows of the knowledge base.
         triplets: the relation's triplets of the edition.
+        also_false: the relation's triplets that the base asserts to be false, if there are any.
     """
-    candidates = collect_candidates(relation, rows)
+    candidates = collect_candidates(relation, rows, also_false)
     n_allowed, n_unrelated = (
         sum(len(found.pool) - len(head.excluded) for head in found.heads)
         for found in (candidates, exclude_related(candidates))
@@ -71,6 +76,7 @@ def report_balance(relation: str, rows: pl.DataFrame, triplets: pl.DataFrame) ->
         n_true_sharing=n_sharing[True],
         n_false_sharing=n_sharing[False],
         n_unmatched=(classes[True] - classes[False]).total(),
+        n_asserted=tested.filter("is_asserted").height,
     )
 
 

@@ -34,7 +34,9 @@ CHANCE = 100
 """The random part of a cost, at most. Without it, another seed would draw nearly the same triplets."""
 TIE_BITS = 12
 """Random bits below the cost: two assignments with the same total are practically impossible."""
-LEFT_OUT = 2.0**34
+ASSERTED = COST_RANGE + CHANCE
+"""What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
+LEFT_OUT = 2.0**36
 """The cost of leaving out a head: more than the costs of all other heads together."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
@@ -74,10 +76,16 @@ class _Assignment:
         self.tails = sorted({tail for tails in self.positives for tail in tails})
         self.column_of = {tail: column for column, tail in enumerate(self.tails)}
         self.overlap = NameOverlap([head.name for head in heads], self.tails)
-        self.is_excluded = np.zeros((len(heads), len(self.tails)), bool)
-        for row, head in enumerate(heads):
-            self.is_excluded[row, [self.column_of[t] for t in head.excluded if t in self.column_of]] = True
+        self.is_excluded = self._mark_tails([head.excluded for head in heads])
+        self.is_asserted = self._mark_tails([head.asserted for head in heads])
         self.chances = _hash_all((*salt, "head", head.name) for head in heads)
+
+    def _mark_tails(self, marked: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
+        """Return one row per head and one column per tail: whether the tail is among those of the head."""
+        matrix = np.zeros((len(marked), len(self.tails)), bool)
+        for row, names in enumerate(marked):
+            matrix[row, [self.column_of[name] for name in names if name in self.column_of]] = True
+        return matrix
 
     def solve(self) -> dict[str, tuple[str, str]]:
         """Return head -> (positive tail, negative tail)."""
@@ -111,6 +119,7 @@ class _Assignment:
         starts = np.flatnonzero(np.diff(facts.heads, prepend=-1))
         ranks = np.arange(len(facts.heads)) - np.repeat(starts, np.diff(np.append(starts, len(facts.heads))))
         costs = self._add_chance(COST_RANGE * difference // (difference + HALF_COST), facts)
+        costs[self.is_asserted.T[facts.tails]] -= ASSERTED << TIE_BITS
         # The lowest digit says which of the head's true tails has the cost.
         costs = costs * MAX_TAILS + ranks[:, None]
         costs[self.is_excluded.T[facts.tails]] = EXCLUDED * MAX_TAILS

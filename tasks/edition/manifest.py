@@ -54,7 +54,8 @@ def _describe_balance(edition: Edition, files: Sequence[FileRef]) -> dict[str, d
         ref = refs[edition.path_of(TRIPLETS.name, relation)]
         triplets = read_stage_files(edition.root, [ref], TRIPLETS)
         rows = edition.base.select_relation(relation)
-        described[relation] = report_balance(relation, rows, triplets).describe()
+        also_false = edition.base.select_false(relation)
+        described[relation] = report_balance(relation, rows, triplets, also_false).describe()
     return described
 
 
@@ -66,6 +67,7 @@ def list_left_out(edition: Edition, triplets: pl.DataFrame) -> list[LeftOut]:
         rows = edition.base.select_relation(relation)
         n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
         if kept.get(relation, 0) < min(n_heads, edition.sampling.heads_per_relation or n_heads):
-            drawn = sample_triplets(relation, rows, edition.sampling)
+            also_false = edition.base.select_false(relation)
+            drawn = sample_triplets(relation, rows, edition.sampling, also_false)
             left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in drawn.left_out]
     return left_out

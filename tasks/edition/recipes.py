@@ -62,7 +62,8 @@ class Recipe:
 
 def _select_facts(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
     rows = edition.base.select_relation(relation)
-    return {"relation": relation, "rows": rows, "sampling": edition.sampling}
+    also_false = edition.base.select_false(relation)
+    return {"relation": relation, "rows": rows, "sampling": edition.sampling, "also_false": also_false}
 
 
 def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:

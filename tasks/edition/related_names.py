@@ -90,10 +90,13 @@ class RelatedNames:
 
 
 def exclude_related(candidates: Candidates) -> Candidates:
-    """Return the candidates without negatives that generalise or specialise a true tail of their head."""
+    """Return the candidates without negatives that generalise or specialise a true tail of their head.
+
+    Tails that the base asserts to be false of the head stay.
+    """
     related = RelatedNames(candidates.pool)
-    heads = (
-        replace(head, excluded=head.excluded.union(*(related.find(name) for name in head.true_names)))
-        for head in candidates.heads
-    )
+    heads = []
+    for head in candidates.heads:
+        uncertain = frozenset().union(*(related.find(name) for name in head.true_names)) - head.asserted
+        heads.append(replace(head, excluded=head.excluded | uncertain))
     return replace(candidates, heads=tuple(heads))

@@ -33,24 +33,32 @@ class DrawnTriplets:
     left_out: tuple[str, ...]
 
 
-def build_triplets(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> pl.DataFrame:
+def build_triplets(
+    relation: str, rows: pl.DataFrame, sampling: TripletSampling, also_false: pl.DataFrame
+) -> pl.DataFrame:
     """Return two rows (positive, negative) per head of the relation. Raises as `sample_triplets` does."""
-    return sample_triplets(relation, rows, sampling).frame
+    return sample_triplets(relation, rows, sampling, also_false).frame
 
 
-def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: TripletSampling) -> DrawnTriplets:
+def sample_triplets(
+    relation: str,
+    triplets: pl.DataFrame,
+    sampling: TripletSampling,
+    also_false: pl.DataFrame | None = None,
+) -> DrawnTriplets:
     """Draw two rows (positive, negative) per head of the relation; columns as in the stage triplets.
 
     Args:
         triplets: the relation's rows of the knowledge base.
+        also_false: the relation's triplets that the base asserts to be false, if there are any.
 
     Raises:
         InputError: no head is left besides the demonstrations, or no head can be kept.
     """
-    candidates = collect_candidates(relation, triplets)
+    candidates = collect_candidates(relation, triplets, also_false)
     if sampling.negatives == "balanced":
         candidates = exclude_related(candidates)
-    possible = [h for h in candidates.heads if len(h.excluded) < len(candidates.pool)]
+    possible = [h for h in candidates.heads if h.asserted or len(h.excluded) < len(candidates.pool)]
     demonstration_heads = {h.name for h in _choose_demonstration_heads(relation, possible)}
     tested = _apply_cap([h for h in possible if h.name not in demonstration_heads], relation, sampling)
     if not tested:
@@ -74,7 +82,10 @@ def sample_triplets(relation: str, triplets: pl.DataFrame, sampling: TripletSamp
     kept = {h.name for h in tested}
     capped = {h.name for h in possible} - demonstration_heads - kept
     left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))
-    frame = _build_frame(relation, triplets, {"test": pairs, "demonstration": demonstrations})
+    rows = triplets if also_false is None else pl.concat([triplets, also_false], how="diagonal")
+    frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations})
+    asserted = {(head.name, tail) for head in candidates.heads for tail in head.asserted}
+    frame = _mark_asserted(frame, asserted)
     return DrawnTriplets(frame, tuple(left_out))
 
 
@@ -101,9 +112,12 @@ def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, 
 
 
 def _draw_pair(head: Head, candidates: Candidates, salt: str) -> tuple[str, str]:
-    """Return a positive and a negative tail, each drawn uniformly from those that the head may have."""
+    """Return a positive and a negative tail, each drawn uniformly from those that the head may have.
+
+    If the base asserts that tails are false of the head, the negative is one of those.
+    """
     key = (salt, candidates.relation)
-    possible = (tail for tail in candidates.pool if tail not in head.excluded)
+    possible = head.asserted or (tail for tail in candidates.pool if tail not in head.excluded)
     return (
         draw_one(head.tails, *key, "positive", head.name),
         draw_one(possible, *key, "negative", head.name),
@@ -134,8 +148,16 @@ def _build_frame(
                 ids_of_row = (triplet_id, pair_id)
                 names = (relation, head, tail, head_ids[head], tail_ids[tail])
                 rows.append((*ids_of_row, *names, is_positive, split))
-    schema = {name: pl.Boolean if name == "is_positive" else pl.String for name in TRIPLETS.names}
+    columns = [name for name in TRIPLETS.names if name != "is_asserted"]
+    schema = {name: pl.Boolean if name == "is_positive" else pl.String for name in columns}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _mark_asserted(frame: pl.DataFrame, asserted: set[tuple[str, str]]) -> pl.DataFrame:
+    """Return the frame with is_asserted: true for negatives that the base asserts, else null."""
+    triplets = frame.select("head", "tail", "is_positive").iter_rows()
+    marks = [True if not is_positive and (h, t) in asserted else None for h, t, is_positive in triplets]
+    return frame.with_columns(pl.Series("is_asserted", marks, pl.Boolean))
 
 
 def _first_ids(triplets: pl.DataFrame, column: str) -> dict[str, str | None]:

@@ -57,6 +57,7 @@ BROKEN = (
     BrokenRow("triplets", {"is_positive": True}, "pair_id", "pair_is_one_positive_one_negative"),
     BrokenRow("triplets", {"head": "Angina"}, "pair_id", "pair_shares_head"),
     BrokenRow("triplets", {"tail": PAIRS[0][1]}, "pair_id", "pair_differs_in_tail"),
+    BrokenRow("triplets", {"is_asserted": True}, "is_asserted, is_positive", "asserted_is_negative", row=0),
     BrokenRow("triplets", {"relation": "drugs"}, "relation", "relation_has_both_splits"),
     BrokenRow("triplets", {"head": PAIRS[0][0]}, "relation, head, is_positive", "is_unique", row=2),
     BrokenRow("variants", {"transformation": "none"}, "triplet_id", "triplet_has_all_transformations"),

@@ -163,6 +163,7 @@ def test_report_counts_candidates_and_resemblance() -> None:
         ("lung tumor", "lung", True, "demonstration"),
     ]
     frame = pl.DataFrame(triplets, schema=["head", "tail", "is_positive", "split"], orient="row")
+    frame = frame.with_columns(is_asserted=pl.lit(None, pl.Boolean))
     report = report_balance("r", rows, frame).describe()
     assert report == {
         "n_pairs": 2,
@@ -171,5 +172,6 @@ def test_report_counts_candidates_and_resemblance() -> None:
         "n_true_sharing": 2,
         "n_false_sharing": 0,
         "n_unmatched": 2,
+        "n_asserted": 0,
         "is_balanced": False,
     }

@@ -1,8 +1,7 @@
 from pathlib import Path
 
-import polars as pl
-
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
+from storage.files import read_stage_file
 from tasks.edition.preview import build_statement_frames
 from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 
@@ -16,5 +15,5 @@ def test_previewed_rows_are_those_of_the_files(tmp_path: Path) -> None:
     for relation in BASE.relations:
         frames = build_statement_frames(edition, relation)
         for stage in (TRIPLETS, VARIANTS, STATEMENTS):
-            written = pl.read_parquet(tmp_path / edition.path_of(stage.name, relation))
+            written = read_stage_file(tmp_path / edition.path_of(stage.name, relation), stage)
             assert frames[stage.name].select(stage.names).equals(written)
