@@ -70,6 +70,7 @@ class Contents:
     joint_accuracy_curve: list[Row]
     accuracy_by_relation: list[Row]
     accuracy_by_transformation: list[Row]
+    accuracy_by_negative: list[Row]
     shortcut_baselines: list[Row]
     known_mastery: list[Row]
     missed_points: list[Row]

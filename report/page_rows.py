@@ -23,6 +23,7 @@ SETTING_VIEWS = (
     "joint_accuracy_curve",
     "accuracy_by_relation",
     "accuracy_by_transformation",
+    "accuracy_by_negative",
     "transformation_ablation",
     "known_mastery",
     "detectable_difference",

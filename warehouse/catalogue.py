@@ -28,6 +28,7 @@ VIEWS = (
     "accuracy_by_relation",
     "accuracy_by_transformation",
     "accuracy_by_polarity",
+    "accuracy_by_negative",
     "transformation_ablation",
     "leaderboard",
     "not_evaluated",

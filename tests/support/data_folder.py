@@ -47,6 +47,8 @@ class DataFolder:
     usable_lines: dict[str, int] = field(default_factory=dict)
     wording: str = ""
     """A prefix of every text, so that another edition of the same pairs has other texts."""
+    asserted: set[str] = field(default_factory=set)
+    """The heads whose false triplet the base asserts to be false."""
 
     def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
@@ -64,6 +66,7 @@ class DataFolder:
                 "is_positive": is_positive,
                 "split": split,
             }
+            | ({"is_asserted": None if is_positive else True} if head in self.asserted else {})
             for relation, head, true, false, split in self.pairs
             for tail, is_positive in ((true, True), (false, False))
         ]

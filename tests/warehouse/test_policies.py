@@ -17,6 +17,7 @@ KEYED = (
     "accuracy_by_relation",
     "accuracy_by_transformation",
     "accuracy_by_polarity",
+    "accuracy_by_negative",
     "transformation_ablation",
     "leaderboard",
     "component_ablation",

@@ -1,25 +1,33 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and is_asserted.
--- is_asserted: whether the base asserts that the false triplet of the pair is false (`also_false`). Otherwise it
--- is false because the base does not state it (a closed world). Editions without asserted negatives have one
--- row per setting.
--- average_accuracy: over the samples of the pairs' false triplets, with ci_low and ci_high.
--- mastery: pairs with all 2K samples right, among n_complete_pairs. no_answer_rate, true_rate and error_rate are
--- over all samples of the pairs.
+-- is_asserted: whether the base asserts that the pair's false triplet is false (`also_false`). Otherwise it is
+-- false because the base does not state it (a closed world). Editions without asserted negatives have one row.
+-- The measures of the leaderboard over the samples and pairs of that kind, with the same intervals
+-- (leaderboard). negative_accuracy: only over the samples of the false triplets.
 create or replace view accuracy_by_negative as
-with negatives as (
-    select edition_id, pair_id, coalesce(is_asserted, false) as is_asserted
-    from triplets
-    where not is_positive
-),
-
-counted as (
+with scored as (
     select
         pair_scores.*,
-        negatives.is_asserted,
-        bit_count(negative_bits(graded_bits))::integer as n_graded_false,
-        bit_count(negative_bits(correct_bits))::integer as n_correct_false
+        case when coalesce(triplets.is_asserted, false) then 'asserted' else 'closed world' end as part
     from pair_scores
-    inner join negatives using (edition_id, pair_id)
+    inner join triplets
+        on
+            pair_scores.edition_id = triplets.edition_id
+            and pair_scores.pair_id = triplets.pair_id
+            and not triplets.is_positive
+),
+
+negatives as (
+    select
+        edition_id,
+        model_id,
+        method,
+        scoring_policy,
+        repeat,
+        part,
+        share(bit_count(negative_bits(correct_bits)), bit_count(negative_bits(graded_bits)))
+            as negative_accuracy
+    from scored
+    group by edition_id, model_id, method, scoring_policy, repeat, part
 )
 
 select
@@ -29,20 +37,26 @@ select
     method,
     scoring_policy,
     repeat,
-    is_asserted,
-    sum(n_graded_false)::bigint as n_samples,
-    n_clusters(n_graded_false) as n_pairs,
-    share(n_correct_false, n_graded_false) as average_accuracy,
-    cluster_low(n_correct_false, n_graded_false) as ci_low,
-    cluster_high(n_correct_false, n_graded_false) as ci_high,
-    count(*) filter (where is_complete) as n_complete_pairs,
-    share(is_mastered::integer, is_complete::integer) as mastery,
-    wilson_low(mastery, n_complete_pairs) as mastery_ci_low,
-    wilson_high(mastery, n_complete_pairs) as mastery_ci_high,
-    share(n_no_answer, n_asked - n_errors) as no_answer_rate,
-    share(n_answered_true, n_asked - n_errors - n_no_answer) as true_rate,
-    sum(n_errors)::bigint as n_errors,
-    share(n_errors, n_asked) as error_rate
-from counted
-group by edition_id, model_id, model, method, scoring_policy, repeat, is_asserted
+    part = 'asserted' as is_asserted,
+    negative_accuracy,
+    n_samples,
+    n_pairs,
+    average_accuracy,
+    ci_low,
+    ci_high,
+    fixed_base_ci_low,
+    fixed_base_ci_high,
+    n_effective,
+    n_complete_pairs,
+    mastery,
+    mastery_ci_low,
+    mastery_ci_high,
+    mastery_fixed_base_ci_low,
+    mastery_fixed_base_ci_high,
+    no_answer_rate,
+    true_rate,
+    n_errors,
+    error_rate
+from measure_scores('scored', measures := ['average', 'mastery'])
+inner join negatives using (edition_id, model_id, method, scoring_policy, repeat, part)
 order by edition_id, model, model_id, method, scoring_policy, repeat, is_asserted
