@@ -81,8 +81,8 @@ create macro observe(c, n, w := 1, n_most := null) as struct_pack(
 -- (z/t)². t has the degrees of freedom from which the variance is estimated. The variance is that of pairs
 -- times `inflation` (table_macros.sql, estimate_shares), so the share 1 / inflation of it comes from pairs,
 -- with n_informative degrees of freedom, and the rest from n_rare effective heads or tails. Only a third of
--- these counts, because their sizes are so uneven (benchmarks/clustered_coverage.py). n_informative is null
--- where the variance of pairs is known from their mean, as for mastery.
+-- these counts, because their sizes are so uneven, but at least three (benchmarks/clustered_coverage.py).
+-- n_informative is null where the variance of pairs is known from their mean, as for mastery.
 create macro student_factor(inflation, n_rare, n_informative) as
     3.841458820694124 / t_quantile(
         greatest(
@@ -91,10 +91,10 @@ create macro student_factor(inflation, n_rare, n_informative) as
                 least(
                     coalesce(n_informative, 1e6),
                     1 / (
-                        coalesce((1 - 1 / inflation) * 3 / n_rare, 0)
-                        + coalesce(1 / inflation / nullif(n_informative, 0), 1e-6)
+                        coalesce((1 - 1 / inflation) * 3 / greatest(n_rare, 9), 0)
+                        + coalesce(1 / inflation / nullif(n_informative, 0), 1e-12)
                     )
-                )
+                ) + 1e-9
             )
         )::bigint
     ) ** 2;

@@ -114,7 +114,7 @@ def effective_size(clusters: list[tuple[int, int]], clustering: Clustering | Non
     residuals = [c - p * size for c, size in clusters]
     if m < 2 or all(abs(r) < 1e-9 for r in residuals):
         return m
-    from_tails = (1 - 1 / inflation) * 3 / clustering.n_rare if clustering else 0.0
+    from_tails = (1 - 1 / inflation) * 3 / max(clustering.n_rare, 9) if clustering else 0.0
     if n == m:
         return m / inflation * (student_factor(1 / max(from_tails, 1e-6)) if inflation > 1 else 1)
     informative = min(m - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
