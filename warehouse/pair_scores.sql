@@ -152,4 +152,10 @@ inner join shortcut_scores as shortcuts
         and halves.pair_id = shortcuts.pair_id
         and shortcuts.baseline = 'best'
 order by
-    edition_id, model_id, method, scoring_policy, repeat, relation, pair_id
+    halves.edition_id,
+    halves.model_id,
+    halves.method,
+    halves.scoring_policy,
+    halves.repeat,
+    halves.relation,
+    halves.pair_id

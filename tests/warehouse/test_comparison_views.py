@@ -46,7 +46,8 @@ def test_model_comparison(published: DataFolder, one: Rule, other: Rule, policy:
         assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
     if not both:
         names = ("average_accuracy", "ci_low", "difference", "difference_ci_low", "mastery", "mcnemar_p")
-        assert [row[name] for name in names] == [None] * 6
+        names += ("mastery_ci_low", "other_mastery_ci_high", "mastery_difference_ci_low")
+        assert [row[name] for name in names] == [None] * 9
 
 
 def test_every_two_models_once(published: DataFolder) -> None:
