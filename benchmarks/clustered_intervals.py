@@ -1,4 +1,4 @@
-"""The intervals of estimate_shares (warehouse/table_macros.sql) for many simulated editions of one base.
+"""The intervals of warehouse/estimate_shares.sql for many simulated editions of one base.
 
 The formulas are those of the SQL, in arrays: SQL would take minutes for the 5 million pairs of one cell.
 tests/benchmarks/test_clustered_coverage.py compares the two.

@@ -18,6 +18,8 @@ SUMS = (
     "token_counts",
     "calibration_sums",
 )
+# Queries that several views share. Each is created after those that it reads.
+TABLE_MACROS = ("estimate_shares", "measure_scores", "compare_scores")
 # In the order of creation: a view comes after the views that it reads.
 VIEWS = (
     "served_models",
@@ -66,7 +68,8 @@ def create_views(connection: duckdb.DuckDBPyConnection) -> None:
     """
     for name in SUMS:
         connection.execute(_read_sql(f"{name}.sql"))
-    connection.execute(_read_sql("table_macros.sql"))
+    for name in TABLE_MACROS:
+        connection.execute(_read_sql(f"{name}.sql"))
     for name in VIEWS:
         text = _read_sql(f"views/{name}.sql")
         connection.execute(text)

@@ -1,5 +1,5 @@
--- Formulas that the views share: 95 % intervals (method, section 4). table_macros.sql adds the clusters of
--- pairs that share a head or a tail.
+-- Formulas that the views share: 95 % intervals (method, section 4). estimate_shares.sql adds the
+-- clusters of pairs that share a head or a tail.
 
 -- Wilson's score interval of a share p observed on n independent observations (Wilson 1927):
 -- (pn + z²/2 ± z √(p(1−p)n + z²/4)) / (n + z²), z = 1.959964.
@@ -79,7 +79,7 @@ create macro observe(c, n, w := 1, n_most := null) as struct_pack(
 );
 
 -- (z/t)². t has the degrees of freedom from which the variance is estimated. The variance is that of pairs
--- times `inflation` (table_macros.sql, estimate_shares), so the share 1 / inflation of it comes from pairs,
+-- times `inflation` (estimate_shares.sql), so the share 1 / inflation of it comes from pairs,
 -- with n_informative degrees of freedom, and the rest from n_rare effective heads or tails. Only a third of
 -- these counts, because their sizes are so uneven, but at least three (benchmarks/clustered_coverage.py).
 -- n_informative is null where the variance of pairs is known from their mean, as for mastery.

@@ -1,6 +1,6 @@
 """The 95 % intervals of shares and differences whose pairs share heads and tails, computed by the jackknife.
 
-The views compute the same variance from residuals (warehouse/table_macros.sql, estimate_shares). Here, each
+The views compute the same variance from residuals (warehouse/estimate_shares.sql). Here, each
 cluster is left out in turn: its squared effect on the share is its part of the variance.
 """
 

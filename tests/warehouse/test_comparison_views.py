@@ -45,8 +45,8 @@ def test_model_comparison(published: DataFolder, one: Rule, other: Rule, policy:
         assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
         assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
     if not both:
-        names = ("average_accuracy", "ci_low", "difference", "difference_ci_low", "mastery", "mcnemar_p")
-        names += ("mastery_ci_low", "other_mastery_ci_high", "mastery_difference_ci_low")
+        names = ["average_accuracy", "ci_low", "difference", "difference_ci_low", "mastery", "mcnemar_p"]
+        names += ["mastery_ci_low", "other_mastery_ci_high", "mastery_difference_ci_low"]
         assert [row[name] for name in names] == [None] * 9
 
 

@@ -5,7 +5,7 @@
 --   without_rephrasing       the method prototype.
 -- average_accuracy, joint_accuracy of triplets and mastery of pairs, each with its 95 % interval, as in the
 -- leaderboard; k: samples per triplet.
--- The differences are component − full, on what is graded in both (table_macros.sql, estimate_shares): average
+-- The differences are component − full, on what is graded in both (estimate_shares.sql): average
 -- (difference), joint and mastery. A pair's one answer under `none` is compared with each of its eight answers
 -- in full. Null where full is missing, and in the row of full itself.
 create or replace view component_ablation as

@@ -4,7 +4,7 @@
 -- text is the sign of a leaked edition. edition_id is the edition whose name sorts first (the earlier one, if
 -- names contain the ISO week); difference = its average accuracy − the other's, likewise mastery_difference.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
--- and the differences are paired by head (table_macros.sql, compare_scores). Heads that share a tail in
+-- and the differences are paired by head (compare_scores.sql). Heads that share a tail in
 -- edition_id are correlated.
 -- same_text_rate: of the other edition's test samples of the shared heads, the share whose text is in this
 -- edition word for word (the same sample_id, which hashes triplet, transformation and text).

@@ -9,7 +9,7 @@
 -- joint_accuracy under `excluded` is null: the complete units are a selection (measure_scores).
 -- n_samples: the samples of the complete units.
 -- ci_low, ci_high: 95 % interval for new facts like these; pairs that share a head or a tail are correlated.
--- fixed_base_ci_low, fixed_base_ci_high: only pairs are clusters (table_macros.sql, estimate_shares).
+-- fixed_base_ci_low, fixed_base_ci_high: only pairs are clusters (estimate_shares.sql).
 -- n_effective: the effective number of heads or tails. Below 20, ci_low and ci_high are only a rough guide.
 create or replace view joint_accuracy as
 with test_pairs as (

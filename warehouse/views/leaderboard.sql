@@ -1,5 +1,5 @@
 -- Grain: one row per edition, model, method, scoring policy and repeat.
--- The measures of method.md, section 4, side by side (table_macros.sql, measure_scores): average accuracy,
+-- The measures of method.md, section 4, side by side (measure_scores.sql): average accuracy,
 -- gain over random, joint accuracy of triplets, mastery of pairs, consistency (share of the triplets answered
 -- all right or all wrong), no-answer rate and its part unfinished_reasoning_rate (the model was still thinking
 -- when its tokens were used up), error rate. n_samples: graded samples; n_triplets and n_complete_pairs: those

@@ -2,7 +2,7 @@
 -- How far two models differ on the samples that are graded for both. model_id is the id that sorts first;
 -- difference = its average accuracy − the other's, likewise mastery_difference.
 -- difference_ci_low, mastery_difference_ci_low, …: 95 % intervals for new facts like these; pairs that share a
--- head or a tail are correlated (table_macros.sql, estimate_shares). An interval without 0 is the test that
+-- head or a tail are correlated (estimate_shares.sql). An interval without 0 is the test that
 -- the models differ. difference_fixed_base_ci_low, …: only pairs are clusters. The limits are not
 -- D ± 1.96 difference_se: they combine the limits of gains and losses (Zou and Donner 2008), so that the
 -- interval has a width even at a standard error of 0.
