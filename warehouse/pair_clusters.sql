@@ -37,3 +37,4 @@ from pairs
 inner join names as heads on pairs.head = heads.name
 inner join names as positive_tails on pairs.positive_tail = positive_tails.name
 inner join names as negative_tails on pairs.negative_tail = negative_tails.name
+order by pairs.edition_id, pairs.pair_id
