@@ -21,6 +21,7 @@ N_ERRORS = {
     "accuracy_by_relation": 3,
     "accuracy_by_transformation": 3,
     "accuracy_by_polarity": 3,
+    "accuracy_by_negative": 3,
     "transformation_ablation": 2 * (1 + 2 + 3 + 3),
     "leaderboard": 3,
     "known_mastery": 3,
