@@ -52,19 +52,19 @@ def prove_instrument(tables: Mapping[str, Any], root: Path, label: str = "design
     config = root / "config.toml"
     base = kept | {"edition": edition, "storage": {"root": str(root)}}
     placeholder = {"name": SERVED.name, "engine": "openai", "model": SERVED.name}
-    _write_toml(config, base | {"models": [placeholder | {"base_url": "http://127.0.0.1:9/v1"}]})
+    write_toml(config, base | {"models": [placeholder | {"base_url": "http://127.0.0.1:9/v1"}]})
     run_python(["-m", "cli", "build", str(config)], root)
     (folder,) = (root / edition_folder("")).glob(f"*-{label}-*")
     oracle = read_oracle(folder)
     with serve_rule(lambda prompt: oracle.reply(SERVED, prompt)) as base_url:
         served = placeholder | {"base_url": base_url}
-        _write_toml(config, base | {"models": [served]})
+        write_toml(config, base | {"models": [served]})
         run_python(["-m", "cli", "run", str(config)], root)
         prompts = [
             prompt for (prompt,) in run_query(root, "select distinct prompt from responses order by 1")[1]
         ]
         recorded = [_record(model, oracle, prompts, folder, root) for model in MODELS if model is not SERVED]
-        _write_toml(config, base | {"models": [served, *recorded]})
+        write_toml(config, base | {"models": [served, *recorded]})
         run_python(["-m", "cli", "run", str(config)], root)
     return Proof(folder.name, oracle, check_views(root, folder.name, oracle))
 
@@ -83,7 +83,7 @@ def _record(model: DesignedModel, oracle: Oracle, prompts: Sequence[str], editio
     return {"name": model.name, "engine": "recorded", "model": str(folder / "answers.parquet")}
 
 
-def _write_toml(path: Path, tables: Mapping[str, Any]) -> None:
+def write_toml(path: Path, tables: Mapping[str, Any]) -> None:
     """Write tables and lists of tables; JSON's strings, numbers and lists are TOML as well."""
     lines: list[str] = []
     for name, value in tables.items():

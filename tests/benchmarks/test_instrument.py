@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.designed_models import MODELS, PairKind, Pairs
+from benchmarks.designed_models import MODELS, DesignedModel, PairKind, Pairs
 from benchmarks.expected_scores import Measured, expect_scores
 from benchmarks.instrument import Proof, prove_instrument
 from warehouse.query import run_query
@@ -35,6 +35,10 @@ MEASURES = (
 )
 KNOWLEDGE = {"relations": ["affected_sites", "may_treat"]}
 METHODS = ["pretexeval", "prototype"]
+
+
+def find_model(name: str) -> DesignedModel:
+    return next(model for model in MODELS if model.name == name)
 
 
 def test_the_expected_values_are_those_of_the_table() -> None:
@@ -91,8 +95,29 @@ def test_the_shortcut_baselines_score_what_models_that_use_them_score(proof: Pro
     models = {name: values for name, *values in run_query(root, by_model)[1]}
     baselines = {name: values for name, *values in run_query(root, by_baseline)[1]}
     assert models["always-true"] == pytest.approx(baselines["always_true"])
+    assert baselines["consistent_coin"] == pytest.approx(TABLE["consistent-coin"][:3])
     # The baseline chooses the best threshold for each relation.
     assert models["name-overlap"][0] <= baselines["word_overlap"][0]
+
+
+@pytest.mark.slow
+def test_only_a_constant_answerer_is_named_as_one(proof: Proof, root: Path) -> None:
+    sql = "select model, constant_answer from leaderboard where method = 'pretexeval'"
+    named = {model: answer for model, answer in run_query(root, sql)[1] if answer is not None}
+    assert named == {"always-true": True}
+
+
+@pytest.mark.slow
+def test_mastery_above_the_shortcut_is_mastery_less_that_of_the_best_shortcut(
+    proof: Proof, root: Path
+) -> None:
+    best = "select mastery from shortcut_baselines where baseline = 'best' and relation is null"
+    ((shortcut,),) = run_query(root, f"{best} and method = 'pretexeval'")[1]
+    sql = "select model, mastery_above_shortcut from leaderboard where method = 'pretexeval'"
+    above = dict(run_query(root, sql)[1])
+    for name in ("knows-all", "name-overlap", "blind-to-inversion", "always-true", "silent"):
+        mastery = expect_scores(find_model(name), proof.oracle.pairs)["mastery"]
+        assert above[name] == pytest.approx(mastery - shortcut)
 
 
 @pytest.mark.slow
