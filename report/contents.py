@@ -73,6 +73,8 @@ class Contents:
     accuracy_by_negative: list[Row]
     shortcut_baselines: list[Row]
     known_mastery: list[Row]
+    suspect_prototypes: list[Row]
+    suspect_facts: list[Row]
     missed_points: list[Row]
     component_ablation: list[Row]
     transformation_ablation: list[Row]

@@ -26,6 +26,8 @@ SETTING_VIEWS = (
     "accuracy_by_negative",
     "transformation_ablation",
     "known_mastery",
+    "suspect_prototypes",
+    "suspect_facts",
     "detectable_difference",
 )
 POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
