@@ -1,17 +1,19 @@
 """The card of a reference model: card.json for the pipeline, README.md for people."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from engines.model_card import CARD, KnownHead, TaughtBase
 from knowledge.base import KnowledgeBase
 from storage.files import write_json
 from tasks.edition.triplets import TripletSampling, sample_triplets
 
-CARD = "card.json"
+FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "unseen"}
 MODELS = Path(__file__).parents[1] / "models"
 
 
@@ -20,17 +22,24 @@ class Card:
     """What a reference model learned, how its training went, and its measured scores."""
 
     name: str
-    known_heads: list[dict[str, str]]
-    """The units that the model has learned: {relation, head}."""
+    known_heads: list[KnownHead]
+    """The units that the model has learned."""
+    taught_base: TaughtBase
+    """The base of these units."""
     loss_curve: list[dict[str, Any]]
     """One entry per epoch of the training."""
     scores: list[dict[str, Any]] = field(default_factory=list)
     """Rows of the view known_mastery, each with the seed of its edition."""
 
 
+def describe_base(base: KnowledgeBase) -> TaughtBase:
+    """Return the name of the base, and the checksum of each of its relations."""
+    return TaughtBase(base.name, {name: base.checksum_relation(name) for name in base.relations})
+
+
 def read_card(folder: Path) -> Card:
     """Return the card of the model in this folder."""
-    return Card(**json.loads((folder / CARD).read_bytes()))
+    return TypeAdapter(Card).validate_json((folder / CARD).read_bytes())
 
 
 def write_card(folder: Path, card: Card, base: KnowledgeBase) -> None:
@@ -58,14 +67,17 @@ def render_origin(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list
 
 def _render_introduction(card: Card) -> list[str]:
     n_known = len(card.known_heads)
+    n_other = sum(unit.wordings == "other" for unit in card.known_heads)
     return [
         f"# {card.name}",
         "",
         "A Llama trained from scratch on a known part of the starter base. It serves to calibrate the",
         f"pipeline: it has learned {n_known} (relation, head) units and never saw the true tails of the",
-        "others. It can verify statements in five-shot prompts, and nothing else. `card.json` lists the",
+        f"others. It learned {n_other} of these units from sentences that are in no pool of prototypes",
+        "(`training/other_wordings.toml`): in their relations it never saw a sentence of the pool with its",
+        "label. It can verify statements in five-shot prompts, and nothing else. `card.json` lists the",
         "learned units; the view `known_mastery` compares the model's score on them with its score on the",
-        "rest.",
+        "rest. `docs/calibration.md` explains what this proves.",
         "",
         *render_origin(f"training.train {card.name}", card.loss_curve),
     ]
@@ -77,10 +89,10 @@ def _render_scores(card: Card) -> list[str]:
     return [
         "`python -m training.measure` ran the pipeline on editions with these seeds and measured:",
         "",
-        "| seed | heads | pairs | accuracy (95 %) | mastery (95 %) |",
+        "| seed | facts | pairs | accuracy (95 %) | mastery (95 %) |",
         "| --- | --- | --- | --- | --- |",
         *(
-            f"| {row['seed']} | {'learned' if row['is_known'] else 'unseen'} | {row['n_pairs']} "
+            f"| {row['seed']} | {FACTS[row['taught_with']]} | {row['n_pairs']} "
             f"| {row['average_accuracy']:.1%} ({row['ci_low']:.1%}-{row['ci_high']:.1%}) "
             f"| {row['mastery']:.1%} ({row['mastery_ci_low']:.1%}-{row['mastery_ci_high']:.1%}) |"
             for row in card.scores
@@ -89,14 +101,19 @@ def _render_scores(card: Card) -> list[str]:
 
 
 def _render_heads(card: Card, base: KnowledgeBase) -> list[str]:
-    known = {(unit["relation"], unit["head"]) for unit in card.known_heads}
+    known = {(unit.relation, unit.head) for unit in card.known_heads}
+    wordings = {unit.relation: unit.wordings for unit in card.known_heads}
     n_known = Counter(relation for relation, _ in known)
-    lines = ["| relation | units learned | learned among tested |", "| --- | --- | --- |"]
+    lines = [
+        "| relation | wordings | units learned | learned among tested |",
+        "| --- | --- | --- | --- |",
+    ]
     for relation in base.relations:
         frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(1)).frame
         tested = set(frame.filter(split="test")["head"])
         n_both = sum((relation, head) in known for head in tested)
-        lines.append(f"| {relation} | {n_known[relation]} | {n_both} of {len(tested)} |")
+        wording = wordings.get(relation, "")
+        lines.append(f"| {relation} | {wording} | {n_known[relation]} | {n_both} of {len(tested)} |")
     return lines
 
 

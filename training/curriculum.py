@@ -21,14 +21,17 @@ from schemas.transformations import POSITIVE_OF
 from tasks.asking.prompts import QUESTION, Demonstration, PromptForm
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
 from tasks.edition.variants import derive_variants
 from tasks.evaluation.demonstrations import draw_demonstrations
-from training.other_wordings import list_fillers, read_other_wordings
+from training.other_wordings import reword_otherwise
 from training.strangers import SHARE_STRANGERS, Unit, find_strangers
 
 # Users give their editions small seeds. The seeds of the epochs start here, far away from those.
 FIRST_SEED = 1_000_000
+# The epochs draw their triplets in turn by these policies. A model that only saw `matched` contradicted 11
+# facts of an edition under `balanced`: `matched` never draws some tails as true ones.
+POLICIES: tuple[Policy, ...] = ("balanced", "matched", "uniform")
 # How often a prompt opens with the demonstrations that the evaluation uses.
 SHARE_EVALUATED_DEMONSTRATIONS = 0.25
 
@@ -81,9 +84,14 @@ def list_demonstrating(base: KnowledgeBase) -> set[Unit]:
     """Return the units of the demonstrations: prompts of their relation show them, no edition tests them."""
     units: set[Unit] = set()
     for relation in base.relations:
-        frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(FIRST_SEED)).frame
+        frame = _draw_triplets(base, relation, FIRST_SEED)
         units |= {(relation, head) for head in frame.filter(split="demonstration")["head"]}
     return units
+
+
+def _draw_triplets(base: KnowledgeBase, relation: str, seed: int) -> pl.DataFrame:
+    sampling = TripletSampling(seed, POLICIES[seed % len(POLICIES)])
+    return sample_triplets(relation, base.select_relation(relation), sampling).frame
 
 
 def draw_bare_triplets(
@@ -154,7 +162,7 @@ def draw_samples(
     frames = []
     for relation in base.relations:
         prototypes = pool.relations[relation]
-        triplets = sample_triplets(relation, base.select_relation(relation), TripletSampling(seed)).frame
+        triplets = _draw_triplets(base, relation, seed)
         heads = [head for unit, head in known if unit == relation]
         tested = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(heads))
         demonstrating = triplets.filter(pl.col("split") == "demonstration")
@@ -166,21 +174,6 @@ def draw_samples(
         samples = samples.join(truths, on="triplet_id", how="left", maintain_order="left")
         frames.append(reword_otherwise(samples, pool, relation, seed) if relation in others else samples)
     return pl.concat(frames)
-
-
-def reword_otherwise(samples: pl.DataFrame, pool: Pool, relation: str, seed: int) -> pl.DataFrame:
-    """Return the samples with another wording, drawn at random, in the place of each text.
-
-    Args:
-        pool: lends its words, but no sentence, so that the model does not stumble over them later.
-    """
-    wordings, fillers = read_other_wordings()[relation], list_fillers(pool.list_texts())
-    random = Random(hash_text("other wordings", relation, str(seed)))
-    texts = [
-        wordings.fill(head, tail, is_negated=transformation in POSITIVE_OF, fillers=fillers, random=random)
-        for head, tail, transformation in samples.select("head", "tail", "transformation").iter_rows()
-    ]
-    return samples.with_columns(pl.Series("text", texts, pl.String))
 
 
 def draw_statements(

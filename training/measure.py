@@ -38,9 +38,9 @@ COLUMNS = (
     *("mastery", "mastery_ci_low", "mastery_ci_high"),
 )
 QUERY = f"""
-    select model, seed, is_known, {", ".join(f"known_mastery.{name}" for name in COLUMNS)}
+    select model, seed, is_known, taught_with, {", ".join(f"known_mastery.{name}" for name in COLUMNS)}
     from known_mastery inner join editions using (edition_id)
-    order by model, is_known desc, seed
+    order by model, is_known desc, taught_with desc, seed
 """
 
 

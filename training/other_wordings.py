@@ -12,8 +12,12 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from primitives.hashing import draw_order
+import polars as pl
+
+from primitives.hashing import draw_order, hash_text
 from primitives.toml_files import parse_toml
+from prototypes.pool import Pool
+from schemas.transformations import POSITIVE_OF
 
 FILE = Path(__file__).with_suffix(".toml")
 # `{affirmed|denied}` in a line of the file.
@@ -21,9 +25,9 @@ CHOICE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
 SLOT = re.compile(r"\[[XY]\]")
 WORD = re.compile(r"\b[a-z]{2,}\b")
 # The share of sentences in which some words are replaced, so that a model learns to read over words that it
-# does not know. Words that affirm or deny are kept. REPLACED: the share of their other words; INSERTED: how
-# often a word gets a further one behind it.
-SHARE_DISTURBED, REPLACED, INSERTED = 0.5, 0.25, 0.15
+# does not know, and over long distances between names. Words that affirm or deny are kept. REPLACED: the
+# share of their other words; INSERTED: how often a word gets up to MOST_INSERTED further ones behind it.
+SHARE_DISTURBED, REPLACED, INSERTED, MOST_INSERTED = 0.5, 0.25, 0.2, 4
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class OtherWordings:
 def _disturb(line: str, fillers: list[str], random: Random) -> str:
     def change(match: re.Match[str]) -> str:
         word = random.choice(fillers) if random.random() < REPLACED else match[0]
-        return f"{word} {random.choice(fillers)}" if random.random() < INSERTED else word
+        n_inserted = random.randint(1, MOST_INSERTED) if random.random() < INSERTED else 0
+        return " ".join([word, *random.choices(fillers, k=n_inserted)])
 
     # The pieces at odd places are the choices.
     pieces = re.split(r"(\{[^{}]*\})", line)
@@ -63,6 +68,21 @@ def _disturb(line: str, fillers: list[str], random: Random) -> str:
 def read_other_wordings() -> dict[str, OtherWordings]:
     """Return relation -> its lines, for every relation of the starter base."""
     return {relation: OtherWordings(tuple(table["wordings"])) for relation, table in parse_toml(FILE).items()}
+
+
+def reword_otherwise(samples: pl.DataFrame, pool: Pool, relation: str, seed: int) -> pl.DataFrame:
+    """Return the samples with another wording, drawn at random, in the place of each text.
+
+    Args:
+        pool: lends its words, but no sentence, so that the model does not stumble over them later.
+    """
+    wordings, fillers = read_other_wordings()[relation], list_fillers(pool.list_texts())
+    random = Random(hash_text("other wordings", relation, str(seed)))
+    texts = [
+        wordings.fill(head, tail, is_negated=transformation in POSITIVE_OF, fillers=fillers, random=random)
+        for head, tail, transformation in samples.select("head", "tail", "transformation").iter_rows()
+    ]
+    return samples.with_columns(pl.Series("text", texts, pl.String))
 
 
 def list_fillers(texts: Iterable[str]) -> list[str]:

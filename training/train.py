@@ -8,8 +8,8 @@ continues after the last complete epoch.
 import argparse
 import json
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ import torch
 from tokenizers import Tokenizer
 
 from config.tables import KnowledgeConfig
+from engines.model_card import KnownHead
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
-from training.card import MODELS, Card, write_card
+from training.card import MODELS, Card, describe_base, write_card
 from training.curriculum import (
     Lesson,
     choose_known_heads,
@@ -60,8 +61,8 @@ class LessonPhase:
 PHASES = (
     LessonPhase("bare", 80, 3e-3, 0.5, 64),
     LessonPhase("mixed", 16, 2e-3, 0.5, 64),
-    LessonPhase("alone", 8, 1e-3, 0.3, 48),
-    LessonPhase("prompts", 18, 1e-3, 0.1, 16),
+    LessonPhase("alone", 5, 1e-3, 0.3, 48),
+    LessonPhase("prompts", 27, 1e-3, 0.1, 16),
 )
 
 
@@ -109,11 +110,13 @@ def list_entities(base: KnowledgeBase) -> list[str]:
     return sorted(base.triplets.select("head", "tail").unpivot()["value"].unique())
 
 
-def train_epochs(source: LessonSource, student: Student, state_file: Path) -> list[dict[str, Any]]:
+def train_epochs(
+    source: LessonSource, student: Student, phases: Sequence[LessonPhase], state_file: Path
+) -> list[dict[str, Any]]:
     """Train the remaining epochs, save the state after each, and return the loss curve (a row per epoch)."""
     optimizer = create_optimizer(student)
     curve = _resume(student, optimizer, state_file)
-    for number, (phase, epoch) in enumerate(_list_epochs()):
+    for number, (phase, epoch) in enumerate(_list_epochs(phases)):
         if number < len(curve):
             continue
         if epoch == 0:
@@ -127,8 +130,8 @@ def train_epochs(source: LessonSource, student: Student, state_file: Path) -> li
     return curve
 
 
-def _list_epochs() -> Iterator[tuple[LessonPhase, int]]:
-    for phase in PHASES:
+def _list_epochs(phases: Sequence[LessonPhase]) -> Iterator[tuple[LessonPhase, int]]:
+    for phase in phases:
         for epoch in range(phase.epochs):
             yield phase, epoch
 
@@ -189,21 +192,33 @@ def main() -> None:
         metavar=("BEGIN", "END"),
         help="the part of the relations to learn from other wordings than the pool's, as shares of all",
     )
+    parser.add_argument(
+        "--prompt-epochs",
+        type=int,
+        default=PHASES[-1].epochs,
+        help="epochs of the last phase; a model that learns more needs fewer (default: %(default)s)",
+    )
+    parser.add_argument("--pool", default="revised", help="pool of prototypes (default: %(default)s)")
+    parser.add_argument("--models", type=Path, default=MODELS, help="where to write the model's folder")
     options = read_options(parser, n_layers=3, n_threads=2)
     prepare_training(options)
-    base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
+    base, pool = read_knowledge_base(KnowledgeConfig()), load_pool(options.pool)
     known = choose_known_heads(base, options.share, options.name)
     others = choose_other_relations(base.relations, options.other)
     source = LessonSource(base, pool, known, others, build_tokenizer(base, pool))
     entities = [*list_entities(base), *STRANGERS]
     strangers = [*STRANGERS, *list_never_met(base, known, list_demonstrating(base))]
     student = Student(source.tokenizer, entities, strangers, options.hidden, options.layers)
-    curve = train_epochs(source, student, options.states / f"{options.name}.pt")
-    folder = MODELS / options.name
+    phases = (*PHASES[:-1], replace(PHASES[-1], epochs=options.prompt_epochs))
+    curve = train_epochs(source, student, phases, options.states / f"{options.name}.pt")
+    folder = options.models / options.name
     student.llama.to(torch.bfloat16).save_pretrained(folder)
     save_tokenizer(source.tokenizer, folder)
-    heads = [{"relation": relation, "head": head} for relation, head in sorted(known)]
-    write_card(folder, Card(options.name, heads, curve), base)
+    heads = [
+        KnownHead(relation, head, "other" if relation in others else "pool")
+        for relation, head in sorted(known)
+    ]
+    write_card(folder, Card(options.name, heads, describe_base(base), curve), base)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from engines.model_card import CARD
 from storage.files import write_json
-from training.card import CARD, render_origin, write_readme
+from training.card import render_origin, write_readme
 
 
 @dataclass(frozen=True)
