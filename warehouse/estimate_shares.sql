@@ -13,10 +13,11 @@
 -- Assenova 2015), in which pairs that share both tails count once. The residual of each head and tail is
 -- divided by 1 − its share of the observations, as in the jackknife (CR3; Bell and McCaffrey 2002): with few
 -- or very uneven clusters V is too small otherwise.
--- inflation: V / V_pair, rounded, because the order in which the threads add up changes its last digits, and
--- effective_n would turn 1 + 1e-16 into another interval than 1. n_effective: the effective number (Kish 1965) of heads or of tails, whichever is
--- smaller. n_rare: the same, but at most the effective number over which the right observations are spread,
--- or the wrong ones (for a difference: those that differ, or those that agree).
+-- inflation: V / V_pair, rounded, because the order in which threads add numbers up changes its last digits,
+-- and effective_n gives another interval for 1 + 1e-16 than for 1.
+-- n_effective: the effective number (Kish 1965) of heads or of tails, whichever is smaller. n_rare: the same,
+-- but at most the effective number over which the right observations are spread, or the wrong ones (for a
+-- difference: those that differ, or those that agree).
 create macro estimate_shares(observations) as table
 with observed as materialized (
     select
