@@ -78,6 +78,19 @@ def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Pars
         assert [cells[11], cells[13]] == [str(row[10]), str(row[11])]
 
 
+def test_relations_with_few_effective_clusters_are_marked(published: Path, page: Parsed) -> None:
+    table = page.table_with("Relation", "Model", "Average accuracy", "Joint accuracyby triplet")
+    assert table[0][-1] == "Effective headsor tails"
+    rows = run_query(
+        published,
+        "select relation, model, n_effective from accuracy_by_relation "
+        "where method = 'pretexeval' and scoring_policy = 'strict'",
+    )[1]
+    assert {n_effective < 20 for *_, n_effective in rows} == {True}
+    expected = [[relation, model, f"{n_effective:.1f}\u00a0*"] for relation, model, n_effective in rows]
+    assert sorted([*row[:2], row[-1]] for row in table[1:]) == sorted(expected)
+
+
 def test_the_finding_names_the_best_model(page: Parsed) -> None:
     assert "Expert masters 100.0\u00a0% of 4 facts" in page.text
     assert "It is the best of 4 models." in page.text
