@@ -199,7 +199,8 @@ def read_oracle(edition: Path) -> Oracle:
     inverted = {each.name for each in TRANSFORMATIONS if each.is_inverted}
     is_inverted = pl.col("transformation").is_in(inverted).fill_null(False)
     is_negated = pl.col("label") != pl.col("is_positive")
-    rows = samples.select(
+    # A text of llmeval, which has no transformation, may also be one of another method, which counts.
+    rows = samples.sort(pl.col("transformation").is_not_null(), maintain_order=True).select(
         *("text", "relation", "head", "tail", "is_positive"),
         is_inverted.alias("is_inverted"),
         is_negated.alias("is_negated"),

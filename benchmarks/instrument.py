@@ -25,6 +25,11 @@ from storage.layout import MANIFEST, edition_folder
 from warehouse.query import run_query
 
 SERVED = next(model for model in MODELS if model.name == "consistent-coin")
+# The edition's writer has answered prompts as well.
+PROMPTS = f"""
+    select distinct prompt from responses inner join models using (model_id)
+    where models.name = '{SERVED.name}' order by prompt
+"""
 SHOWN = ("average accuracy", "joint accuracy", "mastery", "consistency", "share of true")
 Table = dict[str, Any]
 
@@ -60,9 +65,7 @@ def prove_instrument(tables: Mapping[str, Any], root: Path, label: str = "design
         served = placeholder | {"base_url": base_url}
         write_toml(config, base | {"models": [served]})
         run_python(["-m", "cli", "run", str(config)], root)
-        prompts = [
-            prompt for (prompt,) in run_query(root, "select distinct prompt from responses order by 1")[1]
-        ]
+        prompts = [prompt for (prompt,) in run_query(root, PROMPTS)[1]]
         recorded = [_record(model, oracle, prompts, folder, root) for model in MODELS if model is not SERVED]
         write_toml(config, base | {"models": [served, *recorded]})
         run_python(["-m", "cli", "run", str(config)], root)
