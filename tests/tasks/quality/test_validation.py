@@ -55,7 +55,7 @@ def test_schema_of_arrow_table_is_accepted() -> None:
 def test_missing_column_stops_before_the_values() -> None:
     report = validate_stage(TRIPLETS, make_frame("triplets").drop("split"), EDITION)
     assert [check.expectation for check in report.failures] == ["columns_match"]
-    assert report.failures[0].examples == ("column='nothing', declared_column='split'",)
+    assert report.failures[0].examples[0].endswith("declared_column='split'")
     assert len(report.checks) == 2
 
 
