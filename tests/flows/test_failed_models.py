@@ -134,7 +134,10 @@ def test_failing_models_end_the_run_with_an_error_and_the_others_are_published(r
     results.outcome.require(1)
     assert {row["model"] for row in results.leaderboard} == {"good", "flaky"}
     assert set(results.not_evaluated) == set(FAILED)
-    assert results.states == {name: "FAILED" if name in FAILED else "COMPLETED" for name in NAMES}
+    # Other tests of this process use the same server.
+    assert {name: results.states[name] for name in NAMES} == {
+        name: "FAILED" if name in FAILED else "COMPLETED" for name in NAMES
+    }
     for name in ("refused", "unprocessable"):
         assert results.n_requests[name] <= 32
         assert WORDS in results.not_evaluated[name]
