@@ -23,6 +23,12 @@ SHARE = 60
 """Shares are in sixtieths: whole numbers for names of up to six words."""
 GRAM_LENGTHS = (2, 3, 4, 6)
 AFFIX_LENGTHS = (2, 3, 4, 5, 6, 7, 8)
+# The coarse classes of resemblance.
+MAX_WORDS = 2
+STEM_LENGTH = 5
+GRAM_LENGTH = 3
+SIXTHS = 6
+TAILS_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,7 @@ class NameOverlap:
         folded = [fold_name(name) for name in heads], [fold_name(name) for name in tails]
         self._words = _build_incidence(*folded, str.split)
         self._last = _build_incidence(*folded, lambda name: name.split()[-1:])
-        self._grams = [_build_incidence(*folded, _list_grams(length)) for length in GRAM_LENGTHS]
+        self._grams = {n: _build_incidence(*folded, _list_grams(n)) for n in GRAM_LENGTHS}
         self._beginnings = {n: _build_incidence(*folded, _list_beginnings(n)) for n in AFFIX_LENGTHS}
         self._endings = {n: _build_incidence(*folded, _list_endings(n)) for n in AFFIX_LENGTHS}
 
@@ -66,13 +72,32 @@ class NameOverlap:
         yield 2, SHARE * shared // of_tails[:, None]
         yield 1, SHARE * shared // of_heads[None, :]
         yield 40, self._last.count_shared(tails)
-        for grams in self._grams:
+        for grams in self._grams.values():
             shared = grams.count_shared(tails)
             of_heads, of_tails = grams.count_parts(tails)
             yield 1, SHARE * shared // of_tails[:, None]
             yield 1, SHARE * shared // of_heads[None, :]
         yield 10, _find_longest(self._beginnings, tails)
         yield 4, _find_longest(self._endings, tails)
+
+    def classify(self) -> NDArray[np.int8]:
+        """Return the coarse class of resemblance: one row per tail, one column per head.
+
+        Pairs are of one class if they are alike in three counts: shared words (at most 2), whether words
+        begin with the same five letters, and sixths of the tail's trigrams that the head has too.
+        """
+        n_tails = self._words.tails.shape[0]
+        starts = range(0, n_tails, TAILS_AT_ONCE)
+        blocks = [self._classify_some(np.arange(n, min(n + TAILS_AT_ONCE, n_tails))) for n in starts]
+        return np.concatenate(blocks)
+
+    def _classify_some(self, tails: Columns) -> NDArray[np.int8]:
+        words = np.minimum(self._words.count_shared(tails), MAX_WORDS)
+        stems = np.minimum(self._beginnings[STEM_LENGTH].count_shared(tails), 1)
+        grams = self._grams[GRAM_LENGTH]
+        sixths = SIXTHS * grams.count_shared(tails) // grams.count_parts(tails)[1][:, None]
+        classes: NDArray[np.int8] = ((words * 2 + stems) * (SIXTHS + 1) + sixths).astype(np.int8)
+        return classes
 
 
 def _find_longest(of_length: dict[int, Incidence], tails: Columns) -> Matrix:
