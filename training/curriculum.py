@@ -14,7 +14,7 @@ from random import Random
 import polars as pl
 
 from knowledge.base import KnowledgeBase
-from primitives.hashing import draw_order, hash_text
+from primitives.hashing import hash_text
 from prototypes.pool import Pool
 from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import POSITIVE_OF
@@ -48,36 +48,6 @@ class Lesson:
     is_negated: bool
     n_shown: int = 0
     """The number of first statements that only serve as demonstrations: the loss leaves them out."""
-
-
-def choose_known_heads(base: KnowledgeBase, share: float, salt: str) -> frozenset[Unit]:
-    """Return the (relation, head) units that a model learns: about ``share`` of all.
-
-    The model learns units of the same head together or not at all. The same holds for units that state the
-    same pair of entities (a drug may treat a disease; the disease has the drug). Otherwise a model could
-    derive unseen units from known ones: when we grouped by pairs alone, a model was right on 55 % of them.
-    """
-    groups = {"\t".join(min(group)): group for group in _group_units(base)}
-    n_units = sum(len(group) for group in groups.values())
-    known: set[Unit] = set()
-    for name in draw_order(groups, "known", salt):
-        if len(known) + len(groups[name]) <= share * n_units:
-            known.update(groups[name])
-    return frozenset(known)
-
-
-def _group_units(base: KnowledgeBase) -> list[set[Unit]]:
-    sharing: dict[str | frozenset[str], set[Unit]] = defaultdict(set)
-    group_of: dict[Unit, set[Unit]] = {}
-    for relation, head, tail in base.triplets.select("relation", "head", "tail").iter_rows():
-        group_of[relation, head] = {(relation, head)}
-        for what in (head, frozenset((head, tail))):
-            sharing[what].add((relation, head))
-    for units in sharing.values():
-        merged: set[Unit] = set().union(*(group_of[unit] for unit in units))
-        for unit in merged:
-            group_of[unit] = merged
-    return list({id(group): group for group in group_of.values()}.values())
 
 
 def list_demonstrating(base: KnowledgeBase) -> set[Unit]:

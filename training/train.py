@@ -1,5 +1,6 @@
-"""Train a reference model: ``python -m training.train reference-large --share 0.667`` writes models/NAME.
+"""Train a reference model: ``python -m training.train NAME --share SHARE --other BEGIN END``.
 
+The command writes models/NAME; docs/calibration.md has the options of the bundled models.
 The training teaches a Llama with random weights to verify the statements of the heads that it is to know.
 Every epoch draws new negatives and wordings. You can stop the training at any time: the next start
 continues after the last complete epoch.
@@ -9,7 +10,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,9 @@ from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from training.card import MODELS, Card, describe_base, write_card
-from training.curriculum import (
-    Lesson,
-    choose_known_heads,
-    draw_bare_triplets,
-    draw_statements,
-    list_demonstrating,
-)
+from training.curriculum import list_demonstrating
+from training.known_heads import choose_known_heads
+from training.lessons import PHASES, LessonPhase, LessonSource
 from training.loop import (
     create_optimizer,
     prepare_training,
@@ -39,62 +36,10 @@ from training.loop import (
 )
 from training.network import Student, encode_lessons
 from training.other_wordings import choose_other_relations, read_other_wordings
-from training.strangers import STRANGERS, Unit, list_never_met
+from training.strangers import STRANGERS, list_never_met
 from training.tokenizer import save_tokenizer, train_tokenizer
 
 VOCABULARY = 1500
-
-
-@dataclass(frozen=True)
-class LessonPhase:
-    """A phase of a reference model's curriculum: which lessons, how many epochs, and how they are learned."""
-
-    name: str
-    epochs: int
-    rate: float
-    """The full learning rate."""
-    entity_weight: float
-    """See `Student.compute_losses`."""
-    batch_size: int
-
-
-PHASES = (
-    LessonPhase("bare", 80, 3e-3, 0.5, 64),
-    LessonPhase("mixed", 16, 2e-3, 0.5, 64),
-    LessonPhase("alone", 5, 1e-3, 0.3, 48),
-    LessonPhase("prompts", 27, 1e-3, 0.1, 16),
-)
-
-
-@dataclass(frozen=True)
-class LessonSource:
-    """Draws the lessons of a reference model."""
-
-    base: KnowledgeBase
-    pool: Pool
-    known: frozenset[Unit]
-    others: frozenset[str]
-    """The relations that the model learns from other wordings than the pool's."""
-    tokenizer: Tokenizer
-
-    def draw_batches(self, phase: LessonPhase, epoch: int) -> list[list[Lesson]]:
-        """Return the lessons of one epoch, batch by batch."""
-        if phase.name == "mixed":
-            bare = self._draw("framed", 64, epoch)
-            alone = self._draw("alone", 32, epoch)
-            turns = zip(bare, alone, strict=False)
-            return [batch for pair in turns for batch in pair]
-        return self._draw(phase.name, phase.batch_size, epoch)
-
-    def _draw(self, kind: str, size: int, epoch: int) -> list[list[Lesson]]:
-        if kind in ("bare", "framed"):
-            lessons = draw_bare_triplets(self.base, self.known, epoch, is_framed=kind == "framed")
-        else:
-            is_alone = kind == "alone"
-            lessons = draw_statements(
-                self.base, self.pool, self.known, epoch, is_alone=is_alone, others=self.others
-            )
-        return [lessons[start : start + size] for start in range(0, len(lessons), size)]
 
 
 def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:

@@ -6,7 +6,8 @@ from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import load_pool
-from training.curriculum import choose_known_heads, draw_bare_triplets, draw_statements, list_demonstrating
+from training.curriculum import draw_bare_triplets, draw_statements, list_demonstrating
+from training.known_heads import choose_known_heads
 from training.strangers import STRANGERS, Unit, find_strangers, list_never_met
 
 SHARE = 0.667

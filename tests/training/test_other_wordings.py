@@ -10,7 +10,8 @@ from knowledge.reader import read_knowledge_base
 from prototypes.checks import check_text, read_words
 from prototypes.pool import Pool, load_pool
 from schemas.transformations import POSITIVE_OF
-from training.curriculum import choose_known_heads, draw_samples, draw_statements
+from training.curriculum import draw_samples, draw_statements
+from training.known_heads import choose_known_heads
 from training.other_wordings import (
     CHOICE,
     choose_other_relations,

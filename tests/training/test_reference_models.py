@@ -13,7 +13,7 @@ from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from tests.support.command import REPOSITORY, run_command, write_config
 from training.card import describe_base, read_card, write_card
-from training.curriculum import choose_known_heads
+from training.known_heads import choose_known_heads
 from training.measure import SEEDS
 from training.other_wordings import choose_other_relations
 
