@@ -86,6 +86,12 @@ def _list_cells(rows: pl.DataFrame) -> list[str]:
     return [cell for row in sorted_cells.iter_rows() for cell in row]
 
 
+def list_name_keys(name: str, identifier: str | None) -> tuple[str, ...]:
+    """Return the keys of a head or a tail: two that have a key in common are the same."""
+    folded = "name:" + fold_name(name)
+    return (folded,) if identifier is None else (folded, "id:" + identifier)
+
+
 def fold_name(name: str) -> str:
     """Return the name without case, punctuation and extra white space, so that spellings can be compared."""
     text = unicodedata.normalize("NFKC", name).casefold()

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from knowledge.base import fold_name
+from knowledge.base import list_name_keys
 from primitives.errors import InputError
 
 N_SHOWN = 5
+"""Wrong rows that a message names."""
 # The place of a row in its source, for messages.
 PLACE = pl.format(
     "{}, {} {}",
@@ -54,11 +55,6 @@ def _list_keys(
     relation: str, head: str, head_id: str | None, tail: str, tail_id: str | None
 ) -> Iterator[Key]:
     """Yield the keys of a triplet: two triplets are the same if they have a key in common."""
-    for head_key in _list_names(head, head_id):
-        for tail_key in _list_names(tail, tail_id):
+    for head_key in list_name_keys(head, head_id):
+        for tail_key in list_name_keys(tail, tail_id):
             yield relation, head_key, tail_key
-
-
-def _list_names(name: str, identifier: str | None) -> tuple[str, ...]:
-    folded = "name:" + fold_name(name)
-    return (folded,) if identifier is None else (folded, "id:" + identifier)

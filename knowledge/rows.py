@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase, LeftOut
-from knowledge.contradictions import PLACE, require_no_contradiction
+from knowledge.contradictions import N_SHOWN, PLACE, require_no_contradiction
 from primitives.errors import InputError
 
 # row: the line number, from 1; in a Parquet file, the row index, from 0.
@@ -28,7 +28,6 @@ SOURCE_SCHEMA = {
     "row": pl.Int64,
     "problem": pl.String,
 }
-N_SHOWN = 5
 MARKS = ("also_true", "also_false")
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", *MARKS)
 

@@ -12,12 +12,11 @@ import polars as pl
 
 from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
-from knowledge.rows import Source, build_source_rows, read_text, require_columns
+from knowledge.rows import MARKS, Source, build_source_rows, read_text, require_columns
 from primitives.errors import InputError
 
 REQUIRED = ("head", "relation", "tail")
-OPTIONAL = ("head_id", "tail_id", "also_true", "also_false")
-MARKS = ("also_true", "also_false")
+OPTIONAL = ("head_id", "tail_id", *MARKS)
 
 
 def read_tables(path: Path) -> Source:

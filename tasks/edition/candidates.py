@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from knowledge.base import fold_name
+from knowledge.base import fold_name, list_name_keys
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def collect_candidates(
     tails_of_head: dict[str, list[str]] = defaultdict(list)
     keys_of_head: dict[str, set[str]] = defaultdict(set)
     for head, head_id in _iterate_distinct(triplets, "head", "head_id"):
-        keys_of_head[head].update(_list_keys(head, head_id))
+        keys_of_head[head].update(list_name_keys(head, head_id))
     for head, tail in tested.select("head", "tail").sort("head", "tail").iter_rows():
         tails_of_head[head].append(tail)
     in_pool = frozenset(pool)
@@ -72,16 +72,11 @@ def collect_candidates(
     return Candidates(relation, tuple(heads), pool)
 
 
-def _list_keys(name: str, identifier: str | None) -> tuple[str, ...]:
-    folded = "name:" + fold_name(name)
-    return (folded,) if identifier is None else (folded, "id:" + identifier)
-
-
 def _index_tails(triplets: pl.DataFrame) -> dict[str, set[str]]:
     """Return key (folded name or id) -> the names of the tails that have it."""
     index: dict[str, set[str]] = defaultdict(set)
     for tail, tail_id in _iterate_distinct(triplets, "tail", "tail_id"):
-        for key in _list_keys(tail, tail_id):
+        for key in list_name_keys(tail, tail_id):
             index[key].add(tail)
     return index
 
@@ -94,8 +89,8 @@ def _collect_tail_keys(triplets: pl.DataFrame) -> dict[str, set[str]]:
     """Return key of a head -> the keys of every tail in a row with a head that has that key."""
     index: dict[str, set[str]] = defaultdict(set)
     for head, head_id, tail, tail_id in _iterate_distinct(triplets, "head", "head_id", "tail", "tail_id"):
-        for key in _list_keys(head, head_id):
-            index[key].update(_list_keys(tail, tail_id))
+        for key in list_name_keys(head, head_id):
+            index[key].update(list_name_keys(tail, tail_id))
     return index
 
 

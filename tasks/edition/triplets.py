@@ -83,9 +83,8 @@ def sample_triplets(
     capped = {h.name for h in possible} - demonstration_heads - kept
     left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))
     rows = triplets if also_false is None else pl.concat([triplets, also_false], how="diagonal")
-    frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations})
     asserted = {(head.name, tail) for head in candidates.heads for tail in head.asserted}
-    frame = _mark_asserted(frame, asserted)
+    frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations}, asserted)
     return DrawnTriplets(frame, tuple(left_out))
 
 
@@ -125,8 +124,12 @@ def _draw_pair(head: Head, candidates: Candidates, salt: str) -> tuple[str, str]
 
 
 def _build_frame(
-    relation: str, triplets: pl.DataFrame, splits: dict[str, dict[str, tuple[str, str]]]
+    relation: str,
+    triplets: pl.DataFrame,
+    splits: dict[str, dict[str, tuple[str, str]]],
+    asserted: set[tuple[str, str]],
 ) -> pl.DataFrame:
+    """Return the rows of the stage. A negative that the base asserts is marked; every other mark is null."""
     head_ids = _first_ids(triplets, "head")
     tail_ids = _first_ids(triplets, "tail")
     rows = []
@@ -147,17 +150,11 @@ def _build_frame(
             for tail, triplet_id, is_positive in zip(tails, ids, (True, False), strict=True):
                 ids_of_row = (triplet_id, pair_id)
                 names = (relation, head, tail, head_ids[head], tail_ids[tail])
-                rows.append((*ids_of_row, *names, is_positive, split))
-    columns = [name for name in TRIPLETS.names if name != "is_asserted"]
-    schema = {name: pl.Boolean if name == "is_positive" else pl.String for name in columns}
+                # A tail that is true of the head is never among those that are asserted to be false of it.
+                is_asserted = True if (head, tail) in asserted else None
+                rows.append((*ids_of_row, *names, is_positive, split, is_asserted))
+    schema = {name: pl.Boolean if name.startswith("is_") else pl.String for name in TRIPLETS.names}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _mark_asserted(frame: pl.DataFrame, asserted: set[tuple[str, str]]) -> pl.DataFrame:
-    """Return the frame with is_asserted: true for negatives that the base asserts, else null."""
-    triplets = frame.select("head", "tail", "is_positive").iter_rows()
-    marks = [True if not is_positive and (h, t) in asserted else None for h, t, is_positive in triplets]
-    return frame.with_columns(pl.Series("is_asserted", marks, pl.Boolean))
 
 
 def _first_ids(triplets: pl.DataFrame, column: str) -> dict[str, str | None]:
