@@ -18,6 +18,7 @@ from benchmarks.designed_models import MODELS, DesignedModel, Oracle, read_oracl
 from benchmarks.instrument_views import Check, check_views
 from benchmarks.processes import run_python
 from benchmarks.rule_endpoint import serve_rule
+from benchmarks.toml_tables import write_toml
 from engines.model_card import CARD
 from primitives.toml_files import parse_toml
 from report.console import align
@@ -84,16 +85,6 @@ def _record(model: DesignedModel, oracle: Oracle, prompts: Sequence[str], editio
         base = {"name": configuration["kb"], "checksums": configuration["knowledge"]}
         (folder / CARD).write_text(json.dumps({"known_heads": heads, "taught_base": base}))
     return {"name": model.name, "engine": "recorded", "model": str(folder / "answers.parquet")}
-
-
-def write_toml(path: Path, tables: Mapping[str, Any]) -> None:
-    """Write tables and lists of tables; JSON's strings, numbers and lists are TOML as well."""
-    lines: list[str] = []
-    for name, value in tables.items():
-        for table in value if isinstance(value, list) else [value]:
-            lines.append(f"[[{name}]]" if isinstance(value, list) else f"[{name}]")
-            lines += [f"{key} = {json.dumps(item)}" for key, item in table.items()]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def render_proof(proof: Proof) -> str:

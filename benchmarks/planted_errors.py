@@ -14,8 +14,8 @@ from pathlib import Path
 
 import polars as pl
 
-from benchmarks.instrument import write_toml
 from benchmarks.processes import run_python
+from benchmarks.toml_tables import write_toml
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base

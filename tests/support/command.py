@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.toml_tables import write_toml
+
 REPOSITORY = Path(__file__).parents[2]
 Environment = Mapping[str, str]
 Table = Mapping[str, Any]
@@ -111,22 +113,10 @@ def write_config(
     **tables: Table,
 ) -> Path:
     """Write a configuration of these tables, with results under ``root``."""
-    parts = [("[storage]", {"root": str(root), **tables.pop("storage", {})})]
-    parts += [(f"[{name}]", dict(table)) for name, table in tables.items()]
-    parts += [("[[models]]", dict(table)) for table in models]
-    parts += [("[[writers]]", dict(table)) for table in writers]
-    lines = []
-    for heading, table in parts:
-        lines += [heading, *(f"{key} = {render_value(value)}" for key, value in table.items()), ""]
-    path.write_text("\n".join(lines), encoding="utf-8")
+    storage = {"root": str(root), **tables.pop("storage", {})}
+    lists = {"models": list(models), "writers": list(writers)}
+    write_toml(path, {"storage": storage, **tables, **lists})
     return path
-
-
-def render_value(value: object) -> str:
-    """Return the value in TOML, which is JSON except for tables."""
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{json.dumps(k)} = {render_value(v)}' for k, v in value.items())} }}"
-    return json.dumps(value)
 
 
 def write_base(path: Path, rows: Iterable[Sequence[str]]) -> Path:
