@@ -14,8 +14,8 @@ import polars as pl
 from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from report.console import align
-from tasks.edition.candidates import collect_candidates
-from tasks.edition.related_names import exclude_related
+from tasks.drawing.candidates import collect_candidates
+from tasks.drawing.related_names import exclude_related
 from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
 from tasks.quality.guessers import guess_truth
 

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from knowledge.base import fold_name
-from tasks.edition.balanced_pairs import MAX_HEADS
-from tasks.edition.candidates import Head, collect_candidates
-from tasks.edition.name_overlap import NameOverlap
-from tasks.edition.related_names import exclude_related
+from tasks.drawing.balanced_pairs import MAX_HEADS
+from tasks.drawing.candidates import Head, collect_candidates
+from tasks.drawing.name_overlap import NameOverlap
+from tasks.drawing.related_names import exclude_related
 
 # A guesser that knows the tail and the class of resemblance is right on at most 50 % of the triplets plus
 # half of this share. The trained guessers of benchmarks/guessers.py know more: on MedLAMA they are right on

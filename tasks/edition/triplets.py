@@ -8,10 +8,10 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import draw_one, draw_order, hash_text
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
-from tasks.edition.balanced_pairs import draw_balanced
-from tasks.edition.candidates import Candidates, Head, collect_candidates
-from tasks.edition.circulation import draw_circulation
-from tasks.edition.related_names import exclude_related
+from tasks.drawing.balanced_pairs import draw_balanced
+from tasks.drawing.candidates import Candidates, Head, collect_candidates
+from tasks.drawing.circulation import draw_circulation
+from tasks.drawing.related_names import exclude_related
 
 Policy = Literal["balanced", "matched", "uniform"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from tasks.edition.candidates import Candidates
+from tasks.drawing.candidates import Candidates
 
 
 def count_keepable(candidates: Candidates) -> int:

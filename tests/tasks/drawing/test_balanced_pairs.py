@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.edition import balanced_pairs
+from tasks.drawing import balanced_pairs
+from tasks.drawing.balanced_pairs import draw_balanced
+from tasks.drawing.candidates import Candidates, collect_candidates
+from tasks.drawing.related_names import RelatedNames, exclude_related
 from tasks.edition.balance_report import BalanceReport, report_balance
-from tasks.edition.balanced_pairs import draw_balanced
-from tasks.edition.candidates import Candidates, collect_candidates
-from tasks.edition.related_names import RelatedNames, exclude_related
 from tasks.edition.triplets import TripletSampling, sample_triplets
 from tasks.quality.guessers import guess_truth
 from tests.support.largest_circulation import count_keepable

@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.edition.candidates import Candidates, collect_candidates
+from tasks.drawing.candidates import Candidates, collect_candidates
 from tests.support.small_bases import as_facts, as_rows, row_lists
 
 

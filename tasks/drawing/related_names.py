@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from knowledge.base import fold_name
-from tasks.edition.candidates import Candidates
+from tasks.drawing.candidates import Candidates
 
 # Words that say nothing about what a name means.
 STOP_WORDS = frozenset(

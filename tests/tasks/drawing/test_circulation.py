@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.edition.candidates import Candidates, Head, collect_candidates
-from tasks.edition.circulation import draw_circulation
+from tasks.drawing.candidates import Candidates, Head, collect_candidates
+from tasks.drawing.circulation import draw_circulation
 from tests.support.largest_circulation import count_keepable
 from tests.support.small_bases import as_facts, as_rows, needs_reference, read_medlama, row_lists
 

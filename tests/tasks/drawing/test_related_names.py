@@ -1,7 +1,7 @@
 import pytest
 
-from tasks.edition.candidates import collect_candidates
-from tasks.edition.related_names import RelatedNames, exclude_related
+from tasks.drawing.candidates import collect_candidates
+from tasks.drawing.related_names import RelatedNames, exclude_related
 from tests.support.small_bases import as_facts, as_rows
 
 

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 
 from primitives.hashing import draw_one, draw_order, hash_text
-from tasks.edition.candidates import Candidates
+from tasks.drawing.candidates import Candidates
 
 
 def draw_circulation(candidates: Candidates, salt: str) -> dict[str, tuple[str, str]]:

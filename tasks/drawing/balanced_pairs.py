@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from primitives.hashing import draw_order, hash_text
-from tasks.edition.candidates import Candidates, Head
-from tasks.edition.name_overlap import NameOverlap
+from tasks.drawing.candidates import Candidates, Head
+from tasks.drawing.name_overlap import NameOverlap
 
 # Time grows with the third power of the number of heads: 1,000 heads take 1 s, 2,000 take 6 s.
 MAX_HEADS = 2000

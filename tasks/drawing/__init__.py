@@ -1,0 +1,1 @@
+"""Draw what is tested of each head of a relation: its true tails and its false ones."""

@@ -1,0 +1,1 @@
+"""Build questions of several types about the points of an edition."""
