@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,9 @@ import pytest
 from deploy.local.installation import Installation, start_installation
 from storage.layout import WAREHOUSE
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
+from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.endpoint import Body, EndpointReply, build_reply, serve_endpoint
 from tests.support.installation import (
     EMIT_SCORE_CHANGES,
     MAKE_BLOCK,
@@ -26,6 +29,7 @@ from tests.support.installation import (
     run_python,
     write_falling_score,
 )
+from tests.support.parsed_page import parse
 from tests.support.webhook import serve_webhook
 from warehouse.query import run_query
 
@@ -33,6 +37,8 @@ pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
 NAMES = ("reference-large", "reference-small")
 WEEK = r"\d{4}-W\d\d"
+# Per relation, of the models behind an endpoint; 16 samples each.
+N_PAIRS = 4
 ENDED = ("COMPLETED", "FAILED", "CANCELLED")
 Row = dict[str, Any]
 
@@ -215,6 +221,58 @@ def test_lost_warehouse_is_built_again_from_parquet(
     assert (root / "report" / "index.html").read_bytes() == page
     edition_id = run_query(root, "select edition_id from editions")[1][0][0]
     assert httpx.get(f"{running.report_url}{edition_id}/index.html").status_code == 200
+
+
+def test_failing_model_is_listed_beside_the_others_and_asked_again_when_its_endpoint_is_repaired(
+    regenerated: Row, server: Server, running: Installation, root: Path
+) -> None:
+    words, is_repaired = "Unsupported parameter: 'max_tokens'", False
+
+    def reply(body: Body, _: int) -> EndpointReply:
+        if body["model"] == "refused" and not is_repaired:
+            return EndpointReply(400, {"error": {"message": words}})
+        return build_reply(" True")
+
+    with serve_endpoint(reply) as endpoint:
+        table = {"engine": "openai", "base_url": endpoint.base_url, "pairs_per_relation": N_PAIRS}
+        config = write_config(
+            root.parent / "failing.toml",
+            root,
+            knowledge={"relations": ["may_treat"]},
+            report={"base_url": running.report_url},
+            models=[{"name": name, "model": name, **table} for name in ("refused", "answering")],
+        )
+        failed = server.run("regenerate", config_file=str(config))
+        n_asked = Counter(body["model"] for _, _, body in endpoint.requests)
+        (listed,) = query_rows(root, "select edition_id, model, reason from not_evaluated")
+        artifacts = server.list_artifacts(failed)
+        (link,) = re.findall(re.escape(running.report_url) + r"[^)\s]+", artifacts["dashboard"]["data"])
+        page = parse(httpx.get(link).text)
+        endpoint.requests.clear()
+        is_repaired = True
+        repaired = server.run("regenerate", config_file=str(config))
+        n_asked_again = Counter(body["model"] for _, _, body in endpoint.requests)
+
+    assert failed["state_type"] == "FAILED"
+    assert f"1 of 2 models failed on {listed['edition_id']}" in failed["state"]["message"]
+    assert words in failed["state"]["message"]
+    assert n_asked == {"refused": 32, "answering": 16 * N_PAIRS}
+    assert listed["model"] == "refused"
+    assert words in listed["reason"]
+    rows = {row["model"]: row for row in json.loads(artifacts["leaderboard"]["data"])}
+    assert {name for name, row in rows.items() if row["evaluated"] == "yes"} == {*NAMES, "answering"}
+    assert rows["refused"]["evaluated"] == f"not evaluated: {listed['reason']}"
+    assert rows["refused"]["accuracy %"] is None
+    scored = page.table_with("Model", "Mastery(joint, by pair)")[1:]
+    assert {row[0] for row in scored} == {*NAMES, "answering"}
+    (row,) = page.table_with("Model", "Failed", "n samples", "Reason")[1:]
+    assert (row[0], row[-1]) == ("refused", f"not evaluated: {listed['reason']}")
+
+    assert repaired["state_type"] == "COMPLETED", repaired["state"]["message"]
+    assert n_asked_again == {"refused": 16 * N_PAIRS}
+    assert query_rows(root, "from not_evaluated") == []
+    models = {row["model"] for row in query_rows(root, "from leaderboard")}
+    assert models == {*NAMES, "answering", "refused"}
 
 
 def test_failures_and_score_changes_are_notified(
