@@ -26,9 +26,9 @@ UNAVAILABLE = (429, 502, 503, 504)
 ABORTED = ("abort", "error")
 # The fields of a chat message in which endpoints return what the model thought.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
+# No prompt can pass. With 403, some gateways also refuse single prompts for their content.
 REFUSALS = {
     401: "refuses the key; check the variable named in api_key_env, or its block",
-    403: "forbids the request; check what the key may use",
     404: "does not know the model or the path; check model and base_url",
 }
 
@@ -47,7 +47,7 @@ def ask_endpoint(
     """Return the answer to one prompt, after the client's retries. The key is hidden everywhere in it.
 
     Raises:
-        InputError: the endpoint refuses the key or does not know the model (401, 403, 404).
+        InputError: the endpoint refuses the key or does not know the model (401, 404).
     """
     import httpx
     import openai
@@ -93,7 +93,9 @@ def _explain_status(
         return _fail(f"HTTP {status}: {message}", "endpoint")
     if error.code == "context_length_exceeded" or "maximum context length" in message:
         return _fail(f"{PROMPT_TOO_LONG}: {message}", "prompt")
-    return _fail(f"HTTP {status}: {message}{advise_on_refusal(message, sampling, style)}", "prompt")
+    # A message about credit (402) or moderation (403) can name a parameter that is not its cause.
+    advice = advise_on_refusal(message, sampling, style) if status in (400, 422) else ""
+    return _fail(f"HTTP {status}: {message}{advice}", "prompt")
 
 
 def _hide(error: BaseException, key: str | None) -> str:

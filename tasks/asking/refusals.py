@@ -13,10 +13,8 @@ TEMPORARY = (408, 409, 425, 429)
 REMEDIES = {
     400: "compare the model's table (model, prompt_style, max_tokens, logprobs, extra_body, rename, "
     "leave_out) with what the endpoint accepts",
-    401: "check the variable named in api_key_env",
     402: "check the balance of the account",
     403: "check what the key may use",
-    404: "check model and base_url",
 }
 
 

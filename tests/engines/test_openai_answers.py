@@ -75,6 +75,16 @@ def test_refused_parameter_is_named_with_what_to_set(message: str, advice: str |
     assert advice is None or advice in error
 
 
+@pytest.mark.parametrize("status", [402, 403])
+def test_refusal_for_another_reason_than_a_parameter_gives_no_advice_on_parameters(status: int) -> None:
+    message = "This request requires more credits, or fewer max_tokens."
+    refusal = EndpointReply(status, {"error": {"message": message}})
+    with serve_endpoint(lambda body, number: refusal) as endpoint:
+        error = str(ask_endpoint(endpoint, [CHAT], Sampling())[0].error)
+    assert message in error
+    assert "in the table of the model" not in error
+
+
 def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
     top = [
         {"token": "True", "logprob": -0.25, "bytes": None},
@@ -197,9 +207,7 @@ def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: EndpointReply
         ask_endpoint(endpoint, ["a", "b"], Sampling(), max_attempts=1)
 
 
-@pytest.mark.parametrize(
-    ("status", "said"), [(401, "refuses the key"), (403, "forbids"), (404, "does not know")]
-)
+@pytest.mark.parametrize(("status", "said"), [(401, "refuses the key"), (404, "does not know")])
 def test_refusal_stops_the_run_at_once_and_hides_the_key(
     status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,12 +220,13 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(
     assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"]
 
 
-def test_key_is_in_no_error_row(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("status", [403, 422])
+def test_key_is_in_no_error_row(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
+    refusal = EndpointReply(status, {"error": {"message": f"not for {KEY}"}})
 
     def answer(body: Body, number: int) -> EndpointReply:
-        is_bad = body["prompt"] == "bad"
-        return EndpointReply(422, {"error": {"message": f"not for {KEY}"}}) if is_bad else build_reply("True")
+        return refusal if body["prompt"] == "bad" else build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["a", "bad"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")

@@ -87,7 +87,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield made[0]
 
 
-def fail_share(share: float) -> Callable[[Body, int], EndpointReply]:
+def fail_share(share: float, status: int = 400) -> Callable[[Body, int], EndpointReply]:
     """Return an endpoint that refuses this share of the prompts, always the same ones, for their content."""
     refused: set[str] = set()
 
@@ -96,12 +96,12 @@ def fail_share(share: float) -> Callable[[Body, int], EndpointReply]:
         # Not the first prompts: an endpoint that answers nothing at all is another case.
         if number >= 40 and len(refused) < round(share * N_SAMPLES):
             refused.add(prompt)
-        return refuse(400, "content_filter") if prompt in refused else answer(body)
+        return refuse(status, "content_filter") if prompt in refused else answer(body)
 
     return reply
 
 
-@pytest.mark.parametrize("status", [422, 402])
+@pytest.mark.parametrize("status", [422, 402, 403])
 def test_endpoint_that_refuses_everything_gets_32_prompts(bench: Bench, status: int) -> None:
     bench.reply = lambda body, _: refuse(status)
     reason = bench.evaluate("bad")["bad"]
@@ -162,8 +162,10 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     assert len(list((bench.root / "failures").rglob("m.json"))) == 1
 
 
-def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
-    bench.reply = fail_share(0.005)
+# Gateways refuse prompts for their content with either status.
+@pytest.mark.parametrize("status", [400, 403])
+def test_few_failed_prompts_are_left_out_and_shown(bench: Bench, status: int) -> None:
+    bench.reply = fail_share(0.005, status)
     assert bench.evaluate("m") == {"m": None}
     page = bench.write_pages()
     (row,) = bench.query("from leaderboard")
