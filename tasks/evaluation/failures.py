@@ -5,6 +5,7 @@ missing has no id. The warehouse lists the records (`warehouse/views/not_evaluat
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -44,8 +45,8 @@ def _find_commonest_error(evaluation: Evaluation) -> str:
     files = read_files(read_run(evaluation), evaluation.folder)
     requests = RequestFiles("", tuple(ref for ref in files if "/requests/" in ref.path), None)
     errors = dict(evaluation.store.read(["prompt_key", "error"]).drop_nulls("error").iter_rows())
-    found = [errors[key] for key in list_prompt_keys(evaluation, requests) if key in errors]
-    return max(sorted(set(found)), key=found.count, default="unknown")
+    counts = Counter(errors[key] for key in list_prompt_keys(evaluation, requests) if key in errors)
+    return max(sorted(counts), key=counts.__getitem__, default="unknown")
 
 
 @contextlib.contextmanager
