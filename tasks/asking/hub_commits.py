@@ -13,6 +13,7 @@ from config.engines import EngineConfig
 from engines.hub_cache import find_commit
 from engines.identity import find_folder
 from storage.layout import model_file
+from storage.mirror import Mirror
 from storage.records import RecordError, read_record
 
 logger = logging.getLogger(__name__)
@@ -36,9 +37,16 @@ def read_commit(root: Path, model_id: str) -> str | None:
     return commit if isinstance(commit, str) else None
 
 
-def pin_commit(config: EngineConfig, root: Path, model_id: str) -> EngineConfig:
-    """Return the configuration with the recorded commit as its revision, if there is one."""
-    recorded = read_commit(root, model_id) if is_on_hub(config) else None
+def pin_commit(config: EngineConfig, mirror: Mirror, model_id: str) -> EngineConfig:
+    """Return the configuration with the recorded commit as its revision, if there is one.
+
+    A record without a commit is replaced by that of the bucket, where another host may have recorded one.
+    """
+    if not is_on_hub(config):
+        return config
+    recorded = read_commit(mirror.root, model_id)
+    if recorded is None and mirror.fetch(model_file(model_id)):
+        recorded = read_commit(mirror.root, model_id)
     if recorded is None:
         return config
     if (cached := find_commit(config)) not in (None, recorded):
@@ -53,3 +61,23 @@ def pin_commit(config: EngineConfig, root: Path, model_id: str) -> EngineConfig:
             cached,
         )
     return config.model_copy(update={"revision": recorded})
+
+
+def warn_without_commit(config: EngineConfig, model_id: str) -> None:
+    """Warn if the configuration with which a hub model was loaded does not name the commit that was loaded.
+
+    Args:
+        config: the configuration that `pin_commit` returned, so that only the first load is warned about.
+    """
+    if not is_on_hub(config) or (commit := find_commit(config)) in (None, config.revision):
+        return
+    logger.warning(
+        "model %r: its table names no commit, so commit %s of %s was loaded, and is loaded from now on with "
+        "this data folder; with another data folder, another commit may be loaded under the same id, %s. To "
+        "ask this commit everywhere, set revision = %r in the table; this gives the model an id of its own",
+        config.name,
+        commit,
+        config.model,
+        model_id,
+        commit,
+    )

@@ -19,7 +19,7 @@ from storage.layout import model_file, model_lock
 from storage.locks import hold_file_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
-from tasks.asking.hub_commits import is_on_hub, pin_commit, read_commit
+from tasks.asking.hub_commits import is_on_hub, pin_commit, read_commit, warn_without_commit
 from tasks.asking.progress import Advance
 from tasks.asking.refusals import explain_refusal, is_refused
 
@@ -117,10 +117,12 @@ class ModelSession:
                 prompt of the chunk, or another host has taken over the lease. The answers so far are stored.
         """
         if self._engine is None:
+            pinned = pin_commit(self.config, self._mirror, self.identity.model_id)
             self.write_model_record()
-            self._engine = self._load(pin_commit(self.config, self._mirror.root, self.identity.model_id))
+            self._engine = self._load(pinned)
             # The commit of a hub model is known only now.
             self.write_model_record()
+            warn_without_commit(pinned, self.identity.model_id)
         self._require_lease()
         started = time.monotonic()
         try:

@@ -18,6 +18,7 @@ from storage.layout import model_file
 from storage.mirror import Mirror
 from tasks.asking.model_session import ModelSession
 from tests.support.evaluations import ignore
+from tests.support.object_storage import ObjectStorage
 
 MODEL = ModelConfig(name="m", model="org/name")
 FIRST, SECOND = "1" * 40, "2" * 40
@@ -27,7 +28,7 @@ class Cache:
     """A hub cache with two commits of one model, and the revisions at which the model was loaded."""
 
     def __init__(self, folder: Path) -> None:
-        self.root = folder / "data"
+        self.storage = StorageConfig(root=folder / "data")
         self.loaded: list[str | None] = []
         self._folder = folder / "hub" / "models--org--name"
         for commit in (FIRST, SECOND):
@@ -36,12 +37,16 @@ class Cache:
         (self._folder / "refs").mkdir()
         self._recording = folder / "recorded.parquet"
 
+    @property
+    def root(self) -> Path:
+        return self.storage.root
+
     def move_branch(self, commit: str) -> None:
         (self._folder / "refs" / "main").write_text(commit)
 
     def ask(self, key: str, config: ModelConfig = MODEL) -> str:
         """Ask the model a prompt, and return the id of the model."""
-        with ModelSession(config, Mirror(StorageConfig(root=self.root)), self.load) as session:
+        with ModelSession(config, Mirror(self.storage), self.load) as session:
             session.ask({key * 32: Prompt("completion", "Fever?")}, Sampling(), ignore)
         return session.identity.model_id
 
@@ -65,7 +70,10 @@ def test_moved_branch_is_not_followed_under_the_same_id(
     cache: Cache, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache.move_branch(FIRST)
-    model_id = cache.ask("a")
+    with caplog.at_level(logging.WARNING):
+        model_id = cache.ask("a")
+    assert f"set revision = '{FIRST}' in the table" in caplog.text
+    caplog.clear()
     assert model_id == identify_model(MODEL).model_id == "m-4cf0ad7c"
     assert cache.read_commit(model_id) == FIRST
     cache.move_branch(SECOND)
@@ -74,13 +82,40 @@ def test_moved_branch_is_not_followed_under_the_same_id(
     assert cache.loaded == [None, FIRST]
     assert cache.read_commit(model_id) == FIRST
     assert f"set revision = '{SECOND}'" in caplog.text
+    assert len(caplog.records) == 1
 
 
-def test_declared_commit_is_a_model_of_its_own(cache: Cache) -> None:
+def test_declared_commit_is_a_model_of_its_own_without_a_warning(
+    cache: Cache, caplog: pytest.LogCaptureFixture
+) -> None:
     cache.move_branch(FIRST)
     declared = MODEL.model_copy(update={"revision": SECOND})
-    assert cache.ask("a") != cache.ask("a", declared)
-    assert cache.read_commit(identify_model(declared).model_id) == SECOND
+    with caplog.at_level(logging.WARNING):
+        declared_id = cache.ask("a", declared)
+    assert caplog.records == []
+    assert cache.read_commit(declared_id) == SECOND
+    assert cache.ask("a") != declared_id
+
+
+def test_host_without_a_recorded_commit_loads_the_commit_of_the_other_host(
+    cache: Cache, moto: ObjectStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moto.set_environment(monkeypatch)
+    address, folder = moto.make_address(), cache.root.parent
+    cache.storage = StorageConfig(root=folder / "other", shared=address)
+    cache.move_branch(FIRST)
+    model_id = cache.ask("a")
+    other = cache.root / model_file(model_id)
+    cache.storage = StorageConfig(root=folder / "data", shared=address)
+    # A record as it was written before commits were recorded.
+    record = json.loads(other.read_bytes()) | {"commit": None}
+    path = cache.root / model_file(model_id)
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(record))
+    cache.move_branch(SECOND)
+    assert cache.ask("b") == model_id
+    assert cache.loaded == [None, FIRST]
+    assert cache.read_commit(model_id) == FIRST
 
 
 def test_answers_that_were_stored_before_commits_were_recorded_keep_their_id(cache: Cache) -> None:
