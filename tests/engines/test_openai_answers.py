@@ -9,6 +9,7 @@ from tests.support.endpoint import (
     Body,
     EndpointReply,
     ask_endpoint,
+    build_error,
     build_model_config,
     build_reply,
     reply_to_chat,
@@ -78,7 +79,7 @@ def test_refused_parameter_is_named_with_what_to_set(message: str, advice: str |
 @pytest.mark.parametrize("status", [402, 403])
 def test_refusal_for_another_reason_than_a_parameter_gives_no_advice_on_parameters(status: int) -> None:
     message = "This request requires more credits, or fewer max_tokens."
-    refusal = EndpointReply(status, {"error": {"message": message}})
+    refusal = build_error(status, message)
     with serve_endpoint(lambda body, number: refusal) as endpoint:
         error = str(ask_endpoint(endpoint, [CHAT], Sampling())[0].error)
     assert message in error
@@ -212,7 +213,7 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(
     status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
-    refusal = EndpointReply(status, {"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    refusal = build_error(status, f"Incorrect API key provided: {KEY}")
     with serve_endpoint(lambda body, number: refusal) as endpoint, pytest.raises(InputError) as caught:
         ask_endpoint(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
     assert said in str(caught.value)
@@ -223,7 +224,7 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(
 @pytest.mark.parametrize("status", [403, 422])
 def test_key_is_in_no_error_row(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
-    refusal = EndpointReply(status, {"error": {"message": f"not for {KEY}"}})
+    refusal = build_error(status, f"not for {KEY}")
 
     def answer(body: Body, number: int) -> EndpointReply:
         return refusal if body["prompt"] == "bad" else build_reply("True")
@@ -286,7 +287,7 @@ def test_truncated_error_contains_no_part_of_the_key(lead: int, monkeypatch: pyt
 
 def test_key_with_quotation_marks_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     key = """pass'wo"rd\\0123"""
-    reply = EndpointReply(422, {"error": {"message": f"not for {key}"}})
+    reply = build_error(422, f"not for {key}")
     completion = ask_with_key(reply, monkeypatch, key)
     assert completion.error is not None
     assert "0123" not in completion.error

@@ -10,6 +10,7 @@ from tests.support.endpoint import (
     Body,
     EndpointReply,
     ask_endpoint,
+    build_error,
     build_model_config,
     build_reply,
     serve_endpoint,
@@ -53,7 +54,7 @@ def test_requests_are_concurrent() -> None:
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_temporary_failure_is_retried(status: int) -> None:
     def answer(body: Body, number: int) -> EndpointReply:
-        return build_reply("True") if number >= 2 else EndpointReply(status, {"error": {"message": "busy"}})
+        return build_reply("True") if number >= 2 else build_error(status, "busy")
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["p"], Sampling(), max_attempts=3)
@@ -64,7 +65,7 @@ def test_temporary_failure_is_retried(status: int) -> None:
 def test_permanent_failure_of_one_prompt_leaves_the_others() -> None:
     def answer(body: Body, number: int) -> EndpointReply:
         is_bad = body["prompt"] == "bad"
-        return EndpointReply(500, {"error": {"message": "crash"}}) if is_bad else build_reply("True")
+        return build_error(500, "crash") if is_bad else build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
         completions = ask_endpoint(endpoint, ["a", "bad", "b"], Sampling(), max_attempts=2)

@@ -10,6 +10,7 @@ from tests.support.endpoint import (
     Body,
     EndpointReply,
     ask_endpoint,
+    build_error,
     build_model_config,
     build_reply,
     serve_endpoint,
@@ -17,7 +18,7 @@ from tests.support.endpoint import (
 
 GONE = Answer(Completion(None, status="error", error="gone"), "unreachable")
 GOOD = Answer(Completion("True"))
-BUSY = EndpointReply(503, {"error": {"message": "nobody is behind this gateway"}})
+BUSY = build_error(503, "nobody is behind this gateway")
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +99,7 @@ def test_lasting_outage_raises_an_error_with_the_answers_so_far(monkeypatch: pyt
 
 
 def test_key_refused_in_the_middle_keeps_the_answers_so_far() -> None:
-    refusal = EndpointReply(401, {"error": {"message": "expired"}})
+    refusal = build_error(401, "expired")
     with serve_endpoint(lambda _, n: build_reply("True") if n < 3 else refusal) as endpoint:
         engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
         with pytest.raises(EngineLostError, match="refuses the key") as caught:

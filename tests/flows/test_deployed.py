@@ -20,7 +20,7 @@ from storage.layout import WAREHOUSE
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
-from tests.support.endpoint import Body, EndpointReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, EndpointReply, build_error, build_reply, serve_endpoint
 from tests.support.installation import (
     EMIT_SCORE_CHANGES,
     MAKE_BLOCK,
@@ -230,7 +230,7 @@ def test_failing_model_is_listed_beside_the_others_and_asked_again_when_its_endp
 
     def reply(body: Body, _: int) -> EndpointReply:
         if body["model"] == "refused" and not is_repaired:
-            return EndpointReply(400, {"error": {"message": words}})
+            return build_error(400, words)
         return build_reply(" True")
 
     with serve_endpoint(reply) as endpoint:

@@ -1,6 +1,5 @@
 """`pretexeval evaluate` with real endpoints: failures, and which prompts are asked again."""
 
-import hashlib
 import os
 import signal
 import socket
@@ -30,6 +29,7 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.fault_models import answer_by_checksum
 
 pytestmark = pytest.mark.slow
 
@@ -85,12 +85,6 @@ class Bench:
         return asked
 
 
-def answer(body: Body, _: int) -> EndpointReply:
-    """Answer true or false, depending only on the prompt."""
-    digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
-    return build_reply(" True" if digest[0] % 2 else " False")
-
-
 def find_closed_port() -> str:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -103,7 +97,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
     folder = tmp_path_factory.mktemp("bench")
     write_base(folder / "own.tsv", make_rows(*RELATIONS))
     nonsense = EndpointReply(body="<html>welcome to nginx</html>", content_type="text/html")
-    with serve_endpoint(answer) as good, serve_endpoint(lambda body, number: nonsense) as garbage:
+    with serve_endpoint(answer_by_checksum) as good, serve_endpoint(lambda body, number: nonsense) as garbage:
         bench = Bench(folder, prefect_server, good, garbage)
         bench.outcomes.append(bench.evaluate(2, down=find_closed_port(), garbage=garbage.base_url))
         yield bench
@@ -146,7 +140,7 @@ def test_good_endpoint_is_evaluated_despite_failures_of_others(two_parts: Bench)
     assert sorted(frame.height for frame in answers) == sorted([TRIAL_CHUNK, n_rest] * 2)
     for frame in answers:
         for prompt, response in frame.select("prompt", "response").iter_rows():
-            assert answer({"prompt": prompt}, 0) == build_reply(response)
+            assert answer_by_checksum({"prompt": prompt}, 0) == build_reply(response)
 
 
 def test_more_pairs_ask_only_the_new_prompts(two_parts: Bench) -> None:
@@ -191,7 +185,7 @@ def test_ctrl_c_prints_one_message(tmp_path: Path) -> None:
 
     def answer_slowly(body: Body, number: int) -> EndpointReply:
         time.sleep(0.3)
-        return answer(body, number)
+        return answer_by_checksum(body, number)
 
     with serve_endpoint(answer_slowly) as slow, (tmp_path / "log").open("w") as log:
         models = [{"name": "slow", "engine": "openai", "model": "x", "base_url": slow.base_url}]

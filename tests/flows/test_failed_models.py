@@ -1,6 +1,5 @@
 """`pretexeval run` with models that fail, each in its own way, beside one that does not."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,8 @@ import pytest
 
 from tests.support.command import Outcome, make_rows, run_command, write_base, write_config
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
+from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import parse
 
 pytestmark = pytest.mark.slow
@@ -23,10 +23,6 @@ RELATIONS = ("may_prevent", "may_treat")
 # 9 test pairs of 14 heads in each relation.
 N_SAMPLES = len(RELATIONS) * 9 * 16
 WORDS = "Unsupported parameter: 'max_tokens'"
-
-
-def refuse(status: int, words: str) -> EndpointReply:
-    return EndpointReply(status, {"error": {"message": words}})
 
 
 @dataclass
@@ -53,12 +49,12 @@ class Bench:
             refused.add(prompt)
         if not self.is_repaired:
             if name in ("refused", "unprocessable"):
-                return refuse(400 if name == "refused" else 422, WORDS)
+                return build_error(400 if name == "refused" else 422, WORDS)
             if name == "expired" and number > 100:
-                return refuse(401, "the key has expired")
+                return build_error(401, "the key has expired")
             if prompt in refused:
-                return refuse(400, "content_filter")
-        return build_reply(" True" if hashlib.sha256(prompt.encode()).digest()[0] % 2 else " False")
+                return build_error(400, "content_filter")
+        return answer_by_checksum(body, number)
 
     def run(self, endpoint: Endpoint, command: str = "run") -> Outcome:
         models = [

@@ -38,6 +38,11 @@ def build_reply(text: object, **more: object) -> EndpointReply:
     return EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice]})
 
 
+def build_error(status: int, message: str) -> EndpointReply:
+    """Return a response that reports an error in the way of the OpenAI API."""
+    return EndpointReply(status, {"error": {"message": message}})
+
+
 def reply_to_chat(message: Body, **more: object) -> EndpointReply:
     """Return a well-formed response to a chat request; the message needs no role."""
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant"} | message}

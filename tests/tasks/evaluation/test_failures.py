@@ -1,6 +1,5 @@
 """Real endpoints that refuse prompts: what is asked, what the message says, and what the page shows."""
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,8 +20,9 @@ from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.scoring import score_again
 from tests.support.data_folder import query_rows
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, serve_endpoint
 from tests.support.evaluations import ask_model, evaluate, ignore
+from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
 from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 from warehouse.publishing import build_warehouse
@@ -31,16 +31,6 @@ BASE = make_base(r=make_facts(12, 4), s=make_facts(12, 3))
 # 7 test pairs in each relation.
 N_SAMPLES = 2 * 7 * 16
 WORDS = "Unsupported parameter: 'max_tokens'"
-
-
-def refuse(status: int, words: str = WORDS) -> EndpointReply:
-    return EndpointReply(status, {"error": {"message": words}})
-
-
-def answer(body: Body) -> EndpointReply:
-    """Answer true or false, depending only on the prompt."""
-    digest = hashlib.sha256(str(body["prompt"]).encode()).digest()
-    return build_reply(" True" if digest[0] % 2 else " False")
 
 
 @dataclass
@@ -83,7 +73,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
     made: list[Bench] = []
     with serve_endpoint(lambda body, number: made[0].reply(body, number)) as endpoint:
-        made.append(Bench(tmp_path, edition_id, endpoint, lambda body, _: answer(body)))
+        made.append(Bench(tmp_path, edition_id, endpoint, answer_by_checksum))
         yield made[0]
 
 
@@ -96,14 +86,16 @@ def fail_share(share: float, status: int = 400) -> Callable[[Body, int], Endpoin
         # Not the first prompts: an endpoint that answers nothing at all is another case.
         if number >= 40 and len(refused) < round(share * N_SAMPLES):
             refused.add(prompt)
-        return refuse(status, "content_filter") if prompt in refused else answer(body)
+        return (
+            build_error(status, "content_filter") if prompt in refused else answer_by_checksum(body, number)
+        )
 
     return reply
 
 
 @pytest.mark.parametrize("status", [422, 402, 403])
 def test_endpoint_that_refuses_everything_gets_32_prompts(bench: Bench, status: int) -> None:
-    bench.reply = lambda body, _: refuse(status)
+    bench.reply = lambda body, _: build_error(status, WORDS)
     reason = bench.evaluate("bad")["bad"]
     assert reason is not None
     assert f"HTTP {status}: " in reason
@@ -112,7 +104,9 @@ def test_endpoint_that_refuses_everything_gets_32_prompts(bench: Bench, status: 
 
 
 def test_endpoint_that_refuses_everything_has_no_score(bench: Bench) -> None:
-    bench.reply = lambda body, _: answer(body) if body["model"] == "good" else refuse(400)
+    bench.reply = lambda body, number: (
+        answer_by_checksum(body, number) if body["model"] == "good" else build_error(400, WORDS)
+    )
     outcomes = bench.evaluate("bad", "good")
     assert outcomes["good"] is None
     reason = outcomes["bad"]
@@ -131,12 +125,12 @@ def test_endpoint_that_refuses_everything_has_no_score(bench: Bench) -> None:
 
 
 def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Bench) -> None:
-    bench.reply = lambda body, _: refuse(400)
+    bench.reply = lambda body, _: build_error(400, WORDS)
     assert WORDS in str(bench.evaluate("m")["m"])
     bench.reply = fail_share(0.05)
     assert "more than max_error_rate" in str(bench.evaluate("m")["m"])
     assert len(bench.endpoint.requests) == N_SAMPLES
-    bench.reply = lambda body, _: answer(body)
+    bench.reply = answer_by_checksum
     assert bench.evaluate("m") == {"m": None}
     assert len(bench.endpoint.requests) == 11
     assert list((bench.root / "failures").rglob("*.json")) == []
@@ -151,7 +145,9 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model_session, "FIRST_CHUNK", 64)
-    bench.reply = lambda body, number: answer(body) if number < 40 else refuse(400)
+    bench.reply = lambda body, number: (
+        answer_by_checksum(body, number) if number < 40 else build_error(400, WORDS)
+    )
     reason = bench.evaluate("m")["m"]
     # 32 answered, 64 of which 8 are answered, and 32 to make sure.
     assert len(bench.endpoint.requests) == 32 + 64 + 32
@@ -205,7 +201,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
 
 def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:
     too_long = "This model's maximum context length is 512 tokens"
-    bench.reply = lambda body, _: refuse(400, too_long)
+    bench.reply = lambda body, _: build_error(400, too_long)
     reason = bench.evaluate("m")["m"]
     assert reason is not None
     assert f"{N_SAMPLES} of {N_SAMPLES} samples failed (100.0%)" in reason
@@ -215,7 +211,9 @@ def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> No
 
 
 def test_key_that_is_refused_in_the_middle_keeps_the_answers(bench: Bench) -> None:
-    bench.reply = lambda body, number: answer(body) if number < 100 else refuse(401, "key expired")
+    bench.reply = lambda body, number: (
+        answer_by_checksum(body, number) if number < 100 else build_error(401, "key expired")
+    )
     reason = bench.evaluate("m")["m"]
     assert reason is not None
     assert "key expired" in reason
@@ -225,7 +223,7 @@ def test_key_that_is_refused_in_the_middle_keeps_the_answers(bench: Bench) -> No
     bench.publish()
     assert bench.query("from leaderboard") == []
     assert bench.query("select reason from not_evaluated") == [{"reason": reason}]
-    bench.reply = lambda body, _: answer(body)
+    bench.reply = answer_by_checksum
     assert bench.evaluate("m") == {"m": None}
     assert len(bench.endpoint.requests) == N_SAMPLES - n_kept
 
@@ -242,7 +240,7 @@ def test_model_whose_folder_is_missing_is_listed(bench: Bench) -> None:
 
 
 def test_writer_that_is_refused_gets_32_prompts(bench: Bench) -> None:
-    bench.reply = lambda body, _: refuse(400)
+    bench.reply = lambda body, _: build_error(400, WORDS)
     table = {"name": "w", "engine": "openai", "model": "w", "base_url": bench.endpoint.base_url}
     config = Config.model_validate({"storage": {"root": bench.root}, "writers": [table]})
     writer = identify_writer(config.writers[0])
