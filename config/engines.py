@@ -4,7 +4,7 @@ The string below a field is the text of docs/configuration.md (`config.reference
 """
 
 import re
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -14,9 +14,22 @@ from primitives.secrets import has_secret
 _VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
 _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 # The parameters of a request that an endpoint may refuse or know by another name.
-Parameter = Literal["max_tokens", "temperature", "seed", "stop"]
-# What a request contains already, so that extra_body must not contain it.
-_SENT = (*get_args(Parameter), "logprobs", "top_logprobs", "model", "messages", "prompt", "n", "stream")
+Parameter = Literal["max_tokens", "temperature", "seed", "stop", "top_p"]
+# What a request contains already, so that extra_body must not contain it. It may contain top_p, which only
+# the setting chain_of_thought sends.
+_SENT = (
+    "max_tokens",
+    "temperature",
+    "seed",
+    "stop",
+    "logprobs",
+    "top_logprobs",
+    "model",
+    "messages",
+    "prompt",
+    "n",
+    "stream",
+)
 _SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
 
 

@@ -15,7 +15,8 @@ def build_parameters(sampling: Sampling, style: str) -> dict[str, Any]:
     given = {
         "max_tokens": sampling.max_tokens,
         "temperature": sampling.temperature,
-        "seed": sampling.seed,
+        "top_p": sampling.top_p,
+        "seed": sampling.seed_of_repeat,
         "stop": list(sampling.stop) or None,
     }
     names = dict(sampling.rename)

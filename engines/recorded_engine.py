@@ -44,8 +44,11 @@ class RecordedEngine:
         sampling: Sampling,
         on_progress: Callable[[int], None] | None = None,
     ) -> list[Completion]:
-        """Return one completion per prompt, in order. A prompt that is not in the file gets an error."""
-        completions = [self._look_up(prompt) for prompt in prompts]
+        """Return one completion per prompt, in order: that of the wanted repeat.
+
+        A prompt that is not in the file, or that has fewer repeats there, gets an error.
+        """
+        completions = [self._look_up(prompt, sampling.repeat) for prompt in prompts]
         if on_progress:
             on_progress(len(prompts))
         return completions
@@ -54,30 +57,27 @@ class RecordedEngine:
         """Release the answers."""
         self._completions = {}
 
-    def _look_up(self, prompt: Prompt) -> Completion:
+    def _look_up(self, prompt: Prompt, repeat: int) -> Completion:
         for style in (prompt.style, ""):
             if found := self._completions.get(hash_text(style, prompt.text)):
-                return found
+                return found[repeat] if repeat < len(found) else NOT_RECORDED
         return NOT_RECORDED
 
 
-def read_recording(path: Path) -> dict[str, Completion]:
-    """Return hash of style and prompt -> completion. Of several repeats, the lowest is used.
+def read_recording(path: Path) -> dict[str, list[Completion]]:
+    """Return hash of style and prompt -> its completions, in the order of their repeats.
 
-    The keys are hashes, because 272,000 five-shot prompts are 0.8 GB of text.
+    Repeats may be numbered from any number. Of two rows with the same repeat, the first is used. The keys are
+    hashes, because 272,000 five-shot prompts are 0.8 GB of text.
 
     Raises:
         InputError: the file is not Parquet, or a column is missing.
     """
-    completions: dict[str, Completion] = {}
-    repeats: dict[str, int] = {}
+    found: dict[str, dict[int, Completion]] = {}
     for row in _read_rows(path):
         key = hash_text(row.get("prompt_style") or "", str(row["prompt"]))
-        repeat = row.get("repeat") or 0
-        if key not in completions or repeat < repeats[key]:
-            completions[key] = _read_completion(row)
-            repeats[key] = repeat
-    return completions
+        found.setdefault(key, {}).setdefault(row.get("repeat") or 0, _read_completion(row))
+    return {key: [repeats[n] for n in sorted(repeats)] for key, repeats in found.items()}
 
 
 def _read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -63,11 +63,13 @@ def build_params(
     """
     from vllm import SamplingParams
 
-    options = {} if skip_special_tokens else {"skip_special_tokens": False}
+    options: dict[str, Any] = {} if skip_special_tokens else {"skip_special_tokens": False}
+    if sampling.top_p is not None:
+        options["top_p"] = sampling.top_p
     return SamplingParams(
         max_tokens=sampling.max_tokens,
         temperature=sampling.temperature,
-        seed=sampling.seed,
+        seed=sampling.seed_of_repeat,
         stop=list(sampling.stop) or None,
         logprob_token_ids=[token for token in answer_tokens if token is not None] or None,
         **options | _select_parameters(sampling.read_extra_body()),

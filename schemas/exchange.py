@@ -34,6 +34,10 @@ class Sampling:
     """Parameters that are sent under another name."""
     reasoning_parser: str | None = None
     """The parser of vLLM that separates the reasoning from the answer."""
+    top_p: float | None = None
+    """The most likely tokens that together have this probability are sampled from."""
+    repeat: int = 0
+    """Which answer to the same prompt is wanted: 0, 1, … A response is stored under it, beside the key."""
 
     def render_json(self) -> str:
         """Return the parameters as canonical JSON.
@@ -41,8 +45,13 @@ class Sampling:
         Those that were added later are only in it where they are set, so that older keys stay valid.
         """
         values = asdict(self)
-        values |= {"extra_body": self.read_extra_body(), "rename": dict(self.rename)}
+        values |= {"extra_body": self.read_extra_body(), "rename": dict(self.rename), "repeat": None}
         return render_canonical_json({k: v for k, v in values.items() if v or k in ALWAYS_RENDERED})
+
+    @property
+    def seed_of_repeat(self) -> int | None:
+        """The seed that is sent, which differs from repeat to repeat; null if no seed is sent."""
+        return self.seed + self.repeat if self.seed is not None else None
 
     def read_extra_body(self) -> dict[str, Any]:
         """Return the further parameters."""

@@ -110,17 +110,17 @@ class ResponseStore:
             .select(names)
         )
 
-    def read_failed_keys(self) -> set[str]:
-        """Return the keys of the prompts that were asked and have no answer."""
-        rows = self.read(["prompt_key", "status"])
-        return set(rows.filter(pl.col("status") == "error")["prompt_key"])
+    def read_failed_keys(self, repeat: int = 0) -> set[str]:
+        """Return the keys of the prompts that were asked and have no answer of this repeat."""
+        rows = self.read(["prompt_key", "repeat", "status"])
+        return set(rows.filter(repeat=repeat, status="error")["prompt_key"])
 
-    def read_settled_keys(self) -> set[str]:
-        """Return the keys of the prompts that are answered, or too long for the model in any case.
+    def read_settled_keys(self, repeat: int = 0) -> set[str]:
+        """Return the keys of the prompts whose repeat is answered, or that are too long in any case.
 
         The next run asks every other failed prompt again.
         """
-        rows = self.read(["prompt_key", "status", "error"])
+        rows = self.read(["prompt_key", "repeat", "status", "error"]).filter(repeat=repeat)
         is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
 

@@ -129,14 +129,14 @@ class ModelSession:
             with reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)):
                 completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
         except EngineLostError as lost:
-            self._store(chunk, lost.answered)
+            self._store(chunk, lost.answered, sampling.repeat)
             raise
         except InputError:
             raise
         except Exception as error:
             reason = hide_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:MAX_REASON]
             raise InputError(f"model {self.config.name!r}: its engine crashed ({reason})") from error
-        self._store(chunk, dict(enumerate(completions)))
+        self._store(chunk, dict(enumerate(completions)), sampling.repeat)
         if not self._is_on_trial:
             self._adjust_chunk_size(time.monotonic() - started)
         self._check_refusals(completions)
@@ -164,13 +164,14 @@ class ModelSession:
         write_json(self._mirror.root / path, description)
         self._mirror.send(path)
 
-    def _store(self, chunk: PromptsByKey, completions: Mapping[int, Completion]) -> None:
+    def _store(self, chunk: PromptsByKey, completions: Mapping[int, Completion], repeat: int) -> None:
         """Store completions, each given under the position of its prompt in the chunk."""
         if not completions:
             return
         chunk_keys = list(chunk)
         keys = [chunk_keys[position] for position in completions]
-        path = self.store.append(keys, [chunk[key] for key in keys], list(completions.values()))
+        prompts = [chunk[key] for key in keys]
+        path = self.store.append(keys, prompts, list(completions.values()), repeat)
         self._mirror.send(path.relative_to(self._mirror.root).as_posix())
 
     def _adjust_chunk_size(self, seconds: float) -> None:

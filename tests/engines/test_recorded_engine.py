@@ -62,11 +62,14 @@ def test_recorded_style_must_match(tmp_path: Path) -> None:
     assert ask(engine, "a")[0].error == "not recorded"
 
 
-@pytest.mark.parametrize("repeats", [[1, 0, 2], [2, 1, 0]])
-def test_lowest_repeat_is_used(tmp_path: Path, repeats: list[object]) -> None:
+@pytest.mark.parametrize("repeats", [[1, 0, 2], [2, 1, 0], [5, 3, 7]])
+def test_repeats_are_returned_in_their_order(tmp_path: Path, repeats: list[int]) -> None:
     responses: list[object] = [f"repeat {n}" for n in repeats]
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a"] * 3, response=responses, repeat=repeats)
-    assert ask(engine, "a")[0].response == "repeat 0"
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"] * 3, response=responses, repeat=list(repeats))
+    prompt = [Prompt("completion", "a")]
+    said = [engine.generate(prompt, Sampling(repeat=n))[0] for n in range(4)]
+    assert [c.response for c in said] == [*(f"repeat {n}" for n in sorted(repeats)), None]
+    assert said[3].error == "not recorded"
 
 
 def test_missing_column_is_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from config.engines import ModelConfig, WriterConfig
 from config.tables import StorageConfig
-from schemas.exchange import hash_prompt
+from schemas.exchange import Sampling, hash_prompt
 from tasks.asking.writers import Writer
 from tasks.evaluation.evaluation import Evaluation
 
@@ -50,6 +50,11 @@ def test_keys_of_an_evaluated_model_stay_the_same(settings: dict[str, object], e
 def test_what_is_sent_is_part_of_the_key(settings: dict[str, object]) -> None:
     assert key_question(**settings) != key_question()
     assert key_question(**settings) == key_question(**settings)
+
+
+def test_repeat_is_no_part_of_the_key() -> None:
+    assert Sampling(repeat=3).render_json() == Sampling().render_json()
+    assert Sampling(top_p=0.8).render_json() != Sampling().render_json()
 
 
 def test_order_of_settings_is_no_part_of_the_key() -> None:

@@ -14,7 +14,9 @@ from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
+from storage.mirror import Mirror
 from tasks.asking import model_session
+from tasks.asking.model_session import ModelSession
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
@@ -151,6 +153,31 @@ def test_prompt_that_is_too_long_is_not_asked_again(evaluate: Evaluate) -> None:
     evaluation.store.append(rows, list(list_prompts(evaluation)), [too_long] * len(rows))
     report = ask_model(evaluation, forbid)
     assert (report.n_asked, report.n_errors, report.n_open) == (0, len(rows), 0)
+
+
+def test_repeats_of_a_prompt_are_stored_apart(evaluate: Evaluate) -> None:
+    evaluation = evaluate("m")
+    prompts = {f"{n:032x}": Prompt("completion", f"p{n}") for n in range(3)}
+    seeds = []
+
+    class Sampled:
+        def generate(
+            self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
+        ) -> list[Completion]:
+            seeds.append(sampling.seed_of_repeat)
+            return [Completion(f"{prompt.text} {sampling.repeat}") for prompt in prompts]
+
+        def close(self) -> None: ...
+
+    mirror = Mirror(evaluation.storage)
+    with ModelSession(evaluation.model, mirror, lambda _: Sampled()) as session:
+        for repeat in range(2):
+            session.ask(prompts, Sampling(seed=7, repeat=repeat), lambda _: None)
+    rows = evaluation.store.read(["prompt_key", "repeat", "response"]).sort("prompt_key", "repeat")
+    assert rows["response"].to_list() == ["p0 0", "p0 1", "p1 0", "p1 1", "p2 0", "p2 1"]
+    assert seeds == [7, 8]
+    assert evaluation.store.read_settled_keys(1) == set(prompts)
+    assert evaluation.store.read_settled_keys(2) == set()
 
 
 def test_evaluation_is_complete_until_a_file_is_damaged(evaluate: Evaluate) -> None:
