@@ -82,7 +82,7 @@ observations as (
         bit_count(negative_bits(other_correct & ~correct))::integer as negative_lost,
         bit_count(negative_bits(shared))::integer as negative_n
     from counted
-    union all
+    union all by name
     select
         struct_pack(run, other_run) as key,
         'mastery' as measure,
@@ -91,10 +91,7 @@ observations as (
         negative_tail_cluster,
         (mastered > other_mastered)::integer as gained,
         (mastered < other_mastered)::integer as lost,
-        is_shared::integer as n,
-        null as negative_gained,
-        null as negative_lost,
-        null as negative_n
+        is_shared::integer as n
     from counted
 ),
 

@@ -6,6 +6,7 @@
 --     difference, how many are right only in the first score (gained), and only in the second (lost);
 --   negative_gained, negative_lost, negative_n: likewise of the negative triplet. All three are null if the
 --     pair is observed as a whole (mastery); gained, lost and n are then those of the pair.
+--   The columns that may be null may also be missing.
 -- fixed_base_ci_low, fixed_base_ci_high: with the pair as the only cluster (macros.sql).
 -- ci_low, ci_high: pairs that share a head or a tail are correlated too, so the variance is two-way
 -- cluster-robust (Cameron, Gelbach and Miller 2011): V = V_head + V_tail − V_both, at least V_head, V_tail and
@@ -37,7 +38,16 @@ with observed as materialized (
         coalesce(negative_gained, gained) - coalesce(negative_lost, lost, 0) as negative_net,
         coalesce(negative_gained, gained) + coalesce(negative_lost, lost, 0) as negative_changed,
         coalesce(negative_n, n) as negative_size
-    from query_table(observations)
+    from (
+        select
+            null::integer as lost,
+            null::integer as negative_gained,
+            null::integer as negative_lost,
+            null::integer as negative_n
+        where false
+        union all by name
+        from query_table(observations)
+    )
     where n + coalesce(negative_n, 0) > 0
 ),
 

@@ -92,14 +92,12 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         n_positive_right as gained,
-        null::integer as lost,
         n_positive as n,
         n_negative_right as negative_gained,
-        null::integer as negative_lost,
         n_negative as negative_n
     from counted
     where list_contains(measures, 'average')
-    union all
+    union all by name
     select
         struct_pack(run, part) as key,
         'joint' as measure,
@@ -107,14 +105,12 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         positive_right as gained,
-        null as lost,
         has_positive as n,
         negative_right as negative_gained,
-        null as negative_lost,
         has_negative as negative_n
     from counted
     where list_contains(measures, 'joint')
-    union all
+    union all by name
     select
         struct_pack(run, part) as key,
         'mastery' as measure,
@@ -122,14 +118,10 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         positive_right * negative_right as gained,
-        null as lost,
-        has_positive * has_negative as n,
-        null as negative_gained,
-        null as negative_lost,
-        null as negative_n
+        has_positive * has_negative as n
     from counted
     where list_contains(measures, 'mastery')
-    union all
+    union all by name
     select
         struct_pack(run, part) as key,
         'above shortcut' as measure,
@@ -141,10 +133,7 @@ observations as (
             when shortcut_mastery <> 0.25 then
                 (has_positive * has_negative * floor(shortcut_mastery) > positive_right * negative_right)::integer
         end as lost,
-        has_positive * has_negative as n,
-        null as negative_gained,
-        null as negative_lost,
-        null as negative_n
+        has_positive * has_negative as n
     from counted
     where list_contains(measures, 'above shortcut')
 ),

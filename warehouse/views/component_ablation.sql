@@ -78,7 +78,7 @@ observations as (
         bit_count(negative_bits(lost))::integer as negative_lost,
         bit_count(negative_bits(shared))::integer as negative_n
     from matched
-    union all
+    union all by name
     select
         key,
         'joint' as measure,
@@ -92,7 +92,7 @@ observations as (
         (negative_change = -1)::integer as negative_lost,
         has_negative as negative_n
     from matched
-    union all
+    union all by name
     select
         key,
         'mastery' as measure,
@@ -101,10 +101,7 @@ observations as (
         negative_tail_cluster,
         (mastery_change = 1)::integer as gained,
         (mastery_change = -1)::integer as lost,
-        has_positive * has_negative as n,
-        null as negative_gained,
-        null as negative_lost,
-        null as negative_n
+        has_positive * has_negative as n
     from matched
 ),
 

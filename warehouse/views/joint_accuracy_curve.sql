@@ -45,10 +45,8 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         n_positive_right as gained,
-        null::integer as lost,
         has_positive * n_chosen as n,
         n_negative_right as negative_gained,
-        null::integer as negative_lost,
         has_negative * n_chosen as negative_n
     from chosen
 ),

@@ -34,13 +34,9 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         n_right::bigint as gained,
-        null::bigint as lost,
-        n_samples as n,
-        null::bigint as negative_gained,
-        null::bigint as negative_lost,
-        null::bigint as negative_n
+        n_samples as n
     from clustered
-    union all
+    union all by name
     select
         key,
         'joint' as measure,
@@ -48,13 +44,9 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         n_triplets_right::bigint as gained,
-        null as lost,
-        n_triplets as n,
-        null as negative_gained,
-        null as negative_lost,
-        null as negative_n
+        n_triplets as n
     from clustered
-    union all
+    union all by name
     select
         key,
         'mastery' as measure,
@@ -62,11 +54,7 @@ observations as (
         positive_tail_cluster,
         negative_tail_cluster,
         floor(mastery)::bigint as gained,
-        null as lost,
-        is_complete::bigint as n,
-        null as negative_gained,
-        null as negative_lost,
-        null as negative_n
+        is_complete::bigint as n
     from clustered
 ),
 
