@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from primitives.errors import InputError
-from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
+from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES, Stage
 from storage.layout import diversity_file, guesses_file, review_folder
 from warehouse.records import insert_parquet
 
@@ -19,29 +19,27 @@ IMPORT = "run `pretexeval review import` with the graders' sheets"
 def load_diversity(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
     """Load the measured samples of an edition from diversity/<edition_id>.parquet, if it exists."""
     path = root / diversity_file(edition_id)
-    if not path.is_file():
-        return
-    columns = ", ".join(DIVERSITY.names)
-    insert_parquet(
-        connection,
-        f"insert into sample_diversity (edition_id, {columns}) "
-        f"select $edition_id, {columns} from read_parquet($files) order by relation, sample_id",
-        {"files": (DIVERSITY, [path])},
-        edition_id=edition_id,
-    )
+    _load_file(connection, "sample_diversity", DIVERSITY, path, edition_id, "relation, sample_id")
 
 
 def load_guesses(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
     """Load the guesses of an edition's triplets from guesses/<edition_id>.parquet, if it exists."""
     path = root / guesses_file(edition_id)
+    _load_file(connection, "guesses", GUESSES, path, edition_id, "guesser, relation, triplet_id")
+
+
+def _load_file(
+    connection: duckdb.DuckDBPyConnection, table: str, stage: Stage, path: Path, edition_id: str, order: str
+) -> None:
+    """Insert the rows of a file about one edition, if it exists, in this order."""
     if not path.is_file():
         return
-    columns = ", ".join(GUESSES.names)
+    columns = ", ".join(stage.names)
     insert_parquet(
         connection,
-        f"insert into guesses (edition_id, {columns}) "
-        f"select $edition_id, {columns} from read_parquet($files) order by guesser, relation, triplet_id",
-        {"files": (GUESSES, [path])},
+        f"insert into {table} (edition_id, {columns}) "
+        f"select $edition_id, {columns} from read_parquet($files) order by {order}",
+        {"files": (stage, [path])},
         edition_id=edition_id,
     )
 
