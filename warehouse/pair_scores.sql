@@ -119,8 +119,6 @@ select
     bit_count(failed)::integer as n_errors,
     bit_count(graded)::integer as n_graded,
     bit_count(unanswered)::integer as n_no_answer,
-    bit_count(unfinished)::integer as n_unfinished,
-    bit_count(predicted_true & ~unanswered)::integer as n_answered_true,
     bit_count(correct)::integer as n_correct,
     has_positive::integer + has_negative::integer as n_triplets,
     (has_positive and right_positive = k)::integer
