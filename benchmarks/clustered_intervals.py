@@ -66,7 +66,7 @@ def _add_up(clusters: Codes, pairs: Codes, n: int | None = None) -> csr_matrix:
 
 
 def estimate_limits(structure: Structure, observed: Observed) -> Limits:
-    """Return the limits of every edition; the formulas are explained in warehouse/macros.sql."""
+    """Return the limits of every edition; the formulas are explained in warehouse/intervals.sql."""
     lost = observed.lost or tuple(np.zeros_like(g) for g in observed.gained)
     pair_gained, pair_lost = sum(observed.gained[1:], observed.gained[0]), sum(lost[1:], lost[0])
     size = observed.n * len(observed.gained)

@@ -19,7 +19,7 @@ SUMS = (
     "calibration_sums",
 )
 # Queries that several views share. Each is created after those that it reads.
-TABLE_MACROS = ("estimate_shares", "measure_scores", "compare_scores")
+TABLE_MACROS = ("mask_scores", "estimate_shares", "measure_scores", "compare_scores")
 # In the order of creation: a view comes after the views that it reads.
 VIEWS = (
     "served_models",
@@ -56,8 +56,8 @@ VIEWS = (
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the table transformations."""
-    connection.execute(_read_sql("tables.sql"))
-    connection.execute(_read_sql("macros.sql"))
+    for name in ("tables", "intervals", "macros"):
+        connection.execute(_read_sql(f"{name}.sql"))
     _fill_transformations(connection)
 
 

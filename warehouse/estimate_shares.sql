@@ -7,7 +7,7 @@
 --   negative_gained, negative_lost, negative_n: likewise of the negative triplet. All three are null if the
 --     pair is observed as a whole (mastery); gained, lost and n are then those of the pair.
 --   The columns that may be null may also be missing.
--- fixed_base_ci_low, fixed_base_ci_high: with the pair as the only cluster (macros.sql).
+-- fixed_base_ci_low, fixed_base_ci_high: with the pair as the only cluster (intervals.sql).
 -- ci_low, ci_high: pairs that share a head or a tail are correlated too, so the variance is two-way
 -- cluster-robust (Cameron, Gelbach and Miller 2011): V = V_head + V_tail − V_both, at least V_head, V_tail and
 -- V_pair. A triplet has one tail. A pair as a whole has two, so its V_tail is that of dyads (Aronow, Samii and
@@ -200,22 +200,10 @@ select
     paired.gained.n_clusters::bigint as n_pairs,
     paired.difference as share,
     paired.se * sqrt(inflation) as se,
-    case
-        when is_difference then mover_low(gained, lost, n_gained, n_lost, r)
-        else wilson_low(gained, n_gained)
-    end as ci_low,
-    case
-        when is_difference then mover_high(gained, lost, n_gained, n_lost, r)
-        else wilson_high(gained, n_gained)
-    end as ci_high,
-    case
-        when is_difference then mover_low(gained, lost, n_fixed_gained, n_fixed_lost, r)
-        else wilson_low(gained, n_fixed_gained)
-    end as fixed_base_ci_low,
-    case
-        when is_difference then mover_high(gained, lost, n_fixed_gained, n_fixed_lost, r)
-        else wilson_high(gained, n_fixed_gained)
-    end as fixed_base_ci_high,
+    limit_low(is_difference, gained, lost, n_gained, n_lost, r) as ci_low,
+    limit_high(is_difference, gained, lost, n_gained, n_lost, r) as ci_high,
+    limit_low(is_difference, gained, lost, n_fixed_gained, n_fixed_lost, r) as fixed_base_ci_low,
+    limit_high(is_difference, gained, lost, n_fixed_gained, n_fixed_lost, r) as fixed_base_ci_high,
     n_effective,
     inflation,
     n_rare

@@ -1,9 +1,10 @@
 -- One row per run and part: the scores of the pairs, with their 95 % intervals (estimate_shares).
 -- `scored` names a query with the columns of pair_scores, `part`, which must not be null, and k, the number of
 -- samples of a complete triplet. measures: those that are needed; the columns of the others are null.
--- average_accuracy: share of the graded samples that are right. joint_accuracy: share of the complete triplets
--- with all k samples right. mastery: share of the complete pairs with all 2k right. consistency: share of the
--- complete triplets answered all right or all wrong.
+-- average_accuracy: share of the graded samples that are right; negative_accuracy: likewise of the samples of
+-- the false triplets. joint_accuracy: share of the complete triplets with all k samples right. mastery: share
+-- of the complete pairs with all 2k right. consistency: share of the complete triplets answered all right or
+-- all wrong.
 -- n_pairs: pairs with a graded sample. left_out_rate: the share of the asked triplets that are not complete;
 -- pair_left_out_rate: likewise of the pairs. Under `excluded`, joint_accuracy and mastery are null where theirs
 -- is above 0.2: the units that are left are those that the model answered in full, and so its own selection. At
@@ -13,7 +14,7 @@
 -- an error of its own.
 -- true_rate: share of "true" among the answers given.
 -- no_answer_rate: of the asked samples whose prompt did not fail, the share without an answer;
--- unfinished_reasoning_rate: without one because the tokens were used up while the model was thinking.
+-- unfinished_reasoning_rate: the part of it in which the model was still thinking when its tokens were used up.
 create macro measure_scores(scored, measures := ['average', 'joint', 'mastery', 'above shortcut']) as table
 with counted as materialized (
     select
@@ -68,6 +69,7 @@ summed as (
         count(*) filter (where has_positive + has_negative > 0) as n_triplet_pairs,
         sum(has_positive * has_negative)::bigint as n_complete_pairs,
         share(n_consistent, has_positive + has_negative) as consistency,
+        share(n_negative_right, n_negative) as negative_accuracy,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
         string_agg(distinct shortcut, ' + ' order by shortcut) as best_shortcut,
         share(has_positive * has_negative * shortcut_mastery, has_positive * has_negative)
@@ -162,6 +164,7 @@ select
     average.n_effective,
     average.inflation,
     average.n_rare,
+    summed.negative_accuracy,
     summed.n_triplets,
     summed.n_triplet_pairs,
     1 - summed.n_triplets / (2 * summed.n_asked_pairs) as left_out_rate,
@@ -206,23 +209,3 @@ left join estimates as mastery
     on mastery.key = struct_pack(summed.run, summed.part) and mastery.measure = 'mastery'
 left join estimates as above
     on above.key = struct_pack(summed.run, summed.part) and above.measure = 'above shortcut';
-
--- The rows of pair_scores with only some of their samples, for measure_scores. `masks` names a query with one
--- row per part: part, bits (the samples that count) and k (how many a triplet has). Methods without
--- transformations (llmeval) have no rows.
-create macro mask_scores(masks) as table
-select
-    pair_scores.* replace (
-        asked_bits & bits as asked_bits,
-        failed_bits & bits as failed_bits,
-        unanswered_bits & bits as unanswered_bits,
-        unfinished_bits & bits as unfinished_bits,
-        answered_true_bits & bits as answered_true_bits,
-        graded_bits & bits as graded_bits,
-        correct_bits & bits as correct_bits,
-        masks.k as k
-    ),
-    masks.part
-from pair_scores
-cross join query_table(masks) as masks
-where pair_scores.method <> 'llmeval';

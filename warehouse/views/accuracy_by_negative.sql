@@ -5,29 +5,13 @@
 -- (leaderboard). negative_accuracy: only over the samples of the false triplets.
 create or replace view accuracy_by_negative as
 with scored as (
-    select
-        pair_scores.*,
-        case when coalesce(triplets.is_asserted, false) then 'asserted' else 'closed world' end as part
+    select pair_scores.*, coalesce(triplets.is_asserted, false) as part
     from pair_scores
     inner join triplets
         on
             pair_scores.edition_id = triplets.edition_id
             and pair_scores.pair_id = triplets.pair_id
             and not triplets.is_positive
-),
-
-negatives as (
-    select
-        edition_id,
-        model_id,
-        method,
-        scoring_policy,
-        repeat,
-        part,
-        share(bit_count(negative_bits(correct_bits)), bit_count(negative_bits(graded_bits)))
-            as negative_accuracy
-    from scored
-    group by edition_id, model_id, method, scoring_policy, repeat, part
 )
 
 select
@@ -37,7 +21,7 @@ select
     method,
     scoring_policy,
     repeat,
-    part = 'asserted' as is_asserted,
+    part as is_asserted,
     negative_accuracy,
     n_samples,
     n_pairs,
@@ -58,5 +42,4 @@ select
     n_errors,
     error_rate
 from measure_scores('scored', measures := ['average', 'mastery'])
-inner join negatives using (edition_id, model_id, method, scoring_policy, repeat, part)
 order by edition_id, model, model_id, method, scoring_policy, repeat, is_asserted

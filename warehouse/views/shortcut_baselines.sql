@@ -10,12 +10,12 @@
 create or replace view shortcut_baselines as
 with scored as materialized (
     select
-        {'edition_id': edition_id, 'method': method, 'relation': relation, 'baseline': baseline} as key,
-        *
-    from shortcut_scores
-    union all
-    select
-        {'edition_id': edition_id, 'method': method, 'relation': null::varchar, 'baseline': baseline} as key,
+        {
+            'edition_id': edition_id,
+            'method': method,
+            'relation': unnest([relation, null]),
+            'baseline': baseline
+        } as key,
         *
     from shortcut_scores
 ),
