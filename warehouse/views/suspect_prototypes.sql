@@ -4,9 +4,11 @@
 -- taught_with: `other`: the model never saw the pool's sentences about this relation with their labels, so the
 -- row also shows an error that was in the pool when the model was taught; `pool`: it shows later errors only.
 -- rest_accuracy: the same over the model's other cells with the same taught_with.
--- p_value: one-sided binomial, the probability of at most n_correct right samples at the rest's accuracy.
+-- p_value: one-sided binomial, the probability of at most n_correct right samples at the rest's accuracy. It
+-- treats samples as independent. The two samples of a pair are not, so the true probability is larger.
 -- is_suspect: p_value · n_cells < 0.05 (Bonferroni over the model's cells), and less than half of the samples
--- are right. A cell that the model cannot read tends to 50 %, a wrong label to 0 %: only that is suspect.
+-- are right. A cell that the model cannot read tends to 50 %, a wrong label to 0 %: only that is suspect. This
+-- tells where to look for an error. It does not prove that there is one.
 create or replace view suspect_prototypes as
 with counted as (
     select
