@@ -108,7 +108,7 @@ class EngineConfig(ConfigTable):
     """Currency of the two prices."""
 
     def __hash__(self) -> int:
-        """Return a hash for caches. The tables in a table have none."""
+        """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""
         return hash((self.name, self.engine, self.model))
 
     @field_validator("api_key_env")

@@ -6,8 +6,7 @@ from typing import Any
 
 def note_unfinished(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return a sentence for each model and method of a leaderboard with thoughts that did not end."""
-    # A warehouse of an earlier version has no such column.
-    found = [row for row in rows if row.get("unfinished_reasoning_rate")]
+    found = [row for row in rows if row["unfinished_reasoning_rate"]]
     return list(dict.fromkeys(map(_note, found)))
 
 
