@@ -15,8 +15,9 @@ from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from report.console import align
 from tasks.drawing.candidates import collect_candidates
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.related_names import exclude_related
-from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
+from tasks.edition.triplets import sample_triplets
 from tasks.quality.guessers import guess_truth
 
 COLUMNS = (

@@ -24,7 +24,8 @@ from prototypes.checks import check_cells
 from prototypes.pool import Pool, load_pool
 from report.console import align
 from schemas.transformations import POSITIVE_OF
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.drawing.heads import TripletSampling
+from tasks.edition.triplets import sample_triplets
 from warehouse.query import run_query
 
 DEFAULT_MODELS = [Path(__file__).parents[1] / "models" / f"reference-{size}" for size in ("large", "small")]

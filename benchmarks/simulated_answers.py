@@ -17,7 +17,8 @@ from scipy.stats import binom, hypergeom
 
 from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.drawing.heads import TripletSampling
+from tasks.edition.triplets import sample_triplets
 
 K = 8
 PAIR_SHARE = 0.2

@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from engines.model_card import CARD, KnownHead, TaughtBase
 from knowledge.base import KnowledgeBase
 from storage.files import write_json
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.drawing.heads import TripletSampling
+from tasks.edition.triplets import sample_triplets
 
 FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "unseen"}
 MODELS = Path(__file__).parents[1] / "models"

@@ -19,9 +19,10 @@ from prototypes.pool import Pool
 from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import POSITIVE_OF
 from tasks.asking.prompts import QUESTION, Demonstration, PromptForm
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
+from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
 from tasks.evaluation.demonstrations import draw_demonstrations
 from training.other_wordings import reword_otherwise

@@ -19,9 +19,10 @@ from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from schemas.exchange import Sampling
-from tasks.edition import triplets as drawing
+from tasks.drawing.heads import TripletSampling
 from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tasks.edition.statements import fill_prototypes, join_entities
+from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
 from training.card import MODELS
 from training.writer_card import WriterScores, read_writer_card, write_writer_card
@@ -36,8 +37,8 @@ def list_cases(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
     frames = []
     for relation in base.relations:
         prototypes = pool.select_relation(relation)
-        sampling = drawing.TripletSampling(seed)
-        triplets = drawing.sample_triplets(relation, base.select_relation(relation), sampling).frame
+        sampling = TripletSampling(seed)
+        triplets = sample_triplets(relation, base.select_relation(relation), sampling).frame
         statements = fill_prototypes(derive_variants(triplets, prototypes.instance), triplets, prototypes)
         frames.append(join_entities(statements, triplets))
     return pl.concat(frames)

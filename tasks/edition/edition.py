@@ -17,9 +17,9 @@ from storage.files import FileRef
 from storage.layout import edition_folder, manifest_file, stage_file
 from storage.records import read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
+from tasks.drawing.heads import TripletSampling
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.rephraser import Judge, Rephraser
-from tasks.edition.triplets import TripletSampling
 
 # Increase this number if a change of the code gives another test set for the same configuration, so that the
 # other test set gets another name.

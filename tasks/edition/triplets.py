@@ -1,28 +1,16 @@
 """Stage triplets: a positive and a negative triplet for every (head, relation) (method, 2.1 and 2.2)."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
 from primitives.errors import InputError
-from primitives.hashing import draw_one, draw_order, hash_text
+from primitives.hashing import draw_one, hash_text
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
-from tasks.drawing.candidates import Candidates, Head, collect_candidates
+from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.circulation import draw_circulation
-from tasks.drawing.related_names import exclude_related
-
-Policy = Literal["balanced", "matched", "uniform"]
-
-
-@dataclass(frozen=True)
-class TripletSampling:
-    """How the triplets of an edition are drawn."""
-
-    seed: int
-    negatives: Policy = "balanced"
-    heads_per_relation: int | None = None
+from tasks.drawing.heads import TripletSampling, choose_heads, collect_allowed, select_first_ids
 
 
 @dataclass(frozen=True)
@@ -55,51 +43,29 @@ def sample_triplets(
     Raises:
         InputError: no head is left besides the demonstrations, or no head can be kept.
     """
-    candidates = collect_candidates(relation, triplets, also_false)
-    if sampling.negatives == "balanced":
-        candidates = exclude_related(candidates)
-    possible = [h for h in candidates.heads if h.asserted or len(h.excluded) < len(candidates.pool)]
-    demonstration_heads = {h.name for h in _choose_demonstration_heads(relation, possible)}
-    tested = _apply_cap([h for h in possible if h.name not in demonstration_heads], relation, sampling)
-    if not tested:
+    candidates = collect_allowed(relation, triplets, sampling.negatives, also_false)
+    chosen = choose_heads(candidates, sampling)
+    if not chosen.tested:
         raise InputError(
-            f"relation {relation!r} has {len(candidates.heads)} heads of which {len(possible)} have a "
+            f"relation {relation!r} has {len(candidates.heads)} heads of which {len(chosen.possible)} have a "
             f"possible negative; {N_DEMONSTRATIONS} are reserved for demonstrations and none is left "
             "to test: add heads"
         )
-    demonstrations = {
-        h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT)
-        for h in possible
-        if h.name in demonstration_heads
-    }
-    pairs = _draw_pairs(Candidates(relation, tuple(tested), candidates.pool), sampling)
+    demonstrations = {h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT) for h in chosen.demonstrations}
+    pairs = _draw_pairs(Candidates(relation, chosen.tested, candidates.pool), sampling)
     if not pairs:
         raise InputError(
-            f"relation {relation!r} has {len(tested)} heads to test, but no tail can be the negative of some "
-            "heads as often as it is the positive of others: add heads and tails, or set "
+            f"relation {relation!r} has {len(chosen.tested)} heads to test, but no tail can be the negative "
+            "of some heads as often as it is the positive of others: add heads and tails, or set "
             'negatives = "uniform" in [edition]'
         )
-    kept = {h.name for h in tested}
-    capped = {h.name for h in possible} - demonstration_heads - kept
+    used = {h.name for h in (*chosen.demonstrations, *chosen.tested)}
+    capped = {h.name for h in chosen.possible} - used
     left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))
     rows = triplets if also_false is None else pl.concat([triplets, also_false], how="diagonal")
     asserted = {(head.name, tail) for head in candidates.heads for tail in head.asserted}
     frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations}, asserted)
     return DrawnTriplets(frame, tuple(left_out))
-
-
-def _choose_demonstration_heads(relation: str, heads: list[Head]) -> list[Head]:
-    by_name = {h.name: h for h in heads}
-    names = draw_order(by_name, DEMONSTRATION_SALT, relation)
-    return [by_name[name] for name in names[:N_DEMONSTRATIONS]]
-
-
-def _apply_cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
-    if sampling.heads_per_relation is None:
-        return heads
-    order = draw_order((h.name for h in heads), str(sampling.seed), relation, "cap")
-    kept = set(order[: sampling.heads_per_relation - N_DEMONSTRATIONS])
-    return [h for h in heads if h.name in kept]
 
 
 def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, tuple[str, str]]:
@@ -130,8 +96,8 @@ def _build_frame(
     asserted: set[tuple[str, str]],
 ) -> pl.DataFrame:
     """Return the rows of the stage. A negative that the base asserts is marked; every other mark is null."""
-    head_ids = _first_ids(triplets, "head")
-    tail_ids = _first_ids(triplets, "tail")
+    head_ids = select_first_ids(triplets, "head")
+    tail_ids = select_first_ids(triplets, "tail")
     rows = []
     for split, pairs in splits.items():
         for head, tails in sorted(pairs.items()):
@@ -155,9 +121,3 @@ def _build_frame(
                 rows.append((*ids_of_row, *names, is_positive, split, is_asserted))
     schema = {name: pl.Boolean if name.startswith("is_") else pl.String for name in TRIPLETS.names}
     return pl.DataFrame(rows, schema=schema, orient="row")
-
-
-def _first_ids(triplets: pl.DataFrame, column: str) -> dict[str, str | None]:
-    """Return name -> its id; if a name has several ids, the smallest of them."""
-    pairs = triplets.select(column, f"{column}_id").unique().sort(column, f"{column}_id", nulls_last=True)
-    return dict(pairs.unique(subset=[column], keep="first", maintain_order=True).iter_rows())

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from tasks.drawing import balanced_pairs
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.candidates import Candidates, collect_candidates
+from tasks.drawing.heads import TripletSampling
 from tasks.drawing.related_names import RelatedNames, exclude_related
 from tasks.edition.balance_report import BalanceReport, report_balance
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.edition.triplets import sample_triplets
 from tasks.quality.guessers import guess_truth
 from tests.support.largest_circulation import count_keepable
 from tests.support.small_bases import as_facts, as_rows, needs_reference, read_medlama, row_lists

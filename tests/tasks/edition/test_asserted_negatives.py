@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from knowledge.base import FALSE_COLUMNS, KnowledgeBase
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
-from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
+from tasks.edition.triplets import sample_triplets
 from tests.support.small_bases import as_facts, as_rows, make_edition, make_facts, write_files
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query

@@ -76,7 +76,7 @@ def test_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     for record in (tmp_path / "cache").rglob("*.json"):
         record.unlink()
     # This imitates code that draws other triplets.
-    monkeypatch.setattr("tasks.edition.triplets.N_DEMONSTRATIONS", 4)
+    monkeypatch.setattr("tasks.drawing.heads.N_DEMONSTRATIONS", 4)
     with pytest.raises(
         InputError, match=r"triplets/s\.parquet was lost or changed.*restore the file, or delete"
     ):

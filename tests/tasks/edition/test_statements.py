@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
+from tasks.drawing.heads import TripletSampling
 from tasks.edition.statements import fill_prototypes, fill_template
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import as_facts, make_facts, make_prototypes, names
 

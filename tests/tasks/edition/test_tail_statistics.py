@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 
-from tasks.edition.triplets import DrawnTriplets, Policy, TripletSampling, sample_triplets
+from tasks.drawing.heads import Policy, TripletSampling
+from tasks.edition.triplets import DrawnTriplets, sample_triplets
 from tests.support.small_bases import needs_reference, read_medlama
 
 Statistic = Callable[[pl.DataFrame, pl.DataFrame], dict[str, float]]

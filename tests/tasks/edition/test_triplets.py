@@ -12,7 +12,8 @@ from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
 from primitives.hashing import hash_text
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
-from tasks.edition.triplets import Policy, TripletSampling, sample_triplets
+from tasks.drawing.heads import Policy, TripletSampling
+from tasks.edition.triplets import sample_triplets
 from tests.support.small_bases import (
     as_facts,
     as_rows,

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from schemas.stages import TRIPLETS, VARIANTS
 from schemas.transformations import NAMES, POSITIVE_OF
-from tasks.edition.triplets import TripletSampling, sample_triplets
+from tasks.drawing.heads import TripletSampling
+from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import as_facts, make_facts, names
 

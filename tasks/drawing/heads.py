@@ -1,0 +1,76 @@
+"""Which heads of a relation are tested, and which are held out to demonstrate the task (method, 2.2)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from primitives.hashing import draw_order
+from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
+from tasks.drawing.candidates import Candidates, Head, collect_candidates
+from tasks.drawing.related_names import exclude_related
+
+Policy = Literal["balanced", "matched", "uniform"]
+
+
+@dataclass(frozen=True)
+class TripletSampling:
+    """How the triplets of an edition are drawn."""
+
+    seed: int
+    negatives: Policy = "balanced"
+    heads_per_relation: int | None = None
+
+
+@dataclass(frozen=True)
+class ChosenHeads:
+    """The heads of one relation that have a possible negative, each in the order of the candidates."""
+
+    possible: tuple[Head, ...]
+    """All of them, with those that the cap leaves out."""
+    demonstrations: tuple[Head, ...]
+    tested: tuple[Head, ...]
+
+
+def collect_allowed(
+    relation: str, rows: pl.DataFrame, negatives: Policy, also_false: pl.DataFrame | None
+) -> Candidates:
+    """Return the heads and tails of one relation, with the tails that this way of drawing excludes.
+
+    Args:
+        rows: the relation's rows of the knowledge base.
+        also_false: the relation's triplets that the base asserts to be false, if there are any.
+    """
+    candidates = collect_candidates(relation, rows, also_false)
+    return exclude_related(candidates) if negatives == "balanced" else candidates
+
+
+def choose_heads(candidates: Candidates, sampling: TripletSampling) -> ChosenHeads:
+    """Return the heads to test and those to demonstrate. The demonstrations do not depend on the seed."""
+    possible = [h for h in candidates.heads if h.asserted or len(h.excluded) < len(candidates.pool)]
+    order = draw_order((h.name for h in possible), DEMONSTRATION_SALT, candidates.relation)
+    demonstrations = set(order[:N_DEMONSTRATIONS])
+    others = [h for h in possible if h.name not in demonstrations]
+    return ChosenHeads(
+        tuple(possible),
+        tuple(h for h in possible if h.name in demonstrations),
+        tuple(_apply_cap(others, candidates.relation, sampling)),
+    )
+
+
+def _apply_cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
+    if sampling.heads_per_relation is None:
+        return heads
+    order = draw_order((h.name for h in heads), str(sampling.seed), relation, "cap")
+    kept = set(order[: sampling.heads_per_relation - N_DEMONSTRATIONS])
+    return [h for h in heads if h.name in kept]
+
+
+def select_first_ids(rows: pl.DataFrame, column: str) -> dict[str, str | None]:
+    """Return name -> its id; if a name has several ids, the smallest of them.
+
+    Args:
+        column: head or tail; its ids are in the column `<column>_id`.
+    """
+    pairs = rows.select(column, f"{column}_id").unique().sort(column, f"{column}_id", nulls_last=True)
+    return dict(pairs.unique(subset=[column], keep="first", maintain_order=True).iter_rows())
