@@ -106,10 +106,11 @@ class Measured:
     n_pairs: int
 
     def agrees(self, expected: float, *, is_exact: bool) -> bool:
-        """Return whether the value is the expected one, exactly or within twice the width of its interval.
+        """Return whether the value is the expected one, exactly or within twice the half of its interval.
 
-        Twice the 95 % interval is about four standard errors, because hundreds of values are compared. Where
-        there is no interval, four standard errors of a share of the pairs stand in for it.
+        Twice the half-width of a 95 % interval is about four standard errors. So much is allowed because
+        hundreds of values are compared. Where there is no interval, four standard errors of a share of the
+        pairs stand in for it.
         """
         if is_exact:
             return abs(self.value - expected) < 1e-9

@@ -1,6 +1,7 @@
 """Measure what guessers without medical knowledge score on the triplets that a way of drawing gives.
 
-`python -m benchmarks.guessers --base medlama.parquet` prints the tables of docs/statistics.md.
+`python -m benchmarks.guessers --base medlama.parquet` prints the figures of docs/statistics.md and
+docs/knowledge-bases.md.
 """
 
 import argparse

@@ -9,8 +9,9 @@ with their labels, so it finds what a model could exploit if it knew how the neg
 Both are gradient-boosted trees (Friedman 2001; on histograms as in LightGBM, Ke et al. 2017), cross-validated
 by head: both triplets of a head are in the same fold, so no guess comes from trees that saw a label of that
 head. The tail guesser can be cross-validated by tail instead. Where every tail is as often true as false
-(`matched`), it scores far below 50 % by head: without the triplet that is held out, its tail is more often
-what the triplet is not. By tail it scores 50 % exactly there, as does any rule that sees only the tail.
+(`balanced`, `matched`), it scores far below 50 % by head: without the triplet that is held out, its tail is
+more often what the triplet is not. By tail it scores 50 % exactly there, as does any rule that sees only the
+tail.
 """
 
 from collections import Counter
