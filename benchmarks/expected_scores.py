@@ -106,7 +106,7 @@ class Measured:
     n_pairs: int
 
     def agrees(self, expected: float, *, is_exact: bool) -> bool:
-        """Return whether the value is the expected one, exactly or within twice the half of its interval.
+        """Return whether the value is as expected: exactly, or within twice the half-width of its interval.
 
         Twice the half-width of a 95 % interval is about four standard errors. So much is allowed because
         hundreds of values are compared. Where there is no interval, four standard errors of a share of the
