@@ -36,7 +36,6 @@ class Limits:
     high: Array
     fixed_low: Array
     fixed_high: Array
-    inflation: Array
 
 
 class Structure:
@@ -79,12 +78,12 @@ def estimate_limits(structure: Structure, observed: Observed) -> Limits:
     ]
     if observed.lost is None:
         (fixed_low, fixed_high), (low, high) = (_wilson(sized[0][0], sized[0][k]) for k in (1, 2))
-        return Limits(low, high, fixed_low, fixed_high, inflation)
+        return Limits(low, high, fixed_low, fixed_high)
     r = _correlate(pair_gained, pair_lost)
     (fixed_low, fixed_high), (low, high) = (
         _mover(sized[0][0], sized[1][0], sized[0][k], sized[1][k], r) for k in (1, 2)
     )
-    return Limits(low, high, fixed_low, fixed_high, inflation)
+    return Limits(low, high, fixed_low, fixed_high)
 
 
 def _measure_clustering(

@@ -67,7 +67,6 @@ class DesignedModel:
     """A rule, and the kinds of pairs that it makes."""
 
     name: str
-    description: str
     answer: Callable[[Statement, Pairs], bool | None]
     """Whether the statement is called true; null is no answer."""
     find_kinds: Callable[[Pairs], tuple[PairKind, ...]]
@@ -106,61 +105,61 @@ def _find_known(pairs: Pairs) -> tuple[PairKind, ...]:
 
 
 MODELS = (
+    # It knows every fact and reads every form.
     DesignedModel(
         "knows-all",
-        "knows every fact and reads every form",
         _believe(lambda statement, _: statement.is_positive),
         lambda _: (PairKind(1, ALL, ALL),),
     ),
+    # It tosses one coin for each triplet, and answers all eight forms accordingly.
     DesignedModel(
         "consistent-coin",
-        "tosses one coin for each triplet, and answers all eight forms accordingly",
         _believe(lambda s, _: toss_coin(s.relation, s.head, s.tail)),
         lambda _: tuple(PairKind(0.25, one, other) for one in (ALL, NEVER) for other in (ALL, NEVER)),
         is_exact=False,
     ),
+    # It believes a triplet if its head and its tail share a word.
     DesignedModel(
         "name-overlap",
-        "believes a triplet if its head and its tail share a word",
         _believe(lambda s, _: shares_word(s.head, s.tail)),
         lambda pairs: pairs.overlap,
     ),
+    # It knows every second head, and tosses a coin for each other statement.
     DesignedModel(
         "knows-half",
-        "knows every second head, and tosses a coin for each other statement",
         _read_half,
         _find_known,
         is_exact=False,
         taught_with=("pool", "nothing"),
     ),
+    # It knows every fact, and does not notice that a statement denies it.
     DesignedModel(
         "blind-to-negation",
-        "knows every fact, and does not notice that a statement denies it",
         lambda statement, _: statement.is_positive,
         lambda _: (PairKind(1, AFFIRMED, AFFIRMED),),
     ),
+    # It knows every fact, but takes head for tail in inverted statements, and so believes none of them.
     DesignedModel(
         "blind-to-inversion",
-        "knows every fact, but takes head for tail in inverted statements, and so believes none of them",
         _believe(lambda statement, _: statement.is_positive and not statement.is_inverted),
         lambda _: (PairKind(1, FORWARD, ALL),),
     ),
+    # It says True to everything.
     DesignedModel(
         "always-true",
-        "says True to everything",
         lambda *_: True,
         lambda _: (PairKind(1, AFFIRMED, NEGATED),),
     ),
+    # It tosses a coin for each statement.
     DesignedModel(
         "random",
-        "tosses a coin for each statement",
         lambda statement, _: toss_coin(statement.text, "random"),
         lambda _: (PairKind(1, COIN, COIN),),
         is_exact=False,
     ),
+    # It gives no answer.
     DesignedModel(
         "silent",
-        "gives no answer",
         lambda *_: None,
         lambda _: (PairKind(1, NEVER, NEVER),),
         no_answer_rate=1.0,

@@ -42,26 +42,22 @@ class PairClusters:
     other_tails: Codes
 
 
-def read_clusters(knowledge: KnowledgeConfig, cap: int | None, across_relations: bool = True) -> PairClusters:
+def read_clusters(knowledge: KnowledgeConfig, cap: int | None) -> PairClusters:
     """Draw the test pairs of an edition as the pipeline does, and return their clusters.
+
+    A name is one cluster in all relations, as in the views.
 
     Args:
         cap: heads per relation at most.
-        across_relations: a name is one cluster in all relations, as in the views, and not one per relation.
     """
-    facts = read_knowledge_base(knowledge).triplets
-    drawn = pl.concat(
-        sample_triplets(
-            relation, facts.filter(pl.col("relation") == relation), TripletSampling(1, heads_per_relation=cap)
-        ).frame
-        for relation in sorted(facts["relation"].unique())
-    ).filter(pl.col("split") == "test")
-    scope = pl.lit("") if across_relations else pl.col("relation")
-    drawn = drawn.select(
-        "pair_id",
-        "is_positive",
-        (scope + "|" + pl.col("head").str.to_lowercase()).alias("head"),
-        (scope + "|" + pl.col("tail").str.to_lowercase()).alias("tail"),
+    base, sampling = read_knowledge_base(knowledge), TripletSampling(1, heads_per_relation=cap)
+    drawn = (
+        pl.concat(
+            sample_triplets(relation, base.select_relation(relation), sampling).frame
+            for relation in base.relations
+        )
+        .filter(pl.col("split") == "test")
+        .select("pair_id", "is_positive", pl.col("head", "tail").str.to_lowercase())
     )
     pairs = drawn.filter("is_positive").join(
         drawn.filter(~pl.col("is_positive")), on="pair_id", suffix="_other"

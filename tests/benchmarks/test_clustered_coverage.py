@@ -68,7 +68,8 @@ def test_clusters_are_covered_and_pairs_alone_are_not(
     assert cell.fixed_base_covers < 0.91
     assert cell.false_alarms is not None
     assert cell.fixed_base_false_alarms is not None
-    assert cell.false_alarms <= 0.075 < cell.fixed_base_false_alarms + 0.02
+    assert cell.false_alarms <= 0.075
+    assert cell.fixed_base_false_alarms > 0.055
 
 
 def test_the_simulated_answers_have_the_accuracy_that_was_asked_for(clusters: PairClusters) -> None:
