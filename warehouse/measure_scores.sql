@@ -6,8 +6,8 @@
 -- of the complete pairs with all 2k right. consistency: share of the complete triplets answered all right or
 -- all wrong.
 -- n_pairs: pairs with a graded sample. left_out_rate: the share of the asked triplets that are not complete;
--- pair_left_out_rate: likewise of the pairs. Under `excluded`, joint_accuracy and mastery are null where theirs
--- is above 0.2: the units that are left are those that the model answered in full, and so its own selection. At
+-- pair_left_out_rate: likewise of the pairs. Under `excluded`, joint_accuracy and mastery are null where that
+-- rate is above 0.2: the units that are left are those that the model answered in full, and so its own selection. At
 -- worst, those left out are all right or all wrong, which would move the measure by the rate itself.
 -- mastery_above_shortcut: mastery minus that of the best shortcut (shortcut_scores.sql), paired by pair, over
 -- the complete pairs. Where the shortcut is the coin, its expected mastery of one quarter is subtracted without
