@@ -44,7 +44,7 @@ def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes
     if not content:
         problems.append("holds no relation: add a table [relation]")
     if problems:
-        raise InputError(_render_problems(path, problems))
+        raise InputError(render_problems(f"prototype pool {path}", problems))
     return extended, relations
 
 
@@ -90,7 +90,8 @@ def _build_relation(relation: str, table: object) -> RelationPrototypes:
     return build_prototypes(relation, (first, second), {n: _as_texts(table[n]) for n in NAMES})
 
 
-def _render_problems(path: Path, problems: list[str]) -> str:
+def render_problems(file: str, problems: list[str]) -> str:
+    """Return a message that names the file, counts its problems, and lists the first of them."""
     rest = len(problems) - N_SHOWN
-    lines = [f"prototype pool {path} has {len(problems)} problems:", *problems[:N_SHOWN]]
+    lines = [f"{file} has {len(problems)} problems:", *problems[:N_SHOWN]]
     return "\n  ".join([*lines, *([f"and {rest} more"] if rest > 0 else [])])
