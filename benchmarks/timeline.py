@@ -27,7 +27,7 @@ FUNCTIONS = (
     ("cli.in_process", "run_build", "flow build-test-set, with every stage reused"),
     ("cli.in_process", "run_evaluations", "flow evaluate-model, everything else"),
     ("engines.loading", "load_engine", "loading vLLM and the model"),
-    ("tasks.evaluation.request_files", "build_requests", "rendering prompts and hashing them"),
+    ("tasks.evaluation.requests", "build_requests", "rendering prompts and hashing them"),
     ("engines.vllm_engine", "VllmEngine.generate", "generating"),
     ("storage.responses", "ResponseStore.append", "storing responses"),
     ("engines.vllm_engine", "VllmEngine.close", "closing the engine"),

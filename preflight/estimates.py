@@ -8,7 +8,7 @@ import polars as pl
 
 from config.engines import EngineConfig
 from engines.token_counter import CHARACTERS_PER_TOKEN, TokenCounter
-from storage.layout import run_file
+from storage.layout import evaluation_folder, run_file
 from storage.records import read_record
 from storage.responses import ResponseStore
 
@@ -146,7 +146,7 @@ def measure_completions(store: ResponseStore, max_tokens: int, marker: str | Non
 def measure_throughput(root: Path, model_id: str) -> tuple[float | None, str]:
     """Return the prompts per second over all finished evaluations of the model, and the basis."""
     n_asked, seconds = 0, 0.0
-    for path in root.glob(run_file("*", model_id)):
+    for path in root.glob(run_file(evaluation_folder("*", model_id))):
         try:
             record = read_record(path) or {}
             asked, duration_s = int(record["n_asked"]), float(record["duration_s"])

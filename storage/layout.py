@@ -9,6 +9,7 @@ from urllib.parse import quote
 EDITIONS_FOLDER = "editions"
 RESPONSES_FOLDER = "responses"
 EVALUATIONS_FOLDER = "predictions"
+QUESTION_EVALUATIONS_FOLDER = "question_predictions"
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"
@@ -56,34 +57,31 @@ def model_file(model_id: str) -> str:
     return f"{responses_folder(model_id)}/{MODEL}"
 
 
-def evaluation_folder(edition_id: str, model_id: str) -> str:
-    """Return the folder of the requests and predictions of a model on an edition."""
-    return f"{EVALUATIONS_FOLDER}/{edition_id}/{model_id}"
+def evaluation_folder(edition_id: str, model_id: str, setting: str | None = None) -> str:
+    """Return the folder of an evaluation: of the samples of an edition, or of its questions in a setting."""
+    if setting is None:
+        return f"{EVALUATIONS_FOLDER}/{edition_id}/{model_id}"
+    return f"{QUESTION_EVALUATIONS_FOLDER}/{edition_id}/{setting}/{model_id}"
 
 
-def request_file(edition_id: str, model_id: str, name: str) -> str:
-    """Return the file of the requests of one relation."""
-    return f"{evaluation_folder(edition_id, model_id)}/requests/{name}"
+def evaluation_file(folder: str, stage: str, name: str) -> str:
+    """Return the file of one stage and one relation in the folder of an evaluation."""
+    return f"{folder}/{stage}/{name}"
 
 
-def prediction_file(edition_id: str, model_id: str, name: str) -> str:
-    """Return the file of the predictions of one relation."""
-    return f"{evaluation_folder(edition_id, model_id)}/predictions/{name}"
-
-
-def next_requests_folder(edition_id: str, model_id: str) -> str:
+def next_requests_folder(folder: str) -> str:
     """Return the folder of the requests that are being asked, until the evaluation is complete."""
-    return f"{evaluation_folder(edition_id, model_id)}/next"
+    return f"{folder}/next"
 
 
-def run_file(edition_id: str, model_id: str) -> str:
+def run_file(folder: str) -> str:
     """Return the record that completes an evaluation."""
-    return f"{evaluation_folder(edition_id, model_id)}/{RUN}"
+    return f"{folder}/{RUN}"
 
 
-def failure_file(edition_id: str, name: str) -> str:
+def failure_file(edition_id: str, name: str, setting: str | None = None) -> str:
     """Return the record of why the last evaluation of the model with this name failed."""
-    return f"{FAILURES_FOLDER}/{edition_id}/{name}.json"
+    return "/".join((FAILURES_FOLDER, edition_id, *([setting] if setting else []), f"{name}.json"))
 
 
 def diversity_file(edition_id: str) -> str:
@@ -131,9 +129,9 @@ def model_lock(model_id: str) -> str:
     return f"locks/{model_id}.lock"
 
 
-def evaluation_lock(edition_id: str, model_id: str) -> str:
+def evaluation_lock(edition_id: str, model_id: str, setting: str | None = None) -> str:
     """Return the lock file that a process of this host holds while it evaluates a model on an edition."""
-    return f"locks/{edition_id}.{model_id}.lock"
+    return f"locks/{'.'.join((edition_id, *([setting] if setting else []), model_id))}.lock"
 
 
 def lease_object(name: str) -> str:

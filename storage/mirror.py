@@ -94,15 +94,19 @@ class Mirror:
                 # Another host has completed the edition meanwhile. Check that it is the same.
                 self.pull_edition(edition_id)
 
-    def pull_evaluation(self, edition_id: str, model_id: str) -> None:
-        """Fetch the edition and the model's answers, and the evaluation if the bucket has all of it."""
+    def pull_evaluation(self, edition_id: str, model_id: str, setting: str | None = None) -> None:
+        """Fetch the edition and the model's answers, and the evaluation if the bucket has all of it.
+
+        Args:
+            setting: the setting of an evaluation of questions; None: the samples were evaluated.
+        """
         self.pull_edition(edition_id)
         self.sync_responses(model_id)
-        self.pull_evaluation_files(evaluation_folder(edition_id, model_id))
+        self.pull_evaluation_files(evaluation_folder(edition_id, model_id, setting))
 
-    def push_evaluation(self, edition_id: str, model_id: str) -> None:
+    def push_evaluation(self, edition_id: str, model_id: str, setting: str | None = None) -> None:
         """Send an evaluation that is complete here, replacing the one in the bucket."""
-        self.push_evaluation_files(evaluation_folder(edition_id, model_id))
+        self.push_evaluation_files(evaluation_folder(edition_id, model_id, setting))
 
     def pull_evaluation_files(self, folder: str) -> None:
         """Fetch the files of an evaluation by its folder, if it is complete in the bucket.

@@ -14,6 +14,7 @@ from storage.layout import (
     MANIFEST,
     MODEL,
     PAGES_FOLDER,
+    QUESTION_EVALUATIONS_FOLDER,
     RESPONSES_FOLDER,
     REVIEWS_FOLDER,
     RUN,
@@ -46,9 +47,10 @@ def sync_everything(mirror: Mirror) -> None:
         mirror.push_edition(Path(folder).name)
     for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):
         mirror.sync_responses(Path(folder).name)
-    for folder in _list_folders(mirror, mirror.bucket, EVALUATIONS_FOLDER, RUN):
-        mirror.pull_evaluation_files(folder)
-        mirror.push_evaluation_files(folder)
+    for kind in (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER):
+        for folder in _list_folders(mirror, mirror.bucket, kind, RUN):
+            mirror.pull_evaluation_files(folder)
+            mirror.push_evaluation_files(folder)
     _fetch_failures(mirror, mirror.bucket)
     _sync_grades(mirror, mirror.bucket)
 
@@ -56,7 +58,7 @@ def sync_everything(mirror: Mirror) -> None:
 def _fetch_failures(mirror: Mirror, bucket: Bucket) -> None:
     """Replace the records of failures by those in the bucket: another host may have removed some."""
     remote = bucket.list_objects(FAILURES_FOLDER)
-    for path in (mirror.root / FAILURES_FOLDER).glob("*/*.json"):
+    for path in (mirror.root / FAILURES_FOLDER).rglob("*.json"):
         if _relative_path(mirror, path) not in remote:
             path.unlink()
     transfer_all(mirror.fetch, sorted(remote))

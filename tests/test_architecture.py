@@ -30,8 +30,9 @@ PLACEHOLDERS = {
     "stage": "<stage>",
     "relation": "<relation>",
     "key": "<key>",
+    "folder": "<evaluation>",
 }
-NAMES = {"request_file": "<relation>.parquet", "prediction_file": "<relation>.parquet"}
+NAMES = {"evaluation_file": "<relation>.parquet"}
 TASKS = (
     "answer",
     "SQL view",
@@ -103,11 +104,15 @@ def list_layout_paths() -> set[str]:
     paths |= {layout.PREFECT_FOLDER, layout.POSTGRES_FOLDER, layout.LOGS_FOLDER}
     for name, function in inspect.getmembers(layout, inspect.isfunction):
         if function.__module__ == layout.__name__:
+            parameters = list(inspect.signature(function).parameters)
             values = [
                 NAMES.get(name, "<name>") if parameter == "name" else PLACEHOLDERS[parameter]
-                for parameter in inspect.signature(function).parameters
+                for parameter in parameters
+                if parameter != "setting"
             ]
             paths.add(unquote(function(*values)))
+            if "setting" in parameters:
+                paths.add(unquote(function(*values, "<setting>")))
     return paths
 
 

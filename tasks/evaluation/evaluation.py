@@ -12,30 +12,30 @@ from engines.identity import ModelIdentity, identify_model
 from engines.token_counter import TokenCounter
 from primitives.errors import InputError
 from schemas.exchange import MAX_ERROR_RATE
-from schemas.stages import SAMPLES
 from storage.files import FileRef
 from storage.layout import evaluation_folder, evaluation_lock
 from storage.locks import hold_file_lock
 from storage.records import read_manifest, read_manifest_files
 from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
-from tasks.asking.prompts import STOP_TEXTS, PromptForm
+from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
-from tasks.asking.sampling import build_sampling
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.requests import RequestSettings
+from tasks.evaluation.subject import OF_SAMPLES, Subject
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The evaluation of one model on one edition."""
+    """The evaluation of one model on one edition: on its samples, or in a setting on its questions."""
 
     storage: StorageConfig
     edition_id: str
     model: ModelConfig
     scoring: Scoring = STRICT
     max_error_rate: float = MAX_ERROR_RATE
-    """The share of failed samples above which the model counts as not evaluated."""
+    """The share of failed requests above which the model counts as not evaluated."""
+    subject: Subject = OF_SAMPLES
 
     @property
     def root(self) -> Path:
@@ -55,7 +55,7 @@ class Evaluation:
     @property
     def folder(self) -> str:
         """The folder of the requests and predictions, relative to the root."""
-        return evaluation_folder(self.edition_id, self.model_id)
+        return evaluation_folder(self.edition_id, self.model_id, self.subject.setting)
 
     @cached_property
     def store(self) -> ResponseStore:
@@ -64,29 +64,23 @@ class Evaluation:
 
     @cached_property
     def request_settings(self) -> RequestSettings:
-        """How the model is asked: by default greedily, for few tokens."""
-        model = self.model
-        is_completion = model.prompt_style == "completion"
-        sampling = build_sampling(
-            model,
-            max_tokens=model.max_tokens,
-            temperature=model.temperature,
-            seed=model.seed,
-            stop=STOP_TEXTS if is_completion else (),
-            logprobs=model.logprobs,
-        )
-        form = PromptForm(model.prompt_style, model.system_prompt)
-        counter = TokenCounter(model)
+        """How the model is asked."""
+        form = PromptForm(self.model.prompt_style, self.model.system_prompt)
+        sampling, counter = self.subject.build_sampling(self.model), TokenCounter(self.model)
         return RequestSettings(self.model_id, form, sampling, counter.limit, counter.count)
 
-    def sample_files(self) -> dict[str, FileRef]:
-        """Return path -> file of the edition's samples, after checking that the files are intact.
+    def read_settled_keys(self) -> set[str]:
+        """Return the keys of the prompts of which every repeat is answered, or cannot be."""
+        return set.intersection(*map(self.store.read_settled_keys, range(self.subject.n_repeats)))
+
+    def row_files(self) -> dict[str, FileRef]:
+        """Return path -> file of what the model is asked about, after checking that the files are intact.
 
         Raises:
             InputError: the edition is not complete, or a file is missing or was changed.
         """
         read_manifest(self.root, self.edition_id)
-        files = read_manifest_files(self.root, self.edition_id, SAMPLES.name)
+        files = read_manifest_files(self.root, self.edition_id, self.subject.rows.name)
         for path, ref in files.items():
             if not ref.is_intact(self.root):
                 raise InputError(
@@ -122,5 +116,6 @@ def find_model(config: Config, name: str) -> ModelConfig:
 
 def hold_evaluation(evaluation: Evaluation) -> AbstractContextManager[None]:
     """Hold the lock of the evaluation: one process of this host at a time writes the files of its folder."""
-    path = evaluation.root / evaluation_lock(evaluation.edition_id, evaluation.model_id)
+    names = (evaluation.edition_id, evaluation.model_id, evaluation.subject.setting)
+    path = evaluation.root / evaluation_lock(*names)
     return hold_file_lock(path, f"evaluating {evaluation.model_id} on {evaluation.edition_id}")

@@ -18,7 +18,7 @@ from storage.layout import failure_file
 from storage.mirror import Mirror
 from storage.records import read_files
 from tasks.evaluation.evaluation import Evaluation, find_model
-from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
+from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
 from tasks.evaluation.run_record import read_run
 
 
@@ -43,14 +43,16 @@ def require_evaluated(evaluation: Evaluation) -> None:
 
 def _find_commonest_error(evaluation: Evaluation) -> str:
     files = read_files(read_run(evaluation), evaluation.folder)
-    requests = RequestFiles("", tuple(ref for ref in files if "/requests/" in ref.path), None)
+    requests = RequestFiles("", select_requests(evaluation, files), None)
     errors = dict(evaluation.store.read(["prompt_key", "error"]).drop_nulls("error").iter_rows())
     counts = Counter(errors[key] for key in list_prompt_keys(evaluation, requests) if key in errors)
     return max(sorted(counts), key=counts.__getitem__, default="unknown")
 
 
 @contextlib.contextmanager
-def record_failure(mirror: Mirror, config: Config, edition_id: str, name: str) -> Iterator[None]:
+def record_failure(
+    mirror: Mirror, config: Config, edition_id: str, name: str, setting: str | None = None
+) -> Iterator[None]:
     """Write the record of the failure if the block raises an error, and remove an earlier one if not."""
     try:
         yield
@@ -59,25 +61,28 @@ def record_failure(mirror: Mirror, config: Config, edition_id: str, name: str) -
         reason = str(error) if is_explained else hide_secrets(f"{type(error).__name__}: {error}")
         # The full disk or the lost storage that ended the evaluation can also prevent its record.
         with contextlib.suppress(OSError, InputError):
-            write_failure(mirror, config, edition_id, name, reason)
+            write_failure(mirror, config, edition_id, name, reason, setting)
         raise
-    mirror.remove(failure_file(edition_id, name))
+    mirror.remove(failure_file(edition_id, name, setting))
 
 
-def has_failure(mirror: Mirror, edition_id: str, name: str) -> bool:
+def has_failure(mirror: Mirror, edition_id: str, name: str, setting: str | None = None) -> bool:
     """Return whether there is a record of a failure of the model, here or in the bucket."""
-    path = failure_file(edition_id, name)
+    path = failure_file(edition_id, name, setting)
     return (mirror.root / path).is_file() or mirror.fetch(path)
 
 
 def has_only_failed(evaluation: Evaluation, mirror: Mirror) -> bool:
     """Return whether there is nothing to score: the evaluation failed, and none was finished before."""
-    return not read_run(evaluation) and has_failure(mirror, evaluation.edition_id, evaluation.model.name)
+    names = (evaluation.edition_id, evaluation.model.name, evaluation.subject.setting)
+    return not read_run(evaluation) and has_failure(mirror, *names)
 
 
-def write_failure(mirror: Mirror, config: Config, edition_id: str, name: str, reason: str) -> None:
+def write_failure(
+    mirror: Mirror, config: Config, edition_id: str, name: str, reason: str, setting: str | None = None
+) -> None:
     """Write the record of a model's failure on an edition, and send it to the bucket."""
-    path = failure_file(edition_id, name)
+    path = failure_file(edition_id, name, setting)
     record = {
         "edition_id": edition_id,
         "model": name,

@@ -1,6 +1,7 @@
 """Ask a model the prompts of an evaluation that have no answer yet."""
 
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 
 from engines.loading import load_engine
 from storage.mirror import Mirror
@@ -12,9 +13,10 @@ from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
 
 @dataclass
 class AskingReport:
-    """Counts of the prompts of an evaluation: asked, reused, failed."""
+    """Counts of the requests of an evaluation: asked, reused, failed."""
 
     n_samples: int = 0
+    """Samples, or questions times repeats."""
     n_asked: int = 0
     """Prompts that this run asked."""
     n_reused: int = 0
@@ -40,26 +42,41 @@ def ask_missing(
         InputError: the model cannot be loaded or reached. The answers that it gave are kept.
     """
     report = AskingReport(n_samples=requests.n_samples)
-    sampling = evaluation.request_settings.sampling
+    repeats = range(evaluation.subject.n_repeats)
     with ModelSession(evaluation.model, mirror, load) as session:
-        settled = evaluation.store.read_settled_keys()
-        n_left = len({key for ref in requests.files for key in requests.read_unanswered_keys(ref) - settled})
+        settled = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
+        keys = {key for ref in requests.files for key in requests.read_unanswered_keys(ref)}
+        n_left = sum(len(keys - answered) for answered in settled)
         # These may be prompts that are refused for their content, as they were before. If all of them fail
         # again, the evaluation is still valid.
         session.accepts_refusal = n_left <= evaluation.max_error_rate * report.n_samples
-        waiting: PromptsByKey = {}
-        for ref in requests.files:
-            fresh = {k: p for k, p in requests.read_prompts(ref).items() if k not in settled}
-            waiting |= fresh
-            report.n_asked += len(fresh)
-            on_progress(ref.n_rows - len(fresh))
-            while len(waiting) >= session.chunk_size:
-                session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
-        session.ask(waiting, sampling, on_progress)
+        on_progress(report.n_samples - n_left)
+        for repeat in repeats:
+            _ask_repeat(evaluation, requests, repeat, settled[repeat], session, on_progress)
         session.write_model_record()
-    report.n_reused = report.n_samples - report.n_asked
-    failed = evaluation.store.read_failed_keys()
-    keys = [key for key in list_prompt_keys(evaluation, requests) if key in failed]
-    report.n_errors = len(keys)
-    report.n_open = len(set(keys) - evaluation.store.read_settled_keys())
+    report.n_asked = n_left
+    report.n_reused = report.n_samples - n_left
+    for repeat in repeats:
+        failed = evaluation.store.read_failed_keys(repeat)
+        failed_keys = [key for key in list_prompt_keys(evaluation, requests, repeat) if key in failed]
+        report.n_errors += len(failed_keys)
+        report.n_open += len(set(failed_keys) - evaluation.store.read_settled_keys(repeat))
     return report
+
+
+def _ask_repeat(
+    evaluation: Evaluation,
+    requests: RequestFiles,
+    repeat: int,
+    settled: Set[str],
+    session: ModelSession,
+    on_progress: Advance,
+) -> None:
+    """Ask the prompts of which this repeat has no answer."""
+    sampling = replace(evaluation.request_settings.sampling, repeat=repeat)
+    waiting: PromptsByKey = {}
+    for ref in requests.files:
+        waiting |= {k: p for k, p in requests.read_prompts(ref).items() if k not in settled}
+        while len(waiting) >= session.chunk_size:
+            session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
+    session.ask(waiting, sampling, on_progress)

@@ -1,6 +1,6 @@
 """Stage predictions: responses read as true, false or no answer, and scored (method, section 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -22,6 +22,13 @@ class Scoring:
 
 STRICT = Scoring()
 NEVER_ASKED = "the prompt was never asked"
+
+
+def score_samples(
+    requests: pl.DataFrame, _: Callable[[], pl.DataFrame], answers: pl.DataFrame, scoring: Scoring
+) -> tuple[pl.DataFrame]:
+    """Return the predictions of one relation; the requests hold all that is needed of the samples."""
+    return (score_responses(requests, answers, scoring),)
 
 
 def score_responses(requests: pl.DataFrame, answers: pl.DataFrame, scoring: Scoring = STRICT) -> pl.DataFrame:

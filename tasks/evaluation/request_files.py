@@ -6,7 +6,7 @@ texts of answered prompts are in the response store.
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,12 @@ from typing import Any
 import polars as pl
 
 from primitives.hashing import hash_json
-from primitives.source import hash_source
 from schemas.exchange import Prompt
-from schemas.stages import REQUESTS, SAMPLES
 from storage.files import FileRef, read_stage_files, write_atomically, write_json, write_stage_file
-from storage.layout import next_requests_folder, run_file
+from storage.layout import evaluation_file, next_requests_folder, run_file
 from storage.records import RecordError, list_files, read_files, read_record
-from tasks.evaluation import requests
-from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.requests import Requests, build_requests, select_samples
+from tasks.evaluation.requests import Requests
 from tasks.quality.validation import require_valid, validate_stage
 
 RECORD = "requests.json"
@@ -42,7 +38,7 @@ class RequestFiles:
 
     @property
     def n_samples(self) -> int:
-        """Number of samples that the model is asked about."""
+        """Number of samples that the model is asked about, or of questions times repeats."""
         return sum(ref.n_rows for ref in self.files)
 
     def read_prompts(self, ref: FileRef) -> dict[str, Prompt]:
@@ -77,26 +73,26 @@ def key_requests(evaluation: Evaluation) -> str:
     settings = evaluation.request_settings
     return hash_json(
         {
-            "samples": [ref.sha256 for ref in evaluation.sample_files().values()],
+            "rows": [ref.sha256 for ref in evaluation.row_files().values()],
             "model_id": evaluation.model_id,
             "form": vars(settings.form),
             "sampling": settings.sampling.render_json(),
             "n_tokens_limit": settings.n_tokens_limit,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
-            "schema": str(REQUESTS.schema),
-            "source": hash_source(requests.__name__),
+            "n_repeats": evaluation.subject.n_repeats,
+            "schema": str(evaluation.subject.requests.schema),
+            "source": evaluation.subject.requests_source,
         },
         digits=32,
     )
 
 
 def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
-    """Yield (file name, requests) of each relation; each file of samples is read once."""
-    for path, ref in evaluation.sample_files().items():
-        samples = read_stage_files(evaluation.root, [ref], SAMPLES)
-        asked = select_samples(samples, evaluation.model.pairs_per_relation)
-        demonstrations = draw_demonstrations_of_methods(samples)
-        yield Path(path).name, build_requests(asked, demonstrations, evaluation.request_settings)
+    """Yield (file name, requests) of each relation; each file of the edition is read once."""
+    subject, settings = evaluation.subject, evaluation.request_settings
+    for path, ref in evaluation.row_files().items():
+        rows = read_stage_files(evaluation.root, [ref], subject.rows)
+        yield Path(path).name, subject.build_requests(rows, settings, evaluation.model.pairs_per_relation)
 
 
 def remove_pending_requests(evaluation: Evaluation) -> None:
@@ -105,15 +101,15 @@ def remove_pending_requests(evaluation: Evaluation) -> None:
 
 
 def _locate_pending(evaluation: Evaluation) -> Path:
-    return evaluation.root / next_requests_folder(evaluation.edition_id, evaluation.model_id)
+    return evaluation.root / next_requests_folder(evaluation.folder)
 
 
 def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
     """Return the requests of that key; null if a file, or a prompt without an answer, is missing."""
-    run = evaluation.root / run_file(evaluation.edition_id, evaluation.model_id)
+    run = evaluation.root / run_file(evaluation.folder)
     folder = _locate_pending(evaluation)
     for record, prompts in ((run, None), (folder / RECORD, folder / "prompts")):
-        files = _read_files(evaluation.root, record, key)
+        files = _read_files(evaluation, record, key)
         if files and all(ref.is_intact(evaluation.root) for ref in files):
             found = RequestFiles(key, files, prompts)
             if _has_every_prompt(evaluation, found):
@@ -121,43 +117,51 @@ def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
     return None
 
 
-def _read_files(root: Path, path: Path, key: str) -> tuple[FileRef, ...]:
+def _read_files(evaluation: Evaluation, path: Path, key: str) -> tuple[FileRef, ...]:
     try:
         record = read_record(path)
         if record is None or record.get("requests_key") != key:
             return ()
-        refs = read_files(record, path.parent.relative_to(root).as_posix())
+        refs = read_files(record, path.parent.relative_to(evaluation.root).as_posix())
     except (RecordError, ValueError):
         return ()
-    return tuple(ref for ref in refs if "/requests/" in ref.path)
+    return select_requests(evaluation, refs)
+
+
+def select_requests(evaluation: Evaluation, refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
+    """Return the files of requests among those of an evaluation."""
+    return tuple(ref for ref in refs if f"/{evaluation.subject.requests.name}/" in ref.path)
 
 
 def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
-    settled = evaluation.store.read_settled_keys()
+    settled = evaluation.read_settled_keys()
     written = {key for ref in found.files for key in found.read_unanswered_keys(ref)}
     return set(list_prompt_keys(evaluation, found)) <= settled | written
 
 
-def list_prompt_keys(evaluation: Evaluation, found: RequestFiles) -> list[str]:
-    """Return the key of the prompt of every sample. Samples can share a prompt."""
-    frames = (pl.read_parquet(evaluation.root / ref.path, columns=["prompt_key"]) for ref in found.files)
-    return [key for frame in frames for key in frame["prompt_key"]]
+def list_prompt_keys(evaluation: Evaluation, found: RequestFiles, repeat: int = 0) -> list[str]:
+    """Return the key of the prompt of every request of one repeat. Requests can share a prompt."""
+    columns = ["prompt_key", "repeat"]
+    frames = (pl.read_parquet(evaluation.root / ref.path, columns=columns) for ref in found.files)
+    return [key for frame in frames for key in frame.filter(repeat=repeat)["prompt_key"]]
 
 
 def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
     remove_pending_requests(evaluation)
-    folder = next_requests_folder(evaluation.edition_id, evaluation.model_id)
+    folder = next_requests_folder(evaluation.folder)
     prompts = evaluation.root / folder / "prompts"
-    known, files, frames = evaluation.store.read_settled_keys(), [], []
+    known, files, frames = evaluation.read_settled_keys(), [], []
+    stage = evaluation.subject.requests
     for name, built in build_relation_requests(evaluation):
         frames.append(built.frame)
-        files.append(write_stage_file(evaluation.root, f"{folder}/requests/{name}", built.frame, REQUESTS))
+        path = evaluation_file(folder, stage.name, name)
+        files.append(write_stage_file(evaluation.root, path, built.frame, stage))
         fresh = {
             k: p for k, p in zip(built.frame["prompt_key"], built.prompts, strict=True) if k not in known
         }
         known.update(fresh)
         _write_prompts(prompts / name, fresh)
-    require_valid(validate_stage(REQUESTS, pl.concat(frames), evaluation.folder))
+    require_valid(validate_stage(stage, pl.concat(frames), evaluation.folder))
     record: dict[str, Any] = {"requests_key": key, "files": list_files(files, folder)}
     write_json(evaluation.root / folder / RECORD, record)
     return RequestFiles(key, tuple(files), prompts)

@@ -9,7 +9,7 @@ from primitives.hashing import draw_order
 from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from tasks.asking.prompts import PromptForm, fit_prompt
-from tasks.evaluation.demonstrations import DemonstrationsOfGroup
+from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,19 @@ class Requests:
 
     frame: pl.DataFrame
     prompts: list[Prompt]
+
+
+def build_sample_requests(
+    samples: pl.DataFrame, settings: RequestSettings, pairs_per_relation: int | None
+) -> Requests:
+    """Return one request per test sample of one relation.
+
+    Args:
+        samples: the samples of the relation, of both splits.
+        pairs_per_relation: how many pairs the model is asked about; None: all of them.
+    """
+    asked = select_samples(samples, pairs_per_relation)
+    return build_requests(asked, draw_demonstrations_of_methods(samples), settings)
 
 
 def select_samples(samples: pl.DataFrame, pairs_per_relation: int | None) -> pl.DataFrame:

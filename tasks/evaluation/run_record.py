@@ -8,13 +8,11 @@ import polars as pl
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
-from primitives.source import hash_source
 from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import SCORING_POLICIES
 from storage.files import FileRef, write_json
 from storage.layout import run_file
 from storage.records import RecordError, list_files, read_files, read_record
-from tasks.evaluation import predictions
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.request_files import (
@@ -40,7 +38,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
             "requests": requests_key,
             "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
             "marks": vars(evaluation.scoring.marks),
-            "source": hash_source(predictions.__name__),
+            "source": evaluation.subject.results_source,
         },
         digits=32,
     )
@@ -75,7 +73,7 @@ def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
 def read_run(evaluation: Evaluation) -> dict[str, Any]:
     """Return the record; empty if the evaluation was never finished or the record is damaged."""
     try:
-        return read_record(evaluation.root / run_file(evaluation.edition_id, evaluation.model_id)) or {}
+        return read_record(evaluation.root / run_file(evaluation.folder)) or {}
     except RecordError:
         return {}
 
@@ -99,7 +97,7 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
 
 def remove_run(evaluation: Evaluation) -> None:
     """Remove the record, so that readers skip the folder while its files are rewritten."""
-    path = evaluation.root / run_file(evaluation.edition_id, evaluation.model_id)
+    path = evaluation.root / run_file(evaluation.folder)
     path.unlink(missing_ok=True)
 
 
@@ -112,7 +110,7 @@ def complete_run(
 ) -> None:
     """Write the record, and remove the folder of pending requests."""
     write_json(
-        evaluation.root / run_file(evaluation.edition_id, evaluation.model_id),
+        evaluation.root / run_file(evaluation.folder),
         {
             "edition_id": evaluation.edition_id,
             "model_id": evaluation.model_id,

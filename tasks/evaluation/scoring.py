@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
 from primitives.errors import InputError
-from schemas.stages import PREDICTIONS, REQUESTS
-from storage.files import link_file, read_stage_file, write_stage_file
-from storage.layout import prediction_file, request_file
+from storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
+from storage.layout import evaluation_file
 from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
-from tasks.evaluation.predictions import Scoring, score_responses
+from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
@@ -31,38 +31,44 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     Raises:
         InputError: a prompt was never asked, or the predictions do not meet the expectations of the stage.
     """
+    root, folder, subject = evaluation.root, evaluation.folder, evaluation.subject
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
     scored = list(_score_relations(evaluation, requests, scoring))
-    require_valid(validate_stage(PREDICTIONS, pl.concat(frame for _, frame in scored), evaluation.folder))
+    for k, stage in enumerate(subject.results):
+        require_valid(validate_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
     remove_run(evaluation)
-    names = (evaluation.edition_id, evaluation.model_id)
     files = [
-        link_file(evaluation.root, ref, request_file(*names, Path(ref.path).name)) for ref in requests.files
+        link_file(root, ref, evaluation_file(folder, subject.requests.name, Path(ref.path).name))
+        for ref in requests.files
     ]
     files += [
-        write_stage_file(evaluation.root, prediction_file(*names, name), frame, PREDICTIONS)
-        for name, frame in scored
+        write_stage_file(root, evaluation_file(folder, stage.name, name), frames[k], stage)
+        for k, stage in enumerate(subject.results)
+        for name, frames in scored
     ]
     return ScoredFiles(tuple(files), scoring.policies)
 
 
 def _score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
-) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield (file name, predictions) of each relation."""
+) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
+    """Yield (file name, one frame per result stage) of each relation."""
     stored = evaluation.store.read(["prompt_key", "repeat", "response", "error", "finish_reason"])
     responses = stored.filter(pl.col("prompt_key").is_in(list_prompt_keys(evaluation, requests)))
     is_chat = evaluation.model.prompt_style == "chat"
     answers = read_answers(responses, scoring.marks, is_chat=is_chat)
-    answered = set(answers["prompt_key"])
+    row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
+    subject = evaluation.subject
     for ref in requests.files:
-        name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
-        if missing := set(frame["prompt_key"]) - answered:
+        name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, subject.requests)
+        missing = frame.join(answers, on=["prompt_key", "repeat"], how="anti")["prompt_key"].n_unique()
+        if missing:
             raise InputError(
-                f"{evaluation.model_id} was never asked {len(missing)} prompts of {name} in "
+                f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        yield name, score_responses(frame, answers, scoring)
+        read_rows = partial(read_stage_files, evaluation.root, [row_files[name]], subject.rows)
+        yield name, subject.score(frame, read_rows, answers, scoring)
 
 
 def score_again(evaluation: Evaluation) -> None:

@@ -13,7 +13,7 @@ from config.tables import StorageConfig
 from schemas.stages import REQUESTS
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.edition.manifest import complete_edition
-from tasks.evaluation import request_files
+from tasks.evaluation import requests
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import write_requests
@@ -46,14 +46,14 @@ def forbid_rendering(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     def refuse(*_: object) -> None:
         raise AssertionError("a prompt was rendered")
 
-    return lambda: monkeypatch.setattr(request_files, "build_requests", refuse)
+    return lambda: monkeypatch.setattr(requests, "build_requests", refuse)
 
 
 def test_requests_are_written_before_the_model_is_asked(evaluation: Evaluation) -> None:
-    requests = write_requests(evaluation)
-    frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in requests.files)
+    written = write_requests(evaluation)
+    frame = pl.concat(pl.read_parquet(evaluation.root / ref.path) for ref in written.files)
     assert frame.columns == REQUESTS.names
-    prompts = {key for ref in requests.files for key in requests.read_prompts(ref)}
+    prompts = {key for ref in written.files for key in written.read_prompts(ref)}
     assert prompts == set(frame["prompt_key"])
     assert evaluation.store.is_empty
 

@@ -1,0 +1,65 @@
+"""What a model is asked about in an evaluation, and what is made of its answers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+
+from config.engines import ModelConfig
+from primitives.source import hash_source
+from schemas.exchange import Sampling
+from schemas.stages import PREDICTIONS, REQUESTS, SAMPLES, Stage
+from tasks.asking.prompts import STOP_TEXTS
+from tasks.asking.sampling import build_sampling
+from tasks.evaluation.predictions import Scoring, score_samples
+from tasks.evaluation.requests import Requests, RequestSettings, build_sample_requests
+
+ReadRows = Callable[[], pl.DataFrame]
+"""Reads the rows of one relation that the model was asked about."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a model is asked about."""
+
+    rows: Stage
+    """The stage of the edition that is put to the model."""
+    requests: Stage
+    results: tuple[Stage, ...]
+    """The stages that are made of the answers; the last one holds the predictions."""
+    build_sampling: Callable[[ModelConfig], Sampling]
+    build_requests: Callable[[pl.DataFrame, RequestSettings, int | None], Requests]
+    """Takes the rows of one relation, how the model is asked, and how many pairs or points it is asked."""
+    score: Callable[[pl.DataFrame, ReadRows, pl.DataFrame, Scoring], tuple[pl.DataFrame, ...]]
+    """Takes the requests of one relation, its rows, and the answers; returns one frame per result stage."""
+    setting: str | None = None
+    """How questions are asked; samples are asked in one way only."""
+    n_repeats: int = 1
+    """How often each prompt is asked."""
+
+    @property
+    def requests_source(self) -> str:
+        """The hash of the code that builds the requests."""
+        return hash_source(self.build_requests.__module__)
+
+    @property
+    def results_source(self) -> str:
+        """The hash of the code that reads and scores the answers."""
+        return hash_source(self.score.__module__)
+
+
+def _build_sample_sampling(model: ModelConfig) -> Sampling:
+    """Return the sampling parameters for samples: by default greedy, for few tokens."""
+    return build_sampling(
+        model,
+        max_tokens=model.max_tokens,
+        temperature=model.temperature,
+        seed=model.seed,
+        stop=STOP_TEXTS if model.prompt_style == "completion" else (),
+        logprobs=model.logprobs,
+    )
+
+
+OF_SAMPLES = Subject(
+    SAMPLES, REQUESTS, (PREDICTIONS,), _build_sample_sampling, build_sample_requests, score_samples
+)
