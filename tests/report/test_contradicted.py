@@ -15,13 +15,13 @@ N_WRONG = 12
 
 def swapped(sample: Row) -> bool | None:
     """Contradict the labels under one transformation."""
-    return bool(sample["label"]) != (sample["transformation"] == "inv_dn")
+    return bool(sample["label"] != (sample["transformation"] == "inv_dn"))
 
 
 def mistaken(sample: Row) -> bool | None:
     """Contradict the labels of the first false triplets."""
     kind, number = sample["tail"].split()
-    return bool(sample["label"]) != (kind == "mark" and int(number) < N_WRONG)
+    return bool(sample["label"] != (kind == "mark" and int(number) < N_WRONG))
 
 
 def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path) -> None:
