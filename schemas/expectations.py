@@ -13,11 +13,12 @@ import polars as pl
 import pyarrow as pa
 
 from schemas.answer_rules import ANSWER_RULES
+from schemas.columns import Column, Stage
 from schemas.edition_rules import EDITION_RULES
+from schemas.question_rules import QUESTION_RULES
 from schemas.rules import Rule
-from schemas.stages import Column, Stage
 
-RULES = {**EDITION_RULES, **ANSWER_RULES}
+RULES = {**EDITION_RULES, **ANSWER_RULES, **QUESTION_RULES}
 # Further sets of columns, beside the key, whose values are unique per row.
 UNIQUE: dict[str, tuple[tuple[str, ...], ...]] = {
     "triplets": (("relation", "head", "is_positive"),),
@@ -38,6 +39,8 @@ BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "structural_diversity": (0, 5),
     "repeat": (0, None),
     "n_demonstrations_dropped": (0, None),
+    "n_answers": (0, None),
+    "n_agreeing": (0, None),
     "n_prompt_tokens": (0, None),
     "n_completion_tokens": (0, None),
     "logprob_true": (None, 1e-3),

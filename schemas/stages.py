@@ -4,13 +4,27 @@ The Arrow schema, the expectations at the end of a stage and the warehouse table
 declaration.
 """
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from schemas import transformations
+from schemas.columns import (
+    LABEL,
+    MODEL_ID,
+    PAIR_ID,
+    PROMPT_KEY,
+    RELATION,
+    REPEAT,
+    SAMPLE_ID,
+    SPLIT,
+    TRANSFORMATION,
+    TRIPLET_ID,
+    VARIANT_ID,
+    Column,
+    Stage,
+    define_id,
+)
+from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS, QUESTION_REQUESTS, QUESTIONS
 
-SPLITS = ("test", "demonstration")
 N_DEMONSTRATIONS = 5
 """Pairs of a relation that are held out to demonstrate the task."""
 # Demonstrations are drawn without the edition's seed: with it, every edition would change every prompt.
@@ -20,74 +34,6 @@ SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 RESPONSE_STATUSES = ("ok", "error")
 GUESSERS = ("overlap",)
 SCORING_POLICIES = ("strict", "coin-flip", "excluded")
-ID16 = "^[0-9a-f]{16}$"
-ID32 = "^[0-9a-f]{32}$"
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a stage, and the conditions on its values."""
-
-    name: str
-    type: pa.DataType
-    meaning: str
-    """Metadata of the column in every Parquet file: a changed text would change the bytes of all files."""
-    is_nullable: bool = False
-    values: tuple[str, ...] | None = None
-    pattern: str | None = None
-    is_optional: bool = False
-    """Whether files may lack the column, which is then null in every row. A column that was added later is
-    optional, so that older files stay readable; it must be nullable."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """The contract of one stage: its columns, its key, and what one row is."""
-
-    name: str
-    row: str
-    key: tuple[str, ...]
-    columns: tuple[Column, ...]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Return the Arrow schema. The metadata of each field holds its meaning."""
-        return pa.schema(
-            [pa.field(c.name, c.type, c.is_nullable, {"meaning": c.meaning}) for c in self.columns]
-        )
-
-    @property
-    def names(self) -> list[str]:
-        """Return the column names, in order."""
-        return [c.name for c in self.columns]
-
-
-def _id(name: str, meaning: str, *, is_nullable: bool = False, pattern: str = ID16) -> Column:
-    return Column(name, pa.string(), meaning, is_nullable, pattern=pattern)
-
-
-# Do not edit the meanings below, not even their wording: they are bytes of stored Parquet files.
-RELATION = Column("relation", pa.string(), "relation of the knowledge base")
-TRIPLET_ID = _id("triplet_id", "hash of relation, head, tail, their ids and the truth value")
-PAIR_ID = _id("pair_id", "hash of the positive and the negative triplet of one (head, relation)")
-SPLIT = Column("split", pa.string(), "test, or held out to demonstrate the task", values=SPLITS)
-VARIANT_ID = _id("variant_id", "hash of triplet_id and transformation")
-TRANSFORMATION = Column(
-    "transformation",
-    pa.string(),
-    "which of the eight transformations made the variant",
-    values=transformations.NAMES,
-)
-LABEL = Column("label", pa.bool_(), "whether the text is true: is_positive XOR is negated")
-SAMPLE_ID = _id("sample_id", "hash of method, variant (or triplet and index) and text")
-MODEL_ID = Column(
-    "model_id",
-    pa.string(),
-    "name and identity of the evaluated model",
-    pattern="^[A-Za-z0-9._-]+$",
-)
-PROMPT_KEY = _id("prompt_key", "hash of what was sent and to whom", pattern=ID32)
-REPEAT = Column("repeat", pa.int16(), "0, 1, … where the same prompt is asked several times")
 
 TRIPLETS = Stage(
     "triplets",
@@ -139,7 +85,7 @@ STATEMENTS = Stage(
         SPLIT,
         TRANSFORMATION,
         LABEL,
-        _id("prototype_id", "hash of relation, transformation and template"),
+        define_id("prototype_id", "hash of relation, transformation and template"),
         Column("statement", pa.string(), "the prototype with its slots filled"),
     ),
 )
@@ -150,7 +96,7 @@ SAMPLES = Stage(
     (
         SAMPLE_ID,
         Column("method", pa.string(), "how the sample was made", values=METHODS),
-        _id("variant_id", "the variant it words; null for llmeval", is_nullable=True),
+        define_id("variant_id", "the variant it words; null for llmeval", is_nullable=True),
         TRIPLET_ID,
         PAIR_ID,
         RELATION,
@@ -341,4 +287,5 @@ PREDICTIONS = Stage(
 EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES)
 # What is measured on an edition, and stored outside it.
 APPRAISAL_STAGES = (DIVERSITY, GUESSES, HUMAN_GRADES)
-STAGES = {s.name: s for s in (*EDITION_STAGES, REQUESTS, RESPONSES, PREDICTIONS, *APPRAISAL_STAGES)}
+ANSWER_STAGES = (REQUESTS, RESPONSES, PREDICTIONS, QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
+STAGES = {s.name: s for s in (*EDITION_STAGES, QUESTIONS, *ANSWER_STAGES, *APPRAISAL_STAGES)}

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
 from primitives.checksums import checksum_file
-from schemas.stages import Stage
+from schemas.columns import Stage
 
 
 class FileRef(BaseModel):

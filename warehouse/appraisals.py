@@ -9,7 +9,8 @@ from pathlib import Path
 import duckdb
 
 from primitives.errors import InputError
-from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES, Stage
+from schemas.columns import Stage
+from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
 from storage.layout import diversity_file, guesses_file, review_folder
 from warehouse.records import insert_parquet
 

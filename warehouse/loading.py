@@ -12,8 +12,9 @@ from typing import Any
 import duckdb
 
 from primitives.errors import InputError
+from schemas.columns import Stage
 from schemas.exchange import MAX_ERROR_RATE
-from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS, Stage
+from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS
 from storage.layout import (
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,

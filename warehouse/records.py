@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from primitives.errors import InputError
-from schemas.stages import Stage
+from schemas.columns import Stage
 from storage.files import FileRef
 from storage.records import parse_record, read_files
 

@@ -12,7 +12,8 @@ from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from prototypes.pool import Pool, check_pool, load_pool
-from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES, Stage
+from schemas.columns import Stage
+from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES
 from storage.files import FileRef
 from storage.layout import edition_folder, manifest_file, stage_file
 from storage.records import read_manifest_files

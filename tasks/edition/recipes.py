@@ -15,7 +15,8 @@ import polars as pl
 
 from primitives.hashing import hash_json
 from primitives.source import hash_source
-from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS, Stage
+from schemas.columns import Stage
+from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef
 from tasks.asking.writer_replies import read_replies
 from tasks.edition.attempts import build_attempts

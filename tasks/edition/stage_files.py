@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.source import hash_source
-from schemas.stages import Stage
+from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_json, write_stage_file
 from storage.layout import EDITIONS_FOLDER, cached_file, validation_record
 from storage.mirror import Mirror

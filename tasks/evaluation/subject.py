@@ -7,8 +7,9 @@ import polars as pl
 
 from config.engines import ModelConfig
 from primitives.source import hash_source
+from schemas.columns import Stage
 from schemas.exchange import Sampling
-from schemas.stages import PREDICTIONS, REQUESTS, SAMPLES, Stage
+from schemas.stages import PREDICTIONS, REQUESTS, SAMPLES
 from tasks.asking.prompts import STOP_TEXTS
 from tasks.asking.sampling import build_sampling
 from tasks.evaluation.predictions import Scoring, score_samples

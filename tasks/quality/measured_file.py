@@ -8,7 +8,7 @@ import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from primitives.hashing import hash_json
-from schemas.stages import Stage
+from schemas.columns import Stage
 from storage.files import FileRef, read_stage_files, write_json, write_stage_file
 from storage.records import read_manifest, read_manifest_files
 

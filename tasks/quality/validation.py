@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,
     Expectation,
@@ -15,7 +16,6 @@ from schemas.expectations import (
     evaluate_rules,
     list_value_expectations,
 )
-from schemas.stages import Stage
 from storage.files import add_optional_columns
 from tasks.quality.validation_report import ExpectationResult, StageInvalid, ValidationReport
 

@@ -2,13 +2,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from schemas.columns import Column, Stage
 from schemas.expectations import (
     RULES,
     describe_structure,
     evaluate_rules,
     list_value_expectations,
 )
-from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS, Column, Stage
+from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS
 from tests.support.broken_rows import BROKEN
 from tests.support.good_frames import make_frame
 

@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from primitives.checksums import checksum_file
-from schemas.stages import VARIANTS, Column
+from schemas.columns import Column
+from schemas.stages import VARIANTS
 from storage.files import (
     FileRef,
     link_file,

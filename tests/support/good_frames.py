@@ -29,6 +29,10 @@ def make_frame(name: str) -> pl.DataFrame:
         "diversity": list_diversity,
         "guesses": list_guesses,
         "human_grades": list_grades,
+        "questions": list_questions,
+        "question_requests": list_question_requests,
+        "question_readings": list_readings,
+        "question_predictions": list_question_predictions,
     }[name]()
     stage = STAGES[name]
     schema = pl.DataFrame(stage.schema.empty_table()).schema
@@ -234,4 +238,74 @@ def list_predictions() -> list[Row]:
             "is_unfinished_reasoning": None,
         }
         for n, policy, prediction, is_correct, error in judged
+    ]
+
+
+def list_questions() -> list[Row]:
+    """Return one question of each type about one point, and the revision of a right and a wrong offer."""
+    options = ["Fever", "Itch", "Rash", "Cough"]
+    point = {
+        "point_id": hash_text("point"),
+        "pair_id": hash_text("Influenza"),
+        "relation": "symptoms",
+        "head": "Influenza",
+        "split": "test",
+        "is_negated": False,
+        "source": None,
+    }
+    asked: list[tuple[str, str, list[str], str, str | None]] = [
+        ("MCQ", "comparison", options, "A", None),
+        ("RQ", "rectification", options, "T|A", "A"),
+        ("RQ", "rectification", options, "F|A", "C"),
+        ("MAQ", "discrimination", options, "A,D", None),
+        ("TFQ", "verification", [], "T", None),
+    ]
+    return [
+        point
+        | {
+            "question_id": hash_text("question", str(n)),
+            "type": kind,
+            "facet": facet,
+            "text": f"Question {n}?",
+            "options": choices,
+            "answer": answer,
+            "offered": offered,
+        }
+        for n, (kind, facet, choices, answer, offered) in enumerate(asked)
+    ]
+
+
+def list_question_requests() -> list[Row]:
+    return [row | {"question_id": hash_text("question", row["sample_id"])} for row in list_requests()]
+
+
+def list_readings() -> list[Row]:
+    read = [("A", "leading_letter", None), (None, None, None), (None, None, "timed out")]
+    return [
+        list_question_requests()[2 * n]
+        | {"answer": answer, "rule": rule, "error": error, "is_unfinished_reasoning": None}
+        for n, (answer, rule, error) in enumerate(read)
+    ]
+
+
+def list_question_predictions() -> list[Row]:
+    """Return predictions of a question with two votes, of one without an answer, and of one that failed."""
+    judged = [
+        ("strict", "A", True, 3, 2, None),
+        ("strict", None, False, 0, 0, None),
+        ("excluded", None, None, 0, 0, None),
+        ("strict", None, None, 0, 0, "timed out"),
+    ]
+    return [
+        list_question_requests()[0]
+        | {
+            "question_id": hash_text("predicted", str(n)),
+            "scoring_policy": policy,
+            "prediction": prediction,
+            "is_correct": is_correct,
+            "n_answers": n_answers,
+            "n_agreeing": n_agreeing,
+            "error": error,
+        }
+        for n, (policy, prediction, is_correct, n_answers, n_agreeing, error) in enumerate(judged)
     ]

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from schemas.stages import Stage
+from schemas.columns import Stage
 
 Row = dict[str, Any]
 
