@@ -142,12 +142,18 @@ def _check_name(column: str) -> pl.Expr:
 
 def _describe_wrong_rows(wrong: pl.DataFrame) -> str:
     """Return one message with the number of wrong rows and the first of them."""
-    shown = wrong.head(N_SHOWN).select(pl.format("{}: {}", PLACE, pl.col("problem"))).to_series()
-    if wrong.height == 1:
-        return str(shown[0])
-    rest = wrong.height - len(shown)
-    lines = [f"{wrong.height} wrong rows:", *shown, *([f"and {rest} more"] if rest else [])]
-    return "\n  ".join(lines)
+    return describe_problems(
+        wrong.select(pl.format("{}: {}", PLACE, pl.col("problem"))).to_series().to_list()
+    )
+
+
+def describe_problems(problems: Sequence[str]) -> str:
+    """Return one message with the number of problems, one per wrong row, and the first of them."""
+    if len(problems) == 1:
+        return problems[0]
+    shown = problems[:N_SHOWN]
+    rest = [f"and {len(problems) - N_SHOWN} more"] if len(problems) > N_SHOWN else []
+    return "\n  ".join([f"{len(problems)} wrong rows:", *shown, *rest])
 
 
 def build_base(name: str, source: Source) -> KnowledgeBase:

@@ -1,0 +1,198 @@
+"""The closing sentence of a question, taken apart around its gap: the place where the answer belongs.
+
+"In addition to aspirin, which of the following drugs should be given?" has the lead "In addition to
+aspirin,", the gap "which of the following drugs" with the noun "drugs", and the predicate "should be given".
+"""
+
+import re
+from dataclasses import dataclass
+
+from gate.words import list_words
+from tasks.questions.verbs import (
+    AUXILIARIES,
+    MODALS,
+    Predicate,
+    find_predicate,
+    is_adverb,
+    split_predicate,
+)
+
+_GAP = re.compile(r"\bwhich (?:one )?of (?:the )?following\b\s*", re.IGNORECASE)
+_OTHER_GAP = re.compile(r"^(?P<lead>.*?,\s+)?(?P<word>what|which)\s+(?P<rest>.+)$", re.IGNORECASE)
+_TWO_QUESTIONS = re.compile(r"^is (the .+?),? and what is (the .+)$")
+_LEAD = re.compile(r"^(?P<lead>.*?,)\s+(?P<rest>[^,]+)$")
+_LEADS = list_words(
+    """
+    according after although among as assuming at based because before besides compared considering currently
+    during following for from given if in of on postoperatively preoperatively regarding since to upon when
+    while with within without
+    """
+)
+_PREPOSITIONS = list_words("in on at for to from with by of during into over under through between")
+_RELATIVES = list_words("that which who whose when where")
+_DETERMINERS = list_words("the this that these those a an his her their its your my our")
+_PRONOUNS = list_words("he she it they you we one i")
+_PERSONS = list_words("patient baby infant woman man child boy girl")
+_TAIL = re.compile(
+    r"(?=\s(?:when|as an?|in this|in the|for which|to|during|following|on|after|over|at this|with an)\s)"
+)
+# Verbs of closing sentences whose gap is at their end.
+_LEXICAL_VERBS = list_words(
+    """
+    acts belongs corresponds decreases fits had has increases indicates involves produces puts relies requires
+    spreads supplies uses works
+    """
+)
+# Base forms after which a gap follows in "which effects would the drug also have".
+_BASE_VERBS = list_words("be have show expect see reveal find cause recommend demonstrate develop receive")
+_MAX_SUBJECT_WORDS = 8
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A sentence with a gap: lead, before, gap, predicate (the gap is the subject), or lead, predicate, gap.
+
+    Without ``has_gap_as_subject``, ``before`` is the subject of the predicate, and the gap comes after the
+    predicate: "Further evaluation is likely to show which of the following findings".
+    """
+
+    lead: str
+    before: str
+    noun: str
+    predicate: Predicate
+    tail: str
+    has_gap_as_subject: bool
+
+
+def parse_clause(sentence: str) -> Clause | str:
+    """Return the parts of a closing sentence without its mark, or the reason why it cannot be turned."""
+    gaps = list(_GAP.finditer(sentence))
+    if len(gaps) > 1:
+        return "asks for several things"
+    if gaps:
+        return _parse_around_gap(sentence[: gaps[0].start()].strip(), sentence[gaps[0].end() :])
+    found = _OTHER_GAP.match(sentence)
+    if found is None:
+        return "does not ask with 'which of the following', 'what' or 'which' at its beginning"
+    if re.match(r"^(?:given|from|among) the following \w+,\s", sentence, re.IGNORECASE):
+        found = _OTHER_GAP.match(found["word"] + " " + found["rest"]) or found
+    lead, word, rest = (found["lead"] or "").strip(), found["word"].lower(), found["rest"]
+    if rest.startswith(("of ", "the following")):
+        return "asks with other words than 'which of the following'"
+    if two := _TWO_QUESTIONS.match(rest):
+        rest = f"gives {two[1]} and {two[2]}"
+    first = rest.split(" ", 1)[0].lower()
+    if word == "which" and first in AUXILIARIES and lead.lower().startswith("of the following"):
+        return _parse_subject("", "", rest)
+    if word == "which" and first in AUXILIARIES:
+        return "asks 'which' without 'of the following'"
+    return _parse_subject(lead, "", rest)
+
+
+def _parse_around_gap(before: str, after: str) -> Clause | str:
+    """Return the clause of a sentence with "which of the following" between the two texts."""
+    lead = ""
+    if before.endswith(","):
+        lead, before = before, ""
+    elif (found := _LEAD.match(before)) and found["lead"].split()[0].lower().strip(",") in _LEADS:
+        lead, before = found["lead"], found["rest"]
+    if before and before.split()[-1].lower() in _PREPOSITIONS and len(before.split()) == 1:
+        return "the gap is the object of a preposition at the beginning"
+    if before and not lead and before.split()[0].lower() in {"if", "when", "while"}:
+        return "a condition is not divided from the question by a comma"
+    if before and (finite := _find_main_verb(before)) is not None:
+        return _parse_in_situ(lead, before, finite, after)
+    return _parse_subject(lead, before, after)
+
+
+def _find_main_verb(text: str) -> int | None:
+    """Return the place of the word that is the finite verb of the sentence so far, or None.
+
+    A verb after "that", "which" or "who" belongs to a relative clause: the next one is the main verb.
+    """
+    words = text.lower().split()
+    finites = [i for i, word in enumerate(words) if word in AUXILIARIES or _is_main_lexical(words, i)]
+    relatives = [i for i, word in enumerate(words) if i and word in _RELATIVES]
+    for relative in relatives:
+        first = next((i for i in range(relative + 1, len(words)) if not is_adverb(words[i])), None)
+        inner = next((i for i in finites if i > relative), None)
+        has_own_verb = first is not None and (first == inner or words[first] in _DETERMINERS | _PRONOUNS)
+        if inner is not None and has_own_verb:
+            finites.remove(inner)
+    return finites[0] if finites else None
+
+
+def _is_main_lexical(words: list[str], place: int) -> bool:
+    """Return whether a word is a verb in the third person, judged by the words before it."""
+    return place > 0 and words[place] in _LEXICAL_VERBS
+
+
+def _parse_in_situ(lead: str, before: str, finite: int, after: str) -> Clause | str:
+    """Return the clause of a sentence whose gap comes after its finite verb."""
+    words = before.split()
+    start = finite
+    while start > 1 and is_adverb(words[start - 1]):
+        start -= 1
+    predicate = split_predicate(" ".join(words[start:]))
+    if predicate is None:
+        return f"the verb {words[finite]!r} is not known"
+    noun, tail = _split_noun(after)
+    if any(word.lower() in AUXILIARIES for word in tail.split()):
+        return "has two finite verbs around the gap"
+    return Clause(lead, " ".join(words[:start]), noun, predicate, tail, has_gap_as_subject=False)
+
+
+def _split_noun(after: str) -> tuple[str, str]:
+    """Return the noun of a gap at the end of a sentence, and the words after the noun."""
+    noun, *rest = _TAIL.split(f" {after}", maxsplit=1)
+    return noun.strip(), "".join(rest).strip()
+
+
+def _parse_subject(lead: str, before: str, after: str) -> Clause | str:
+    """Return the clause of a sentence whose gap is in the subject, or is moved there."""
+    found = find_predicate(after)
+    if found is None:
+        return "has no known verb after the gap"
+    noun, rest = found
+    if "," in noun or _RELATIVES & set(noun.lower().split()):
+        return "the noun of the gap has a clause of its own"
+    words = rest.split()
+    finite = next(i for i, word in enumerate(words) if not is_adverb(word))
+    if finite + 1 < len(words) and (moved := _find_moved_subject(words, finite)) is not None:
+        if before:
+            return "the gap is an object"
+        return _parse_moved(lead, noun, words, finite, moved)
+    predicate = split_predicate(rest)
+    if predicate is None:
+        return f"the verb {words[finite]!r} is not known"
+    return Clause(lead, before, noun, predicate, "", has_gap_as_subject=True)
+
+
+def _find_moved_subject(words: list[str], finite: int) -> int | None:
+    """Return the number of words of a subject after the finite verb ("would the drug also have"), or None."""
+    verb, following = words[finite].lower(), words[finite + 1].lower()
+    if verb in {"is", "are", "was", "were"}:
+        is_person = following in _DETERMINERS and bool(_PERSONS & set(words[finite + 2 : finite + 3]))
+        is_thing = following in {"a", "an"} and words[-3:-1] == ["likely", "to"]
+        return 0 if following in _PRONOUNS or is_person or is_thing else None
+    if verb not in MODALS | {"do", "does", "did"} or following not in _DETERMINERS | _PRONOUNS:
+        return None
+    if following in _PRONOUNS:
+        return 1
+    for n_words in range(2, _MAX_SUBJECT_WORDS):
+        word = words[finite + 1 + n_words : finite + 2 + n_words]
+        if word and (is_adverb(word[0]) or word[0].lower() in _BASE_VERBS):
+            return n_words
+    return 0
+
+
+def _parse_moved(lead: str, noun: str, words: list[str], finite: int, n_words: int) -> Clause | str:
+    """Return "which effects would the drug have" as "which of the following is among the effects that …"."""
+    if n_words == 0 or words[finite].lower() not in MODALS or finite:
+        return "the gap is an object"
+    subject, rest = words[1 : 1 + n_words], words[1 + n_words :]
+    what = f"among the {noun} that" if noun else "what"
+    complement = " ".join([what, *subject, words[0], *rest])
+    return Clause(
+        lead, "", "", Predicate("", "is", complement, is_negative=False), "", has_gap_as_subject=True
+    )

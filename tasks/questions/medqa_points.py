@@ -1,0 +1,172 @@
+"""Questions of MultiMedQA: every MedQA item that can be turned is a knowledge point asked in four types.
+
+Zhou et al., "MultifacetEval", IJCAI 2024, section 4.1. MCQ: the item itself. RQ: the item with a right and
+with a wrong offered option. MAQ: up to three wrong options are replaced by synonyms of the right one. TFQ: a
+statement of the right and of a wrong option. MAQ and TFQ are also negated; an MCQ or RQ is not, because its
+negation would have several right options.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from knowledge.base import LeftOut
+from knowledge.medqa import LETTERS, MedqaItem, fold_option
+from knowledge.synonyms import SynonymTable
+from primitives.hashing import draw_one, draw_order, hash_text
+from tasks.questions.case_text import join_case
+from tasks.questions.clauses import Clause, parse_clause
+from tasks.questions.closing import AskedText, find_closing
+from tasks.questions.statements import ask, find_option_forms, state
+
+RELATION = "medqa"
+N_DEMONSTRATIONS = 5
+MAX_SYNONYMS = 3
+FACETS = {"MCQ": "comparison", "RQ": "rectification", "MAQ": "discrimination", "TFQ": "verification"}
+SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "question_id": pl.String,
+    "point_id": pl.String,
+    "pair_id": pl.String,
+    "relation": pl.String,
+    "split": pl.String,
+    "facet": pl.String,
+    "type": pl.String,
+    "is_negated": pl.Boolean,
+    "text": pl.String,
+    "options": pl.List(pl.String),
+    "answer": pl.String,
+    "offered": pl.String,
+    "source": pl.String,
+}
+# Demonstrations do not change with the seed: otherwise a new edition would change every prompt.
+_FIXED_SEED = "demonstrations"
+Question = dict[str, object]
+
+
+@dataclass(frozen=True)
+class TurnedItem:
+    """An item whose closing sentence can be turned, with the parts of its text."""
+
+    item: MedqaItem
+    asked: AskedText
+    clause: Clause
+
+    @property
+    def point_id(self) -> str:
+        """The hash of the item's content."""
+        return hash_text(RELATION, self.item.question, *self.item.options, self.item.letter)
+
+    def render_negated(self) -> str:
+        """Return the whole question with its closing sentence negated."""
+        before = f"{self.asked.before} " if self.asked.before else ""
+        return f"{before}{ask(self.clause, is_negated=True)}{self.asked.after}"
+
+    def render_statement(self, letter: str, is_negated: bool) -> str:
+        """Return the case and the statement that the option with the letter is right, or is not."""
+        place = LETTERS.index(letter)
+        form = find_option_forms(self.clause, self.item.options)[place]
+        return join_case(self.asked.case, state(self.clause, self.item.options[place], form, is_negated))
+
+
+def turn_item(item: MedqaItem) -> TurnedItem | str:
+    """Return the item with its closing sentence taken apart, or the reason why that cannot be turned."""
+    asked = find_closing(item.question)
+    if asked is None:
+        return "has no closing question"
+    clause = parse_clause(asked.sentence)
+    return clause if isinstance(clause, str) else TurnedItem(item, asked, clause)
+
+
+def build_medqa_questions(
+    items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int
+) -> tuple[pl.DataFrame, list[LeftOut]]:
+    """Return the questions of all items that can be turned, with ``SCHEMA``, and the items that cannot.
+
+    The rows are sorted by point; five points are demonstrations. The result depends on no order of the items.
+    """
+    turned: dict[str, TurnedItem] = {}
+    left_out: list[LeftOut] = []
+    for item in items:
+        result = turn_item(item)
+        if isinstance(result, str):
+            left_out.append(LeftOut(item.place, item.question[-80:], result))
+        else:
+            turned[result.point_id] = result
+    demonstrations = set(draw_order(turned, RELATION, "demonstrations")[:N_DEMONSTRATIONS])
+    rows: list[Question] = []
+    for point_id in sorted(turned):
+        is_demonstration = point_id in demonstrations
+        questions = ask_point(turned[point_id], synonyms, _FIXED_SEED if is_demonstration else str(seed))
+        split = "demonstration" if is_demonstration else "test"
+        rows += [{**question, "split": split} for question in questions]
+    return pl.DataFrame(rows, schema=SCHEMA), left_out
+
+
+def ask_point(turned: TurnedItem, synonyms: SynonymTable, seed: str) -> list[Question]:
+    """Return the nine questions of a point without their split: MCQ, 2 RQ, 2 MAQ, 4 TFQ."""
+    item, point_id = turned.item, turned.point_id
+    wrong = [letter for letter in LETTERS[: len(item.options)] if letter != item.letter]
+    offered = draw_one(wrong, RELATION, "offered", seed, point_id)
+    stated = draw_one(wrong, RELATION, "stated", seed, point_id)
+    options, right = replace_options(item, synonyms.find(item.answer), seed, point_id)
+    others = [letter for letter in LETTERS[: len(options)] if letter not in right]
+    original = {"text": item.question, "options": list(item.options)}
+    questions: list[Question] = [
+        {"type": "MCQ", **original, "answer": item.letter},
+        {"type": "RQ", **original, "answer": f"T|{item.letter}", "offered": item.letter},
+        {"type": "RQ", **original, "answer": f"F|{item.letter}", "offered": offered},
+        {"type": "MAQ", "text": item.question, "options": options, "answer": ",".join(right)},
+        {"type": "MAQ", "text": turned.render_negated(), "options": options, "answer": ",".join(others)},
+    ]
+    for letter in (item.letter, stated):
+        for is_negated in (False, True):
+            answer = "T" if (letter == item.letter) != is_negated else "F"
+            text = turned.render_statement(letter, is_negated)
+            questions.append({"type": "TFQ", "text": text, "options": [], "answer": answer})
+    # Of MAQ and TFQ, every second one is negated.
+    negated = [False, False, False, False, True, False, True, False, True]
+    return [
+        _complete(question, point_id, item, is_negated)
+        for question, is_negated in zip(questions, negated, strict=True)
+    ]
+
+
+def replace_options(
+    item: MedqaItem, synonyms: Sequence[str], seed: str, point_id: str
+) -> tuple[list[str], list[str]]:
+    """Return the options of the MAQ, and the letters of the right ones in order.
+
+    Up to three wrong options are replaced by synonyms of the answer. At least one wrong option stays, and no
+    option repeats another.
+    """
+    taken = {fold_option(option) for option in item.options}
+    by_folded = {fold_option(name): name for name in sorted(synonyms)}
+    usable = [name for folded, name in by_folded.items() if folded not in taken]
+    letters = LETTERS[: len(item.options)]
+    wrong = [letter for letter in letters if letter != item.letter]
+    most = min(MAX_SYNONYMS, len(usable), len(wrong) - 1)
+    n_replaced = int(draw_one(map(str, range(most + 1)), RELATION, "number", seed, point_id))
+    replaced = draw_order(wrong, RELATION, "replaced", seed, point_id)[:n_replaced]
+    names = draw_order(usable, RELATION, "synonyms", seed, point_id)[:n_replaced]
+    by_letter = dict(zip(letters, item.options, strict=True)) | dict(zip(replaced, names, strict=True))
+    return list(by_letter.values()), sorted([item.letter, *replaced])
+
+
+def _complete(question: Question, point_id: str, item: MedqaItem, is_negated: bool) -> Question:
+    """Return a question with its id and the columns that do not differ between the questions of a point."""
+    options = question["options"]
+    assert isinstance(options, list)
+    content = (str(question[name]) for name in ("type", "text", "answer"))
+    offered = question.get("offered")
+    return {
+        "question_id": hash_text(RELATION, *content, str(offered or ""), *options),
+        "point_id": point_id,
+        "pair_id": None,
+        "relation": RELATION,
+        "facet": FACETS[str(question["type"])],
+        "is_negated": is_negated,
+        "offered": None,
+        "source": item.meta_info or "MedQA",
+        **question,
+    }

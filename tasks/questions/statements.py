@@ -1,0 +1,184 @@
+"""Questions and statements from a clause with a gap: the gap asked, or filled with an option, or negated.
+
+A noun phrase stands in the gap: "Silicosis is the most likely diagnosis." An instruction follows the
+definite noun phrase that it is equated with: "The next step in management is to administer oxygen." What is
+neither follows a colon: "The following is true about these episodes: they occur only during sleep."
+"""
+
+import re
+from collections.abc import Sequence
+
+from tasks.questions.clauses import Clause
+from tasks.questions.option_forms import (
+    Form,
+    find_forms,
+    is_instruction,
+    is_plural,
+    make_singular,
+    split_head,
+)
+from tasks.questions.verbs import Predicate
+from tasks.questions.vocabulary import COMMON_ENDINGS, COMMON_WORDS, NAMES, STRUCTURES
+
+# Nouns of actions: an instruction can be equated with them.
+_ACTIONS = re.compile(
+    r"\b(?:steps?|management|treatment|therapy|intervention|action|course|approach|recommendation|response|option|"
+    r"choice|pharmacotherapy|measure|way|method|regimen|advice|plan)\b"
+)
+_DEFINITE = re.compile(r"^(?:the|his|her|its|their|(?:this|that|the) \w+['’]s)\s", re.IGNORECASE)
+# Nouns whose options need not be noun phrases, or do not fit where the noun stands.
+_COLON_NOUNS = re.compile(
+    r"\b(?:statements?|changes|characteristics|features|(?<!adverse )(?<!side )effects|functions|reasons|"
+    r"properties|manner|modes?|mechanisms?|classes|sets?|types?|kinds?|parts|aspects|actions|ways)\b"
+)
+_ASKS_FOR_SENTENCE = re.compile(
+    r"\b(?:statements?|response|true|correct|accurate|interpretation|mechanisms|reply)\b"
+)
+_ALWAYS_AFTER_COLON = ("statement", "change", "set")
+
+
+def ask(clause: Clause, is_negated: bool) -> str:
+    """Return the clause as a question with "which of the following" in its gap, or as its negation."""
+    noun = clause.noun if not clause.noun or is_plural(split_head(clause.noun)[0]) else ""
+    gap = f"which of the following {noun}".strip()
+    predicate = clause.predicate.render(is_negated)
+    if clause.has_gap_as_subject:
+        words = _join(clause.lead, clause.before, gap, predicate)
+    else:
+        words = _join(clause.lead, clause.before, predicate, gap, clause.tail)
+    return f"{_capitalise(words)}?"
+
+
+def find_option_forms(clause: Clause, options: Sequence[str]) -> list[Form]:
+    """Return the form of each option, given what the clause asks for."""
+    words = f"{clause.noun} {clause.predicate.complement}"
+    return find_forms(options, are_sentences_likely=bool(_ASKS_FOR_SENTENCE.search(words)))
+
+
+def state(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
+    """Return the statement that an option of this form is an answer to the clause, or that it is none.
+
+    Statement and negation are contradictories: they differ in one "not" at the finite verb.
+    """
+    option = option.strip().rstrip(".")
+    if not clause.has_gap_as_subject:
+        words = _state_in_situ(clause, option, form, is_negated)
+    elif clause.before:
+        words = _state_within_subject(clause, option, form, is_negated)
+    else:
+        words = _state_of_subject(clause, option, form, is_negated)
+    words = _capitalise(words).replace('"', "'")
+    return words if words.endswith((".", ".'", ".”", "?'", "?”")) else f"{words}."
+
+
+def _state_of_subject(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
+    """Fill the gap of "which of the following is …"."""
+    predicate, complement = clause.predicate, clause.predicate.complement
+    if clause.noun.startswith(_ALWAYS_AFTER_COLON):
+        return _after_colon(clause, option, is_negated)
+    if _is_definite(complement):
+        return _equate(clause, option, form, is_negated)
+    if form is Form.INSTRUCTION or not form.is_noun:
+        return _after_colon(clause, option, is_negated)
+    if predicate.agrees and form is not Form.SINGULAR and complement.startswith(("a ", "an ")):
+        return _after_colon(clause, option, is_negated)
+    agreeing = predicate.with_number(form is not Form.SINGULAR)
+    option = _place_within(option) if clause.lead else _add_article(option)
+    return _join(clause.lead, option, agreeing.render(is_negated))
+
+
+def _equate(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
+    """Return the statement that the option is the thing that the clause describes with "the"."""
+    predicate, complement = clause.predicate, clause.predicate.complement
+    if form is Form.SINGULAR and not predicate.is_plural and not option[0].isdigit():
+        option = _place_within(option) if clause.lead else _add_article(option)
+        return _join(clause.lead, option, predicate.render(is_negated))
+    if form is Form.INSTRUCTION and _ACTIONS.search(complement) and not _has_second_instruction(option):
+        answer = f"to {option[0].lower()}{option[1:]}"
+    elif form.is_noun and not (predicate.is_plural and form is Form.SINGULAR):
+        answer = _place_within(option)
+    else:
+        return _after_colon(clause, option, is_negated)
+    if "," in complement:
+        return _after_colon(clause, option, is_negated)
+    verb = predicate.verb if complement == predicate.rest else f"{predicate.verb} be"
+    turned = Predicate(
+        "", predicate.verb, f"{'be ' if verb != predicate.verb else ''}{answer}", predicate.is_negative
+    )
+    return _join(clause.lead, predicate.adverbs, complement, turned.render(is_negated))
+
+
+def _after_colon(clause: Clause, option: str, is_negated: bool) -> str:
+    """Return "the following statement is true: …", which holds an option of any form."""
+    noun = make_singular(clause.noun) if _COLON_NOUNS.search(clause.noun) else ""
+    predicate = clause.predicate.with_number(is_plural=False) if noun else clause.predicate
+    return (
+        f"{_join(clause.lead, clause.before, 'the following', noun, predicate.render(is_negated))}: {option}"
+    )
+
+
+def _state_within_subject(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
+    """Fill the gap of "a defect in which of the following is …"."""
+    predicate = clause.predicate.render(is_negated)
+    if not form.is_noun or _COLON_NOUNS.search(clause.noun):
+        noun = make_singular(clause.noun)
+        return f"{_join(clause.lead, clause.before, 'the following', noun, predicate)}: {option}"
+    return _join(clause.lead, clause.before, _name_number(clause.noun, _place_within(option)), predicate)
+
+
+def _state_in_situ(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
+    """Fill the gap of "further evaluation is likely to show which of the following"."""
+    start = _join(clause.lead, clause.before, clause.predicate.render(is_negated))
+    if not form.is_noun or _COLON_NOUNS.search(clause.noun):
+        return f"{_join(start, 'the following', make_singular(clause.noun), clause.tail)}: {option}"
+    return _join(start, _name_number(clause.noun, _place_within(option)), clause.tail)
+
+
+def _name_number(noun: str, option: str) -> str:
+    """Return "chromosome 5" for the option 5, and other options as they are."""
+    return f"{make_singular(noun)} {option}" if noun and re.fullmatch(r"\d+|[A-Z]|[IVX]+", option) else option
+
+
+def _is_definite(complement: str) -> bool:
+    return bool(_DEFINITE.match(complement)) and not complement.startswith("the same")
+
+
+def _has_second_instruction(option: str) -> bool:
+    """Return whether an instruction goes on with another after a comma: it needs a colon before it."""
+    return any(
+        is_instruction(part.casefold().split())
+        for part in re.split(r",\s+(?!and\b)", option)[1:]
+        if part.split()
+    )
+
+
+def _place_within(option: str) -> str:
+    """Return an option as it stands in the middle of a sentence: common words without a capital."""
+    first = option.split()[0].strip(",:")
+    is_plain = first[1:].islower() and first.replace("-", "").isalpha() and first not in NAMES
+    is_common = first in COMMON_WORDS or (is_plain and first.lower().endswith(COMMON_ENDINGS))
+    if re.match(r"\d+(?:st|nd|rd|th)\b", option):
+        return f"the {option}"
+    return _add_article(f"{option[0].lower()}{option[1:]}" if is_common else option)
+
+
+def _add_article(option: str) -> str:
+    """Return the name of a single structure with "the" before it."""
+    head = re.split(r"\s(?:of|in|on|at|to|from|with)\s", re.sub(r"\s*\([^)]*\)", "", option), maxsplit=1)[0]
+    words = head.split()
+    if words[-1].casefold() not in STRUCTURES or words[0].casefold() in {"a", "an", "the"} or "the" in words:
+        return option
+    first = words[0]
+    is_common = first[1:].islower() and first.isalpha()
+    return f"the {option[0].lower()}{option[1:]}" if is_common else f"the {option}"
+
+
+def _capitalise(words: str) -> str:
+    """Return the words with a capital at the beginning, unless the first one is a symbol such as pH."""
+    first = words.split()[0]
+    is_word = first[0].islower() and first.lower() == first and first.strip(",'-").replace("-", "").isalpha()
+    return f"{words[0].upper()}{words[1:]}" if is_word and first[0].isascii() else words
+
+
+def _join(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
