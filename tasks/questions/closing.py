@@ -13,8 +13,8 @@ _STRAY_QUOTE = re.compile(r"""^\s*"(?=\s)""")
 class AskedText:
     """The parts of a question: before + sentence + mark + after.
 
-    ``sentence`` has single spaces and no mark. ``after`` is what follows, such as a table of values, with the
-    white space before it.
+    ``before`` and ``after``, such as a table of values, keep the white space around the sentence, and
+    ``sentence`` has single spaces and no mark.
     """
 
     before: str
@@ -25,7 +25,7 @@ class AskedText:
     @property
     def case(self) -> str:
         """The text without the closing sentence: what comes before it, then what follows it."""
-        return f"{self.before}{self.after}".strip() if self.before else self.after.strip()
+        return f"{self.before.rstrip()}{self.after}".strip()
 
 
 def find_closing(question: str) -> AskedText | None:
@@ -35,5 +35,5 @@ def find_closing(question: str) -> AskedText | None:
         sentence = " ".join(question[start : mark.start()].split())
         if _ASKING.search(sentence):
             after = _STRAY_QUOTE.sub("", question[mark.end() :]).rstrip()
-            return AskedText(question[:start].rstrip(), sentence, mark.group()[0], after)
+            return AskedText(question[:start], sentence, mark.group()[0], after)
     return None

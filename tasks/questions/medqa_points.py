@@ -59,8 +59,7 @@ class TurnedItem:
 
     def render_negated(self) -> str:
         """Return the whole question with its closing sentence negated."""
-        before = f"{self.asked.before} " if self.asked.before else ""
-        return f"{before}{ask(self.clause, is_negated=True)}{self.asked.after}"
+        return f"{self.asked.before}{ask(self.clause, is_negated=True)}{self.asked.after}"
 
     def render_statement(self, letter: str, is_negated: bool) -> str:
         """Return the case and the statement that the option with the letter is right, or is not."""
