@@ -71,7 +71,9 @@ def find_forms(options: Sequence[str], are_sentences_likely: bool) -> list[Form]
 def find_form(option: str) -> Form:
     """Return the form of an option by itself. "A and B" is joined; a list without "and" is something else."""
     words = [word.strip(",;:()").casefold().replace("’", "'") for word in option.split()]
-    if _SENTENCE_SIGNS.search(option) or words[0] in SENTENCE_STARTS | THIRD_PERSON | FINITE:
+    # Names of genes are in capitals ("WAS gene").
+    is_verb = words[0] in THIRD_PERSON | FINITE and not option.split()[0].isupper()
+    if is_verb or words[0] in SENTENCE_STARTS or _SENTENCE_SIGNS.search(option):
         return Form.SENTENCE
     if is_instruction(words):
         return Form.INSTRUCTION

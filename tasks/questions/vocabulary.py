@@ -84,12 +84,12 @@ STRUCTURES = list_words(
 # First words of options that are no names: they lose their capital within a sentence.
 COMMON_WORDS = list_words(
     """
-    A Absent Antibodies Proper Acute Alcohol An Antigen-antibody Bacteria Bed Blood Bone Brain Breast Broad Calcium Cell
-    Cells Chest Close Common Copper Decrease Deep Double-contrast Drug Early Excess Eye Food Foreign Free
-    Fungi Gluten-free Hair Headache Heart Heat High Immune Increase Iron Joint Kidney Lack Large Late Lead
-    Left Liver Long Loss Low Lung Magnesium Muscle Needle Nerve Night No Potassium Presence Red Rest Right
-    Serum Short Skin Small Smooth Smudge Sodium Stool The Theca Tissue Trace Tumor Upper Urine Virus
-    Weight White Whole Zinc
+    A Absent Acute Alcohol An Antibodies Antigen-antibody Bacteria Bed Blood Bone Brain Breast Broad
+    Calcium Cell Cells Chest Close Common Copper Decrease Deep Double-contrast Drug Early Excess Eye Food
+    Foreign Free Fungi Gluten-free Hair Headache Heart Heat High Immune Increase Iron Joint Kidney Lack
+    Large Late Lead Left Liver Long Loss Low Lung Magnesium Muscle Needle Nerve Night No Potassium
+    Presence Proper Red Rest Right Serum Short Skin Small Smooth Smudge Sodium Stool The Theca Tissue
+    Trace Tumor Upper Urine Virus Weight White Whole Zinc
     """
 )
 # Names of persons that end like a common word.

@@ -1,0 +1,118 @@
+import random
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from knowledge.medqa import MedqaItem, fold_option
+from knowledge.synonyms import SynonymTable
+from tasks.questions.case_text import join_case, quote_statement
+from tasks.questions.medqa_points import SCHEMA, build_medqa_questions, replace_options, turn_item
+
+OPTIONS = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
+SYNONYMS = SynonymTable({"fever": ("Febrile state", "High temperature", "Pyrexia", "fever!", "gout")})
+
+
+def make_item(number: int, letter: str = "B") -> MedqaItem:
+    question = f"A man of {number} sweats. Which of the following is the most likely diagnosis?"
+    return MedqaItem(question, OPTIONS, letter, "step1", f"file, row {number}")
+
+
+ITEMS = [make_item(number, "ABCDE"[number % 5]) for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def questions() -> pl.DataFrame:
+    return build_medqa_questions(ITEMS, SYNONYMS, seed=1)[0]
+
+
+def test_a_point_has_nine_questions_with_their_facets(questions: pl.DataFrame) -> None:
+    assert dict(questions.schema) == SCHEMA
+    counts = questions.group_by("facet", "type", "is_negated").len().sort("facet", "is_negated").rows()
+    assert counts == [
+        ("comparison", "MCQ", False, 40),
+        ("discrimination", "MAQ", False, 40),
+        ("discrimination", "MAQ", True, 40),
+        ("rectification", "RQ", False, 80),
+        ("verification", "TFQ", False, 80),
+        ("verification", "TFQ", True, 80),
+    ]
+    assert questions["question_id"].n_unique() == questions.height
+    assert questions["question_id"].str.len_chars().unique().to_list() == [16]
+    assert questions["pair_id"].null_count() == questions.height
+
+
+def test_answers_of_one_point() -> None:
+    (frame, _) = build_medqa_questions([make_item(1)], SYNONYMS, seed=1)
+    case = "A man of 1 sweats."
+    rows = {(row["type"], row["answer"], row["is_negated"]): row for row in frame.iter_rows(named=True)}
+    assert rows["MCQ", "B", False]["options"] == list(OPTIONS)
+    assert rows["RQ", "T|B", False]["offered"] == "B"
+    assert rows["RQ", "F|B", False]["offered"] in set("ACDE")
+    assert rows["TFQ", "T", False]["text"] == f'{case}\nStatement: "Fever is the most likely diagnosis."'
+    assert rows["TFQ", "F", True]["text"] == f'{case}\nStatement: "Fever is not the most likely diagnosis."'
+    assert rows["TFQ", "F", False]["text"] != rows["TFQ", "T", False]["text"]
+    (negated,) = (row for row in frame.iter_rows(named=True) if row["type"] == "MAQ" and row["is_negated"])
+    assert negated["text"] == f"{case} Which of the following is not the most likely diagnosis?"
+
+
+def test_the_answers_of_both_multiple_answer_questions_divide_the_options(questions: pl.DataFrame) -> None:
+    both = questions.filter(type="MAQ").group_by("point_id").agg("answer", "options")
+    for row in both.iter_rows(named=True):
+        first, second = (set(answer.split(",")) for answer in row["answer"])
+        assert first | second == set("ABCDE")
+        assert not first & second
+        assert row["options"][0] == row["options"][1]
+
+
+def test_right_options_are_the_answer_and_its_synonyms() -> None:
+    seen = set()
+    for number in range(60):
+        options, right = replace_options(make_item(number), SYNONYMS.find("Fever"), "1", str(number))
+        assert len({fold_option(option) for option in options}) == 5
+        names = {option for letter, option in zip("ABCDE", options, strict=True) if letter in right}
+        assert names <= {"Fever", "Febrile state", "High temperature", "Pyrexia"}
+        assert "Fever" in names
+        seen.add(len(right))
+    assert seen == {1, 2, 3, 4}
+
+
+def test_one_wrong_option_stays() -> None:
+    item = replace(make_item(1), options=("Gout", "Fever"))
+    assert replace_options(item, SYNONYMS.find("Fever"), "1", "x") == (["Gout", "Fever"], ["B"])
+
+
+def test_questions_depend_on_the_seed_but_not_on_the_order(questions: pl.DataFrame) -> None:
+    shuffled = random.Random(3).sample(ITEMS, len(ITEMS))
+    assert build_medqa_questions(shuffled, SYNONYMS, seed=1)[0].equals(questions)
+    other = build_medqa_questions(ITEMS, SYNONYMS, seed=2)[0]
+    assert set(other["point_id"]) == set(questions["point_id"])
+    assert set(other["question_id"]) != set(questions["question_id"])
+
+
+def test_five_points_are_demonstrations_and_do_not_change_with_the_seed(questions: pl.DataFrame) -> None:
+    held_out = questions.filter(split="demonstration")
+    assert held_out["point_id"].n_unique() == 5
+    assert set(questions["split"]) == {"demonstration", "test"}
+    assert build_medqa_questions(ITEMS, SYNONYMS, seed=2)[0].filter(split="demonstration").equals(held_out)
+
+
+def test_items_that_cannot_be_turned_are_listed() -> None:
+    how = replace(make_item(1), question="He sweats. How does it spread?")
+    frame, left_out = build_medqa_questions([how, make_item(2)], SYNONYMS, seed=1)
+    assert frame["point_id"].n_unique() == 1
+    assert [(one.where, one.what) for one in left_out] == [("file, row 1", "He sweats. How does it spread?")]
+
+
+def test_the_text_after_the_closing_sentence_stays_after_it() -> None:
+    item = replace(make_item(1), question="He sweats.\nWhat is the cause?\nNa+: 120")
+    turned = turn_item(item)
+    assert not isinstance(turned, str)
+    assert turned.render_negated() == "He sweats.\nWhich of the following is not the cause?\nNa+: 120"
+    assert turned.render_statement("B", False) == 'He sweats.\nNa+: 120\nStatement: "Fever is the cause."'
+
+
+def test_a_prompt_quotes_statements_with_and_without_a_case() -> None:
+    assert quote_statement("Gout is rare.") == 'Statement: "Gout is rare."'
+    assert quote_statement(join_case("He sweats.", "It is rare.")) == 'He sweats.\nStatement: "It is rare."'
+    assert quote_statement(join_case("", "It is rare.")) == 'Statement: "It is rare."'
