@@ -16,8 +16,9 @@ from pathlib import Path
 from benchmarks.multimedqa_causes import CAPITALS, FORMS, NOTHING, STRAY, WHOSE, find_cause
 from benchmarks.published_multimedqa import PublishedPoint, derive_synonyms, read_published_points
 from knowledge.base import fold_name
-from knowledge.medqa import LETTERS, fold_option, read_medqa
+from knowledge.medqa import MedqaItem, fold_option, read_medqa
 from report.console import align
+from schemas.question_stages import LETTERS
 from tasks.questions.case_text import join_case
 from tasks.questions.medqa_points import TurnedItem, turn_item
 
@@ -38,6 +39,13 @@ class Compared:
     def cause(self) -> str:
         """Why the texts differ."""
         return find_cause(self.ours, self.theirs)
+
+
+def find_turned(items: Sequence[MedqaItem]) -> tuple[dict[str, TurnedItem], Counter[str]]:
+    """Return the items that can be turned, by folded question, and how many cannot for each reason."""
+    results = {fold_name(item.question): turn_item(item) for item in items}
+    turned = {key: result for key, result in results.items() if isinstance(result, TurnedItem)}
+    return turned, Counter(result for result in results.values() if isinstance(result, str))
 
 
 def compare_point(point: PublishedPoint, turned: TurnedItem) -> Iterator[Compared]:
@@ -117,9 +125,7 @@ def main() -> None:
     if options.synonyms:
         derive_synonyms(points).write_csv(options.synonyms)
     items = read_medqa(options.folder / "medqa_us_test.parquet").items
-    results = {fold_name(item.question): turn_item(item) for item in items}
-    turned = {key: result for key, result in results.items() if isinstance(result, TurnedItem)}
-    reasons = Counter(result for result in results.values() if isinstance(result, str))
+    turned, reasons = find_turned(items)
     print(f"{len(turned):,} of {len(items):,} items can be turned, {len(points)} are published")
     print(f"{sum(point.key in turned for point in points)} of the published items can be turned")
     print(*(f"{count:4}  {reason}" for reason, count in reasons.most_common()), sep="\n", end="\n\n")

@@ -18,8 +18,8 @@ import polars as pl
 from knowledge.base import LeftOut, fold_name
 from knowledge.rows import describe_problems, read_bytes, read_text, require_columns
 from primitives.errors import InputError
+from schemas.question_stages import LETTERS
 
-LETTERS = "ABCDEFGHIJ"
 PARQUET_COLUMNS = ("question", "options", "answer_letter", "answer")
 
 
@@ -133,9 +133,10 @@ def _build_item(row: Mapping[str, Any], place: str) -> MedqaItem:
 def tidy_text(text: str) -> str:
     """Return the text without outer white space and without a quotation mark at its end that opens nowhere.
 
-    Some published questions and last options end in a stray quotation mark or in a line break.
+    Some published questions and last options end in a stray quotation mark or in a line break, and some have
+    doubled quotation marks, which are left from the quoting of a CSV file.
     """
-    text = text.strip()
+    text = re.sub('"{2,}', '"', text.strip())
     return text[:-1].rstrip() if text.endswith('"') and text.count('"') == 1 else text
 
 

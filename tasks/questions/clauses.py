@@ -32,6 +32,7 @@ _PREPOSITIONS = list_words("in on at for to from with by of during into over und
 _RELATIVES = list_words("that which who whose when where")
 _DETERMINERS = list_words("the this that these those a an his her their its your my our")
 _PRONOUNS = list_words("he she it they you we one i")
+_SUBJECT_PRONOUNS = list_words("he she they you we i")
 _PERSONS = list_words("patient baby infant woman man child boy girl")
 _TAIL = re.compile(
     r"(?=\s(?:when|as an?|in this|in the|for which|to|during|following|on|after|over|at this|with an)\s)"
@@ -100,6 +101,8 @@ def _parse_around_gap(before: str, after: str) -> Clause | str:
         return "the gap is the object of a preposition at the beginning"
     if before and not lead and before.split()[0].lower() in {"if", "when", "while"}:
         return "a condition is not divided from the question by a comma"
+    if ", which " in before:
+        return "the gap is in a relative clause"
     if before and (finite := _find_main_verb(before)) is not None:
         return _parse_in_situ(lead, before, finite, after)
     return _parse_subject(lead, before, after)
@@ -108,7 +111,8 @@ def _parse_around_gap(before: str, after: str) -> Clause | str:
 def _find_main_verb(text: str) -> int | None:
     """Return the place of the word that is the finite verb of the sentence so far, or None.
 
-    A verb after "that", "which" or "who" belongs to a relative clause: the next one is the main verb.
+    A verb after "that", "which" or "who" belongs to a relative clause, and so does one after a pronoun within
+    the sentence ("the drug she was given is …"): the next one is the main verb.
     """
     words = text.lower().split()
     finites = [i for i, word in enumerate(words) if word in AUXILIARIES or _is_main_lexical(words, i)]
@@ -119,6 +123,7 @@ def _find_main_verb(text: str) -> int | None:
         has_own_verb = first is not None and (first == inner or words[first] in _DETERMINERS | _PRONOUNS)
         if inner is not None and has_own_verb:
             finites.remove(inner)
+    finites = [i for i in finites if i < 2 or words[i - 1] not in _SUBJECT_PRONOUNS]
     return finites[0] if finites else None
 
 

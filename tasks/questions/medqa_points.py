@@ -12,35 +12,20 @@ from dataclasses import dataclass
 import polars as pl
 
 from knowledge.base import LeftOut
-from knowledge.medqa import LETTERS, MedqaItem, fold_option
+from knowledge.medqa import MedqaItem, fold_option
 from knowledge.synonyms import SynonymTable
 from primitives.hashing import draw_one, draw_order, hash_text
+from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
+from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.questions.case_text import join_case
 from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.closing import AskedText, find_closing
 from tasks.questions.statements import ask, find_option_forms, state
 
 RELATION = "medqa"
-N_DEMONSTRATIONS = 5
 MAX_SYNONYMS = 3
-FACETS = {"MCQ": "comparison", "RQ": "rectification", "MAQ": "discrimination", "TFQ": "verification"}
-SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
-    "question_id": pl.String,
-    "point_id": pl.String,
-    "pair_id": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-    "facet": pl.String,
-    "type": pl.String,
-    "is_negated": pl.Boolean,
-    "text": pl.String,
-    "options": pl.List(pl.String),
-    "answer": pl.String,
-    "offered": pl.String,
-    "source": pl.String,
-}
 # Demonstrations do not change with the seed: otherwise a new edition would change every prompt.
-_FIXED_SEED = "demonstrations"
+_FIXED_SEED = DEMONSTRATION_SALT
 Question = dict[str, object]
 
 
@@ -80,7 +65,7 @@ def turn_item(item: MedqaItem) -> TurnedItem | str:
 def build_medqa_questions(
     items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int
 ) -> tuple[pl.DataFrame, list[LeftOut]]:
-    """Return the questions of all items that can be turned, with ``SCHEMA``, and the items that cannot.
+    """Return the questions of the items that can be turned, as rows of ``QUESTIONS``, and the other items.
 
     The rows are sorted by point; five points are demonstrations. The result depends on no order of the items.
     """
@@ -92,14 +77,15 @@ def build_medqa_questions(
             left_out.append(LeftOut(item.place, item.question[-80:], result))
         else:
             turned[result.point_id] = result
-    demonstrations = set(draw_order(turned, RELATION, "demonstrations")[:N_DEMONSTRATIONS])
+    demonstrations = set(draw_order(turned, DEMONSTRATION_SALT, RELATION)[:N_DEMONSTRATIONS])
     rows: list[Question] = []
     for point_id in sorted(turned):
         is_demonstration = point_id in demonstrations
         questions = ask_point(turned[point_id], synonyms, _FIXED_SEED if is_demonstration else str(seed))
         split = "demonstration" if is_demonstration else "test"
         rows += [{**question, "split": split} for question in questions]
-    return pl.DataFrame(rows, schema=SCHEMA), left_out
+    empty = pl.DataFrame(QUESTIONS.schema.empty_table())
+    return pl.DataFrame(rows, schema=empty.schema), left_out
 
 
 def ask_point(turned: TurnedItem, synonyms: SynonymTable, seed: str) -> list[Question]:
@@ -162,8 +148,9 @@ def _complete(question: Question, point_id: str, item: MedqaItem, is_negated: bo
         "question_id": hash_text(RELATION, *content, str(offered or ""), *options),
         "point_id": point_id,
         "pair_id": None,
+        "head": None,
         "relation": RELATION,
-        "facet": FACETS[str(question["type"])],
+        "facet": FACET_OF[str(question["type"])],
         "is_negated": is_negated,
         "offered": None,
         "source": item.meta_info or "MedQA",

@@ -31,6 +31,8 @@ _COLON_NOUNS = re.compile(
     r"\b(?:statements?|changes|characteristics|features|(?<!adverse )(?<!side )effects|functions|reasons|"
     r"properties|manner|modes?|mechanisms?|classes|sets?|types?|kinds?|parts|aspects|actions|ways)\b"
 )
+# What can be said of one thing as well as of several.
+_PREDICATIVE = re.compile(r"(?:most|likely|true|also|consistent|\w+ed)\b")
 _ASKS_FOR_SENTENCE = re.compile(
     r"\b(?:statements?|response|true|correct|accurate|interpretation|mechanisms|reply)\b"
 )
@@ -80,9 +82,12 @@ def _state_of_subject(clause: Clause, option: str, form: Form, is_negated: bool)
         return _equate(clause, option, form, is_negated)
     if form is Form.INSTRUCTION or not form.is_noun:
         return _after_colon(clause, option, is_negated)
-    if predicate.agrees and form is not Form.SINGULAR and complement.startswith(("a ", "an ")):
+    is_singular = form is Form.SINGULAR
+    if predicate.agrees and not is_singular and complement.startswith(("a ", "an ")):
         return _after_colon(clause, option, is_negated)
-    agreeing = predicate.with_number(form is not Form.SINGULAR)
+    if predicate.is_plural and is_singular and complement and not _PREDICATIVE.match(complement):
+        return _after_colon(clause, option, is_negated)
+    agreeing = predicate.with_number(not is_singular)
     option = _place_within(option) if clause.lead else _add_article(option)
     return _join(clause.lead, option, agreeing.render(is_negated))
 
@@ -110,8 +115,9 @@ def _equate(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
 
 def _after_colon(clause: Clause, option: str, is_negated: bool) -> str:
     """Return "the following statement is true: …", which holds an option of any form."""
-    noun = make_singular(clause.noun) if _COLON_NOUNS.search(clause.noun) else ""
-    predicate = clause.predicate.with_number(is_plural=False) if noun else clause.predicate
+    is_joined = bool(re.search(r"\s(?:and|or)\s", clause.noun))
+    noun = clause.noun if is_joined else make_singular(clause.noun)
+    predicate = clause.predicate.with_number(is_joined) if noun else clause.predicate
     return (
         f"{_join(clause.lead, clause.before, 'the following', noun, predicate.render(is_negated))}: {option}"
     )
@@ -158,7 +164,7 @@ def _place_within(option: str) -> str:
         return f"the {option}"
     first = option.split()[0].strip(",:")
     is_plain = first[1:].islower() and first.replace("-", "").isalpha() and first not in NAMES
-    is_common = first in COMMON_WORDS or first.startswith("Anti-")
+    is_common = first.split("-")[0] in COMMON_WORDS or first.startswith("Anti-")
     is_common = is_common or (is_plain and first.lower().endswith(COMMON_ENDINGS))
     return _add_article(f"{option[0].lower()}{option[1:]}" if is_common else option)
 

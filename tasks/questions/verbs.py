@@ -123,7 +123,7 @@ class Predicate:
             return _join("does not", self.adverbs, _THIRD_PERSON[self.verb], self.rest)
         if self.verb in _BASES and (self.verb != "have" or is_lexical_have):
             return _join("do not", self.adverbs, self.verb, self.rest)
-        return _join(self.verb, "not", self.adverbs, self.rest)
+        return _join("cannot" if self.verb == "can" else f"{self.verb} not", self.adverbs, self.rest)
 
 
 def is_adverb(word: str) -> bool:

@@ -103,7 +103,7 @@ COMMON_ENDINGS = tuple(
     sorted(
         list_words(
             """
-            able age al ance ancy ant ar ary ase ate ation cells cept cillin cin cline cysts
+            able age iasis ly omes al ance ancy ant ar ary ase ate ation cells cept cillin cin cline cysts
             ectomy ed emia ence ency ent esis fen ful gery gia gram graphy ible ic ics ide ime in
             ine ing ions ism ities itis ity ive less logy mab ment ness nib oid ol ole oma one
             opsy or ory oscopy osis ous pathy plasia pril pyridamole rapy rel rin rrhea sion

@@ -55,7 +55,7 @@ def test_stray_marks_at_the_end_are_removed(tmp_path: Path) -> None:
 
 
 def test_a_quotation_keeps_its_marks(tmp_path: Path) -> None:
-    row = {**ROW, "options": {**ROW["options"], "C": '"I am well."'}}  # type: ignore[dict-item]
+    row = {**ROW, "options": {**ROW["options"], "C": '""I am well.""'}}  # type: ignore[dict-item]
     assert read_medqa(write_lines(tmp_path, row)).items[0].options[2] == '"I am well."'
 
 

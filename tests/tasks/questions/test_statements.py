@@ -94,6 +94,11 @@ def state_both(sentence: str, option: str) -> tuple[str, str]:
         ("Which statement about it is true", "Which of the following is not true?"),
         ("Of the following options, which is the cause", "Which of the following is not the cause?"),
         (
+            "The target of the drug she was given is which of the following",
+            "The target of the drug she was given is not which of the following?",
+        ),
+        ("It can be due to which of the following", "It cannot be due to which of the following?"),
+        (
             "What is the name of it, and what is the best drug",
             "Which of the following does not give the name of it and the best drug?",
         ),
@@ -143,6 +148,16 @@ SEEN = "Which of the following is likely to be seen"
             "Which of the following statements are true",
             "Gout is rare",
             "The following statement is[ not] true: Gout is rare.",
+        ),
+        (
+            "Which of the following are normal values",
+            "5 mmHg",
+            "The following are[ not] normal values: 5 mmHg.",
+        ),
+        (
+            "What inference could be made",
+            "It is rare",
+            "The following inference could[ not] be made: It is rare.",
         ),
         (
             "What changes should be made",
@@ -237,6 +252,7 @@ def test_statement_and_negation_with_other_words(
         ("Of these drugs, which is it", "asks 'which' without"),
         ("Which of the following drugs, if given now, is best", "a clause of its own"),
         ("Which of the following leads to which of the following", "asks for several things"),
+        ("He is given a drug, which has which of the following effects", "in a relative clause"),
     ],
 )
 def test_what_cannot_be_turned_has_a_reason(sentence: str, reason: str) -> None:
