@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.multimedqa_causes import CAPITALS, FORMS, NOTHING, STRAY, WHOSE, find_cause
-from benchmarks.published_multimedqa import PublishedPoint, derive_synonyms, read_published_points
+from benchmarks.published_multimedqa import (
+    PublishedPoint,
+    derive_synonyms,
+    list_replacements,
+    read_published_points,
+)
 from knowledge.base import fold_name
 from knowledge.medqa import MedqaItem, fold_option, read_medqa
 from report.console import align
@@ -122,8 +127,13 @@ def main() -> None:
     parser.add_argument("--show", metavar="DIFFERENCE", help="print the questions with this difference")
     options = parser.parse_args()
     points = read_published_points(options.folder / "multifacet_questions.parquet")
+    synonyms = derive_synonyms(points)
     if options.synonyms:
-        derive_synonyms(points).write_csv(options.synonyms)
+        synonyms.write_csv(options.synonyms)
+    n_replaced = Counter(min(1, len(list_replacements(point))) for point in points)[1]
+    n_with = sum(point.answer in set(synonyms["answer"]) for point in points)
+    print(f"{n_replaced} published points replace options in their MAQ, {n_with} of them by other names")
+    print(f"{synonyms.height} synonyms of {synonyms['answer'].n_unique()} answers", end="\n\n")
     items = read_medqa(options.folder / "medqa_us_test.parquet").items
     turned, reasons = find_turned(items)
     print(f"{len(turned):,} of {len(items):,} items can be turned, {len(points)} are published")

@@ -115,7 +115,7 @@ def _find_main_verb(text: str) -> int | None:
     the sentence ("the drug she was given is …"): the next one is the main verb.
     """
     words = text.lower().split()
-    finites = [i for i, word in enumerate(words) if word in AUXILIARIES or _is_main_lexical(words, i)]
+    finites = [i for i, word in enumerate(words) if word in AUXILIARIES or (i and word in _LEXICAL_VERBS)]
     relatives = [i for i, word in enumerate(words) if i and word in _RELATIVES]
     for relative in relatives:
         first = next((i for i in range(relative + 1, len(words)) if not is_adverb(words[i])), None)
@@ -125,11 +125,6 @@ def _find_main_verb(text: str) -> int | None:
             finites.remove(inner)
     finites = [i for i in finites if i < 2 or words[i - 1] not in _SUBJECT_PRONOUNS]
     return finites[0] if finites else None
-
-
-def _is_main_lexical(words: list[str], place: int) -> bool:
-    """Return whether a word is a verb in the third person, judged by the words before it."""
-    return place > 0 and words[place] in _LEXICAL_VERBS
 
 
 def _parse_in_situ(lead: str, before: str, finite: int, after: str) -> Clause | str:

@@ -41,8 +41,7 @@ _ALWAYS_AFTER_COLON = ("statement", "change", "set")
 
 def ask(clause: Clause, is_negated: bool) -> str:
     """Return the clause as a question with "which of the following" in its gap, or as its negation."""
-    noun = clause.noun if not clause.noun or is_plural(split_head(clause.noun)[0]) else ""
-    gap = f"which of the following {noun}".strip()
+    gap = f"which of the following {_make_plural(clause.noun)}".strip()
     predicate = clause.predicate.render(is_negated)
     if clause.has_gap_as_subject:
         words = _join(clause.lead, clause.before, gap, predicate)
@@ -80,7 +79,8 @@ def _state_of_subject(clause: Clause, option: str, form: Form, is_negated: bool)
         return _after_colon(clause, option, is_negated)
     if _is_definite(complement):
         return _equate(clause, option, form, is_negated)
-    if form is Form.INSTRUCTION or not form.is_noun:
+    is_quantity = option[0].isdigit() and " of " in clause.noun
+    if form is Form.INSTRUCTION or not form.is_noun or is_quantity:
         return _after_colon(clause, option, is_negated)
     is_singular = form is Form.SINGULAR
     if predicate.agrees and not is_singular and complement.startswith(("a ", "an ")):
@@ -143,6 +143,14 @@ def _state_in_situ(clause: Clause, option: str, form: Form, is_negated: bool) ->
 def _name_number(noun: str, option: str) -> str:
     """Return "chromosome 5" for the option 5, and other options as they are."""
     return f"{make_singular(noun)} {option}" if noun and re.fullmatch(r"\d+|[A-Z]|[IVX]+", option) else option
+
+
+def _make_plural(noun: str) -> str:
+    """Return the noun of a gap in the plural. A singular ("other sign") is left out, except before "of"."""
+    word, rest = split_head(noun)
+    if not noun or is_plural(word):
+        return noun
+    return f"{word}s{rest}" if rest.startswith(" of ") else ""
 
 
 def _is_definite(complement: str) -> bool:

@@ -90,6 +90,7 @@ def state_both(sentence: str, option: str) -> tuple[str, str]:
             "What would the film be expected to show",
             "Which of the following is not what the film would be expected to show?",
         ),
+        ("What share of it could heal", "Which of the following shares of it could not heal?"),
         ("What other sign is most likely present", "Which of the following is not most likely present?"),
         ("Which statement about it is true", "Which of the following is not true?"),
         ("Of the following options, which is the cause", "Which of the following is not the cause?"),
