@@ -33,7 +33,7 @@ WHOSE = {
     FORMS: "ours: theirs has 'do not best explains', 'which … are the most likely cause', 'findings is seen'",
     OPENING: "ours: theirs has 'what are not the most likely diagnosis', which does not ask about options",
     SENTENCE: "ours: 'the following is true: it is …', not 'It is … is true'",
-    INSTRUCTION: "ours: 'the next step is to administer …', not 'Administer … is the next step'",
+    INSTRUCTION: "ours: 'to administer … is the next step', not 'Administer … is the next step'",
     NOUNS: "ours: 'the treatment is aspirin and heparin', not 'aspirin and heparin is the treatment'",
     LOST: "ours: without 'most likely', 'also' or the object of its verb, their text asks something else",
     TWICE: "ours: it affirms what theirs denies twice ('would not NOT be expected'); the answers agree",
@@ -72,7 +72,7 @@ def _find_larger_cause(ours: str, theirs: str) -> str:
     if our_words == their_words:
         if ours_stated == ours:
             return PLACE
-        return INSTRUCTION if re.search(r"\b(?:is|be) (?:not )?to [a-z]+", ours_stated) else NOUNS
+        return INSTRUCTION if re.match(r"(?:[^:]*, t|T)o [a-z]+", ours_stated) else NOUNS
     return LOST if set(their_words) < set(our_words) else REST
 
 

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from gate.words import list_words
+from tasks.questions.option_forms import make_plural
 from tasks.questions.verbs import (
     AUXILIARIES,
     MODALS,
@@ -191,7 +192,7 @@ def _parse_moved(lead: str, noun: str, words: list[str], finite: int, n_words: i
     if n_words == 0 or words[finite].lower() not in MODALS or finite:
         return "the gap is an object"
     subject, rest = words[1 : 1 + n_words], words[1 + n_words :]
-    what = f"among the {noun} that" if noun else "what"
+    what = f"among the {make_plural(noun)} that" if noun else "what"
     complement = " ".join([what, *subject, words[0], *rest])
     return Clause(
         lead, "", "", Predicate("", "is", complement, is_negative=False), "", has_gap_as_subject=True

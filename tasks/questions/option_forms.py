@@ -120,7 +120,7 @@ def _find_number(option: str) -> Form:
 def is_plural(word: str) -> bool:
     """Return whether a noun is a plural by its ending. Acronyms in capitals, such as AIDS, are not."""
     folded = word.casefold()
-    if folded in PLURALS:
+    if folded in PLURALS or folded.endswith(("cocci", "bacilli")):
         return True
     if word.isupper() or folded in SINGULARS or not folded.endswith("s") or len(folded) < 4:
         return False
@@ -148,3 +148,9 @@ def make_singular(noun: str) -> str:
     elif is_plural(word):
         word = word[:-1]
     return f"{start}{word}{rest}"
+
+
+def make_plural(noun: str) -> str:
+    """Return a noun phrase with a regular plural, such as "area of the body", in the plural."""
+    word, rest = split_head(noun)
+    return noun if is_plural(word) else f"{noun.removesuffix(rest)}s{rest}"

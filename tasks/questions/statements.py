@@ -1,12 +1,13 @@
 """Questions and statements from a clause with a gap: the gap asked, or filled with an option, or negated.
 
-A noun phrase stands in the gap: "Silicosis is the most likely diagnosis." An instruction follows the
-definite noun phrase that it is equated with: "The next step in management is to administer oxygen." What is
-neither follows a colon: "The following is true about these episodes: they occur only during sleep."
+A noun phrase stands in the gap: "Silicosis is the most likely diagnosis." So does an instruction, as an
+infinitive: "To administer oxygen is the next step in management." What is neither follows a colon: "The
+following is true about these episodes: They occur only during sleep."
 """
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tasks.questions.clauses import Clause
 from tasks.questions.option_forms import (
@@ -14,10 +15,10 @@ from tasks.questions.option_forms import (
     find_forms,
     is_instruction,
     is_plural,
+    make_plural,
     make_singular,
     split_head,
 )
-from tasks.questions.verbs import Predicate
 from tasks.questions.vocabulary import COMMON_ENDINGS, COMMON_WORDS, NAMES, STRUCTURES
 
 # Nouns of actions: an instruction can be equated with them.
@@ -29,7 +30,7 @@ _DEFINITE = re.compile(r"^(?:the|his|her|its|their|(?:this|that|the) \w+['’]s)
 # Nouns whose options need not be noun phrases, or do not fit where the noun stands.
 _COLON_NOUNS = re.compile(
     r"\b(?:statements?|changes|characteristics|features|(?<!adverse )(?<!side )effects|functions|reasons|"
-    r"properties|manner|modes?|mechanisms?|classes|sets?|types?|kinds?|parts|aspects|actions|ways)\b"
+    r"properties|manner|modes?|mechanisms?|classes|sets?|types?|kinds?|parts|aspects|actions|ways|reactions)\b"
 )
 # What can be said of one thing as well as of several.
 _PREDICATIVE = re.compile(r"(?:most|likely|true|also|consistent|\w+ed)\b")
@@ -41,7 +42,7 @@ _ALWAYS_AFTER_COLON = ("statement", "change", "set")
 
 def ask(clause: Clause, is_negated: bool) -> str:
     """Return the clause as a question with "which of the following" in its gap, or as its negation."""
-    gap = f"which of the following {_make_plural(clause.noun)}".strip()
+    gap = f"which of the following {_name_options(clause.noun)}".strip()
     predicate = clause.predicate.render(is_negated)
     if clause.has_gap_as_subject:
         words = _join(clause.lead, clause.before, gap, predicate)
@@ -99,17 +100,13 @@ def _equate(clause: Clause, option: str, form: Form, is_negated: bool) -> str:
         option = _place_within(option) if clause.lead else _add_article(option)
         return _join(clause.lead, option, predicate.render(is_negated))
     if form is Form.INSTRUCTION and _ACTIONS.search(complement) and not _has_second_instruction(option):
-        answer = f"to {option[0].lower()}{option[1:]}"
-    elif form.is_noun and not (predicate.is_plural and form is Form.SINGULAR):
-        answer = _place_within(option)
-    else:
+        # "The next step is not to stop" could mean that going on is the next step.
+        return _join(clause.lead, f"to {option[0].lower()}{option[1:]}", predicate.render(is_negated))
+    is_placeable = form.is_noun and not (predicate.is_plural and form is Form.SINGULAR)
+    if not is_placeable or "," in complement:
         return _after_colon(clause, option, is_negated)
-    if "," in complement:
-        return _after_colon(clause, option, is_negated)
-    verb = predicate.verb if complement == predicate.rest else f"{predicate.verb} be"
-    turned = Predicate(
-        "", predicate.verb, f"{'be ' if verb != predicate.verb else ''}{answer}", predicate.is_negative
-    )
+    be = predicate.rest.removesuffix(complement)
+    turned = replace(predicate, adverbs="", rest=f"{be}{_place_within(option)}")
     return _join(clause.lead, predicate.adverbs, complement, turned.render(is_negated))
 
 
@@ -145,12 +142,10 @@ def _name_number(noun: str, option: str) -> str:
     return f"{make_singular(noun)} {option}" if noun and re.fullmatch(r"\d+|[A-Z]|[IVX]+", option) else option
 
 
-def _make_plural(noun: str) -> str:
+def _name_options(noun: str) -> str:
     """Return the noun of a gap in the plural. A singular ("other sign") is left out, except before "of"."""
     word, rest = split_head(noun)
-    if not noun or is_plural(word):
-        return noun
-    return f"{word}s{rest}" if rest.startswith(" of ") else ""
+    return make_plural(noun) if is_plural(word) or rest.startswith(" of ") else ""
 
 
 def _is_definite(complement: str) -> bool:

@@ -86,10 +86,10 @@ COMMON_WORDS = list_words(
     """
     A Absent Acute Alcohol An Antibodies Antigen-antibody Bacteria Bed Blood Bone Brain Breast Broad
     Calcium Cell Cells Chest Close Common Copper Decrease Deep Double-contrast Drug Early Excess Eye Food
-    Foreign Free Fungi Gluten-free Hair Headache Heart Heat High Immune Increase Iron Joint Kidney Lack
-    Large Late Lead Left Liver Long Loss Low Lung Magnesium Muscle Needle Nerve Night No Potassium
-    Presence Proper Red Rest Right Serum Short Skin Small Smooth Smudge Sodium Stool The Theca Tissue
-    Trace Tumor Upper Urine Virus Weight White Whole Zinc
+    Foreign Free Fungi Gluten-free Hair Headache Heart Heat Hemorrhoids High Immune Increase Influenza
+    Iron Joint Kidney Lack Large Late Lead Left Liver Long Loss Low Lung Magnesium Median Muscle Needle
+    Nerve Night No Potassium Presence Proper Red Rest Right Serum Short Skin Small Smooth Smudge Sodium
+    Stool Tetanus The Theca Tissue Trace Tumor Upper Urine Virus Weight White Whole Zinc
     """
 )
 # Names of persons that end like a common word.

@@ -96,7 +96,7 @@ def test_questions_of_all_items_use_the_published_synonyms(points: list[Publishe
         ("Gout is it.", 'Gout\n" is it."', STRAY),
         ("Loss of the skin.", "Loss of Skin.", CAPITALS),
         ("Cells do not best explain it.", "Cells do not best explains it.", FORMS),
-        ('Statement: "The cure is to give rest."', 'Statement: "Give rest is the cure."', INSTRUCTION),
+        ('Statement: "To give rest is the cure."', 'Statement: "Give rest is the cure."', INSTRUCTION),
         ('Statement: "The cure is rest and tea."', 'Statement: "Rest and tea is the cure."', NOUNS),
         ('Statement: "The following is so: It is."', 'Statement: "It is is so."', SENTENCE),
         ("What does not likely cause it?", "What likely do not causes it?", PLACE),

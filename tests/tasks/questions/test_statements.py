@@ -125,7 +125,7 @@ SEEN = "Which of the following is likely to be seen"
         (CAUSE, "Gout", "Gout is[ not] the likely cause."),
         (CAUSE, "Stones in the bile", "The likely cause is[ not] stones in the bile."),
         (CAUSE, "Infection and fever", "The likely cause is[ not] infection and fever."),
-        (STEP, "Administer oxygen", "The next step in management is[ not] to administer oxygen."),
+        (STEP, "Administer oxygen", "To administer oxygen is[ not] the next step in management."),
         (
             STEP,
             "Stop aspirin, start heparin",
@@ -133,7 +133,8 @@ SEEN = "Which of the following is likely to be seen"
         ),
         (STEP, "Surgery", "Surgery is[ not] the next step in management."),
         (STEP, "No treatment", "The following is[ not] the next step in management: No treatment."),
-        ("What would be the next step", "Give rest", "The next step would[ not] be to give rest."),
+        ("What would be the next step", "Give rest", "To give rest would[ not] be the next step."),
+        ("At once, what is the next step", "Give rest", "At once, to give rest is[ not] the next step."),
         ("What is the dose", "480 mg", "The dose is[ not] 480 mg."),
         ("What is the origin", "6th arch", "The origin is[ not] the 6th arch."),
         (SEEN, "A rash", "A rash is[ not] likely to be seen."),
