@@ -78,7 +78,7 @@ class _Assignment:
         self.overlap = NameOverlap([head.name for head in heads], self.tails)
         self.is_excluded = self._mark_tails([head.excluded for head in heads])
         self.is_asserted = self._mark_tails([head.asserted for head in heads])
-        self.chances = _hash_all((*salt, "head", head.name) for head in heads)
+        self.chances = hash_all((*salt, "head", head.name) for head in heads)
 
     def _mark_tails(self, marked: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
         """Return one row per head and one column per tail: whether the tail is among those of the head."""
@@ -108,17 +108,10 @@ class _Assignment:
     def _find_cheapest(self, rows: slice) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return for the given heads (rows) and all heads (columns) the least cost, and its tail."""
         facts = self._list_facts(rows)
-        columns, position = np.unique(facts.tails, return_inverse=True)
-        difference = np.zeros((len(facts.heads), len(self.heads)), np.int32)
-        for weight, values in self.overlap.iterate_features(columns):
-            of_facts = values[position]
-            of_facts -= values[position, facts.heads][:, None]
-            np.abs(of_facts, out=of_facts)
-            of_facts *= weight
-            difference += of_facts
+        difference = self.overlap.compare_heads(facts.heads, facts.tails)
         starts = np.flatnonzero(np.diff(facts.heads, prepend=-1))
         ranks = np.arange(len(facts.heads)) - np.repeat(starts, np.diff(np.append(starts, len(facts.heads))))
-        costs = self._add_chance(COST_RANGE * difference // (difference + HALF_COST), facts)
+        costs = add_chance(scale_costs(difference), facts.chances, self.chances)
         costs[self.is_asserted.T[facts.tails]] -= ASSERTED << TIE_BITS
         # The lowest digit says which of the head's true tails has the cost.
         costs = costs * MAX_TAILS + ranks[:, None]
@@ -132,22 +125,35 @@ class _Assignment:
         return _Facts(
             np.array([row for row, _ in listed]),
             np.array([self.column_of[tail] for _, tail in listed]),
-            _hash_all(names),
+            hash_all(names),
         )
 
-    def _add_chance(self, costs: NDArray[np.int32], facts: _Facts) -> NDArray[np.int64]:
-        """Return the costs with a random part, which depends on the names of the fact and of the head."""
-        random = _mix(facts.chances[:, None] ^ self.chances[None, :])
-        # These 44 bits, as a fraction of their range, become a cost from 0 to CHANCE with TIE_BITS more bits.
-        chance = ((random >> np.uint64(20)) * np.uint64(CHANCE)) >> np.uint64(44 - TIE_BITS)
-        return (costs.astype(np.int64) << TIE_BITS) + chance.astype(np.int64)
+
+def scale_costs(differences: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return differences of features as costs from 0 to COST_RANGE."""
+    return COST_RANGE * differences // (differences + HALF_COST)
 
 
-def _hash_all(keys: Iterator[tuple[str, ...]]) -> NDArray[np.uint64]:
+def add_chance(
+    costs: NDArray[np.int32], of_rows: NDArray[np.uint64], of_columns: NDArray[np.uint64]
+) -> NDArray[np.int64]:
+    """Return the costs with TIE_BITS more bits and a random part.
+
+    Args:
+        of_rows: the hash of each row; the random part depends on it and on the hash of the column.
+    """
+    random = _mix_bits(of_rows[:, None] ^ of_columns[None, :])
+    # These 44 bits, as a fraction of their range, become a cost from 0 to CHANCE with TIE_BITS more bits.
+    chance = ((random >> np.uint64(20)) * np.uint64(CHANCE)) >> np.uint64(44 - TIE_BITS)
+    return (costs.astype(np.int64) << TIE_BITS) + chance.astype(np.int64)
+
+
+def hash_all(keys: Iterator[tuple[str, ...]]) -> NDArray[np.uint64]:
+    """Return the hash of each key as a number."""
     return np.array([int(hash_text(*key), 16) for key in keys], np.uint64)
 
 
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return scrambled values: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

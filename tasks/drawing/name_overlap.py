@@ -80,6 +80,26 @@ class NameOverlap:
         yield 10, _find_longest(self._beginnings, tails)
         yield 4, _find_longest(self._endings, tails)
 
+    def compare_heads(self, heads: Columns, tails: Columns) -> Matrix:
+        """Return how differently the tails of some facts resemble their own heads and all heads.
+
+        Args:
+            heads: the head of each fact.
+            tails: the tail of each fact.
+
+        Returns:
+            One row per fact, one column per head: the sum of the weighted differences of all features.
+        """
+        columns, position = np.unique(tails, return_inverse=True)
+        difference = np.zeros((len(heads), self._words.heads.shape[0]), np.int32)
+        for weight, values in self.iterate_features(columns):
+            of_facts = values[position]
+            of_facts -= values[position, heads][:, None]
+            np.abs(of_facts, out=of_facts)
+            of_facts *= weight
+            difference += of_facts
+        return difference
+
     def classify(self) -> NDArray[np.int8]:
         """Return the coarse class of resemblance: one row per tail, one column per head.
 

@@ -1,0 +1,116 @@
+"""Stage questions: up to ten questions of four types about every knowledge point (method, 5)."""
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from primitives.hashing import hash_text, render_canonical_json
+from prototypes.question_wording import RelationWording
+from schemas.stages import DEMONSTRATION_SALT
+from tasks.drawing.heads import TripletSampling
+from tasks.questions.options import draw_options
+from tasks.questions.points import MissingQuestion, Point, collect_points, identify_point, list_missing
+from tasks.questions.writing import Question, QuestionWriter
+
+FACETS = {"MCQ": "comparison", "RQ": "rectification", "MAQ": "discrimination", "TFQ": "verification"}
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "question_id": pl.String,
+    "point_id": pl.String,
+    "pair_id": pl.String,
+    "relation": pl.String,
+    "split": pl.String,
+    "facet": pl.String,
+    "type": pl.String,
+    "is_negated": pl.Boolean,
+    "text": pl.String,
+    "options": pl.List(pl.String),
+    "answer": pl.String,
+    "offered": pl.String,
+    "source": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the questions of one relation are made from."""
+
+    relation: str
+    rows: pl.DataFrame
+    """The relation's rows of the knowledge base: head, tail, head_id, tail_id, also_true."""
+    also_false: pl.DataFrame
+    """The relation's triplets that the base asserts to be false."""
+    triplets: pl.DataFrame
+    """The relation's triplets of the edition, of both splits, drawn from these rows."""
+
+
+@dataclass(frozen=True)
+class DrawnQuestions:
+    """The questions of one relation, and those that heads cannot carry."""
+
+    frame: pl.DataFrame
+    missing: list[MissingQuestion]
+
+
+def build_questions(
+    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str
+) -> pl.DataFrame:
+    """Return one row per question of the relation, with the columns of the stage questions.
+
+    Args:
+        sampling: how the triplets were drawn.
+        source: what the questions were made from.
+    """
+    return draw_questions(facts, wording, sampling, source).frame
+
+
+def draw_questions(
+    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str
+) -> DrawnQuestions:
+    """Return the questions of the relation, and those that its heads cannot carry; see `build_questions`."""
+    points = collect_points(facts.relation, facts.rows, facts.also_false, facts.triplets, sampling)
+    options = draw_options(points, sampling)
+    written = [
+        (point, question)
+        for salt, of_split in (
+            (str(sampling.seed), points.tested),
+            (DEMONSTRATION_SALT, points.demonstrations),
+        )
+        for point, question in QuestionWriter(wording, of_split, options, (salt, facts.relation)).write()
+    ]
+    described = [_describe(facts.relation, *found, source) for found in written]
+    return DrawnQuestions(pl.DataFrame(described, schema=COLUMNS, orient="row"), list_missing(points))
+
+
+def _describe(relation: str, point: Point, question: Question, source: str) -> tuple[object, ...]:
+    """Return the row of a question."""
+    return (
+        identify_question(relation, point, question),
+        identify_point(relation, point.name, point.head_id),
+        None if point.pair is None else point.pair.pair_id,
+        relation,
+        point.split,
+        FACETS[question.type],
+        question.type,
+        question.is_negated,
+        question.text,
+        list(question.options),
+        question.answer,
+        question.offered,
+        source,
+    )
+
+
+def identify_question(relation: str, point: Point, question: Question) -> str:
+    """Return the id of the question: the hash of its point and of all its content (16 hex digits)."""
+    return hash_text(
+        "question",
+        relation,
+        point.name,
+        point.head_id or "",
+        question.type,
+        str(question.is_negated),
+        question.text,
+        render_canonical_json(question.options),
+        question.answer,
+        question.offered or "",
+    )

@@ -1,0 +1,99 @@
+"""The questions about the points of a relation: text, options in order, answer and offered answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from primitives.hashing import draw_order
+from prototypes.question_wording import RelationWording
+from tasks.questions.letters import LETTERS, arrange, place_right
+from tasks.questions.options import Options
+from tasks.questions.points import N_OPTIONS, Point
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question about a point."""
+
+    type: str
+    is_negated: bool
+    text: str
+    options: tuple[str, ...]
+    answer: str
+    """`B` of an MCQ, `A,C` of an MAQ, `T` of a TFQ, `F|C` (judgement and right letter) of an RQ."""
+    offered: str | None = None
+    """The letter that an RQ says somebody answered."""
+
+
+class QuestionWriter:
+    """Writes the questions about some points of one relation."""
+
+    def __init__(
+        self,
+        wording: RelationWording,
+        points: Sequence[Point],
+        options: Mapping[str, Options],
+        salt: tuple[str, ...],
+    ) -> None:
+        """Draw the letters of all right options, and which statements are true.
+
+        Args:
+            options: head -> the tails in its questions.
+            salt: what the draws depend on, with the relation.
+        """
+        self.wording = wording
+        self.points = points
+        self.options = options
+        self.salt = salt
+        drawn = {point.name: options[point.name] for point in points}
+        has_mcq = {name: 1 for name, found in drawn.items() if len(found.false) == N_OPTIONS - 1}
+        has_negated = {name: 1 for name, found in drawn.items() if found.true_of_negated}
+        n_right = {name: len(found.right) for name, found in drawn.items() if found.right}
+        self.letter = place_right(has_mcq, *salt, "MCQ")
+        self.letter_of_negated = place_right(has_negated, *salt, "negated MCQ")
+        self.letters = place_right(n_right, *salt, "MAQ")
+        order = draw_order(drawn, *salt, "TFQ")
+        self.is_true = {name: place % 2 == 0 for place, name in enumerate(order)}
+
+    def write(self) -> Iterator[tuple[Point, Question]]:
+        """Yield each point with each of its questions: up to ten, in the order MCQ and RQ, MAQ, TFQ."""
+        for point in self.points:
+            options = self.options[point.name]
+            if letter := self.letter.get(point.name):
+                for question in self._write_choice(point, options.true, options.false, letter, False):
+                    yield point, question
+            if letter := self.letter_of_negated.get(point.name):
+                right, wrong = options.false[0], options.true_of_negated
+                for question in self._write_choice(point, right, wrong, letter, True):
+                    yield point, question
+            if letters := self.letters.get(point.name):
+                for question in self._write_several(point, options, letters):
+                    yield point, question
+            for question in self._write_statements(point, options):
+                yield point, question
+
+    def _write_choice(
+        self, point: Point, right: str, wrong: Sequence[str], letter: str, is_negated: bool
+    ) -> Iterator[Question]:
+        """Yield an MCQ, and the two RQs that offer its right option and its first wrong one."""
+        salt = (*self.salt, "negated MCQ" if is_negated else "MCQ", point.name)
+        options = arrange([right], wrong, letter, *salt)
+        text = self.wording.texts["MCQ"].fill(is_negated=is_negated, head=point.name)
+        yield Question("MCQ", is_negated, text, options, letter)
+        yield Question("RQ", is_negated, text, options, f"T|{letter}", letter)
+        yield Question("RQ", is_negated, text, options, f"F|{letter}", LETTERS[options.index(wrong[0])])
+
+    def _write_several(self, point: Point, options: Options, letters: str) -> Iterator[Question]:
+        """Yield an MAQ and its negation, which has the same options."""
+        arranged = arrange(options.right, options.wrong, letters, *self.salt, "MAQ", point.name)
+        others = "".join(letter for letter in LETTERS if letter not in letters)
+        for is_negated, answer in ((False, letters), (True, others)):
+            text = self.wording.texts["MAQ"].fill(is_negated=is_negated, head=point.name)
+            yield Question("MAQ", is_negated, text, arranged, ",".join(answer))
+
+    def _write_statements(self, point: Point, options: Options) -> Iterator[Question]:
+        """Yield a TFQ and its negation, which has the same tail."""
+        is_true = self.is_true[point.name]
+        tail = options.true if is_true else options.false[0]
+        for is_negated in (False, True):
+            text = self.wording.texts["TFQ"].fill(is_negated=is_negated, head=point.name, tail=tail)
+            yield Question("TFQ", is_negated, text, (), "T" if is_true != is_negated else "F")
