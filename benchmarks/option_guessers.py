@@ -33,10 +33,9 @@ from knowledge.reader import read_knowledge_base
 from primitives.hashing import hash_text
 from prototypes.question_wording import RelationWording, load_question_wording
 from report.console import align
-from tasks.drawing.heads import Policy, TripletSampling, select_first_ids
+from tasks.drawing.heads import Policy, TripletSampling
 from tasks.edition.triplets import sample_triplets
 from tasks.questions.letters import LETTERS
-from tasks.questions.points import identify_point
 from tasks.questions.questions import Facts, build_questions
 
 FORMS = (("MCQ", False), ("MCQ", True), ("MAQ", False), ("TFQ", False))
@@ -56,17 +55,15 @@ class Shown:
     is_right: bool
 
 
-def list_shown(questions: pl.DataFrame, heads: dict[str, str], wording: RelationWording) -> list[Shown]:
+def list_shown(questions: pl.DataFrame, wording: RelationWording) -> list[Shown]:
     """Return the options of all questions; the tail of a TFQ is its only option.
 
     Args:
         questions: questions of one type and form.
-        heads: point_id -> the name of its head.
     """
-    columns = ("question_id", "point_id", "text", "options", "answer", "is_negated")
+    columns = ("question_id", "head", "text", "options", "answer", "is_negated")
     shown = []
-    for question_id, point_id, text, options, answer, is_negated in questions.select(columns).iter_rows():
-        head = heads[point_id]
+    for question_id, head, text, options, answer, is_negated in questions.select(columns).iter_rows():
         if options:
             shown += [
                 Shown(question_id, head, tail, letter, letter in answer)
@@ -161,14 +158,12 @@ def iterate_lines(
         rows, also_false = base.select_relation(relation), base.select_false(relation)
         triplets = sample_triplets(relation, rows, sampling, also_false).frame
         start = time.perf_counter()
-        questions = build_questions(Facts(relation, rows, also_false, triplets), wording, sampling, base.name)
+        questions = build_questions(Facts(relation, rows, also_false, triplets), wording, sampling)
         times[relation] = time.perf_counter() - start
-        ids = select_first_ids(pl.concat([rows, also_false], how="diagonal"), "head")
-        heads = {identify_point(relation, head, head_id): head for head, head_id in ids.items()}
         tested = questions.filter(split="test")
         for type_, is_negated in FORMS:
             if len(found := tested.filter(type=type_, is_negated=is_negated)):
-                figures = measure_form(list_shown(found, heads, wording), type_, is_negated)
+                figures = measure_form(list_shown(found, wording), type_, is_negated)
                 yield relation, f"negated {type_}" if is_negated else type_, len(found), figures
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from primitives.hashing import draw_order
+from schemas.question_stages import LETTERS as ALL_LETTERS
+from tasks.questions.points import N_OPTIONS
 
-LETTERS = "ABCD"
+LETTERS = ALL_LETTERS[:N_OPTIONS]
 
 
 def place_right(n_right: Mapping[str, int], *salt: str) -> dict[str, str]:

@@ -99,11 +99,13 @@ def collect_points(
     builder = _PointBuilder(
         candidates, _list_pairs(triplets), select_first_ids(named, "head"), group_tails(named)
     )
-    possible = {head.name for head in chosen.possible}
+    tested = builder.build(chosen.tested, "test", str(sampling.seed))
+    demonstrations = builder.build(chosen.demonstrations, "demonstration", DEMONSTRATION_SALT)
+    possible = {head.name for head in chosen.possible} - {point.name for point in tested if not point.n_false}
     return Points(
         relation,
-        builder.build(chosen.tested, "test", str(sampling.seed)),
-        builder.build(chosen.demonstrations, "demonstration", DEMONSTRATION_SALT),
+        tuple(point for point in tested if point.n_false),
+        demonstrations,
         tuple(head.name for head in candidates.heads if head.name not in possible),
         candidates.pool,
         builder.same,

@@ -6,28 +6,12 @@ import polars as pl
 
 from primitives.hashing import hash_text, render_canonical_json
 from prototypes.question_wording import RelationWording
+from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling
 from tasks.questions.options import draw_options
 from tasks.questions.points import MissingQuestion, Point, collect_points, identify_point, list_missing
 from tasks.questions.writing import Question, QuestionWriter
-
-FACETS = {"MCQ": "comparison", "RQ": "rectification", "MAQ": "discrimination", "TFQ": "verification"}
-COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
-    "question_id": pl.String,
-    "point_id": pl.String,
-    "pair_id": pl.String,
-    "relation": pl.String,
-    "split": pl.String,
-    "facet": pl.String,
-    "type": pl.String,
-    "is_negated": pl.Boolean,
-    "text": pl.String,
-    "options": pl.List(pl.String),
-    "answer": pl.String,
-    "offered": pl.String,
-    "source": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -52,7 +36,7 @@ class DrawnQuestions:
 
 
 def build_questions(
-    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str
+    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str | None = None
 ) -> pl.DataFrame:
     """Return one row per question of the relation, with the columns of the stage questions.
 
@@ -64,32 +48,31 @@ def build_questions(
 
 
 def draw_questions(
-    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str
+    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str | None = None
 ) -> DrawnQuestions:
     """Return the questions of the relation, and those that its heads cannot carry; see `build_questions`."""
     points = collect_points(facts.relation, facts.rows, facts.also_false, facts.triplets, sampling)
     options = draw_options(points, sampling)
-    written = [
-        (point, question)
-        for salt, of_split in (
-            (str(sampling.seed), points.tested),
-            (DEMONSTRATION_SALT, points.demonstrations),
-        )
+    schema = pl.DataFrame(QUESTIONS.schema.empty_table()).schema
+    salts = {str(sampling.seed): points.tested, DEMONSTRATION_SALT: points.demonstrations}
+    described = [
+        _describe(facts.relation, point, question, source)
+        for salt, of_split in salts.items()
         for point, question in QuestionWriter(wording, of_split, options, (salt, facts.relation)).write()
     ]
-    described = [_describe(facts.relation, *found, source) for found in written]
-    return DrawnQuestions(pl.DataFrame(described, schema=COLUMNS, orient="row"), list_missing(points))
+    return DrawnQuestions(pl.DataFrame(described, schema, orient="row"), list_missing(points))
 
 
-def _describe(relation: str, point: Point, question: Question, source: str) -> tuple[object, ...]:
+def _describe(relation: str, point: Point, question: Question, source: str | None) -> tuple[object, ...]:
     """Return the row of a question."""
     return (
         identify_question(relation, point, question),
         identify_point(relation, point.name, point.head_id),
         None if point.pair is None else point.pair.pair_id,
         relation,
+        point.name,
         point.split,
-        FACETS[question.type],
+        FACET_OF[question.type],
         question.type,
         question.is_negated,
         question.text,

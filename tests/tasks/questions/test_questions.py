@@ -1,0 +1,333 @@
+"""What must hold for the questions of any small base, under every way of drawing negatives."""
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from itertools import chain
+from random import Random
+from typing import Any, get_args
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from knowledge.base import FALSE_COLUMNS, fold_name, list_name_keys
+from primitives.errors import InputError
+from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
+from schemas.question_rules import QUESTION_RULES
+from schemas.question_stages import QUESTIONS
+from tasks.drawing.heads import Policy, TripletSampling
+from tasks.drawing.related_names import RelatedNames
+from tasks.edition.triplets import sample_triplets
+from tasks.questions.points import Point, identify_point
+from tasks.questions.questions import DrawnQuestions, Facts, draw_questions, identify_question
+from tasks.questions.writing import Question
+from tests.support.small_bases import as_facts, as_rows, make_facts, row_lists
+
+POLICIES: tuple[Policy, ...] = get_args(Policy)
+WORDING = RelationWording(
+    "r",
+    {
+        "MCQ": QuestionTexts("Which of these has [X]?", "Which of these has [X] not?"),
+        "MAQ": QuestionTexts("Which of these have [X]?", "Which of these have [X] not?"),
+        "TFQ": QuestionTexts("[X] has |[Y]|.", "[X] does not have |[Y]|."),
+    },
+)
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+NO_FALSE = pl.DataFrame(schema=FALSE_COLUMNS)
+
+
+def draw(
+    rows: pl.DataFrame,
+    policy: Policy = "balanced",
+    seed: int = 1,
+    cap: int | None = None,
+    also_false: pl.DataFrame = NO_FALSE,
+) -> DrawnQuestions:
+    sampling = TripletSampling(seed, policy, cap)
+    triplets = sample_triplets("r", rows, sampling, also_false).frame
+    return draw_questions(Facts("r", rows, also_false, triplets), WORDING, sampling)
+
+
+def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]]:
+    """Return heads with one to five true tails."""
+    random = Random(1)
+    tails = [f"tail {i}" for i in range(n_tails)]
+    return {f"head {i}": random.sample(tails, 1 + i % 5) for i in range(n_heads)}
+
+
+def list_right(question: dict[str, Any]) -> list[str]:
+    """Return the right options of an MCQ, an RQ or an MAQ."""
+    letters = question["answer"].rpartition("|")[2].split(",")
+    return [question["options"]["ABCD".index(letter)] for letter in letters]
+
+
+def list_true(question: dict[str, Any]) -> list[str]:
+    """Return the options that are true of the head."""
+    right = list_right(question)
+    return [option for option in question["options"] if (option in right) != question["is_negated"]]
+
+
+class Truth:
+    """Which tails are true of a head, computed from the rows pair by pair."""
+
+    def __init__(self, rows: pl.DataFrame) -> None:
+        self.rows = rows.to_dicts()
+
+    def find_true(self, head: str) -> set[str]:
+        """Return the keys of the tails in all rows whose head has the head's name or one of its ids."""
+        own = {key for row in self.rows if row["head"] == head for key in self._list_keys(row, "head")}
+        return {
+            key
+            for row in self.rows
+            if own & set(self._list_keys(row, "head"))
+            for key in self._list_keys(row, "tail")
+        }
+
+    def list_keys(self, tail: str) -> set[str]:
+        keys = chain(*(self._list_keys(row, "tail") for row in self.rows if row["tail"] == tail))
+        return {*keys, *list_name_keys(tail, None)}
+
+    def find_tested(self, head: str) -> set[str]:
+        return {row["tail"] for row in self.rows if row["head"] == head and not row["also_true"]}
+
+    @staticmethod
+    def _list_keys(row: dict[str, Any], end: str) -> tuple[str, ...]:
+        return list_name_keys(row[end], row[f"{end}_id"])
+
+
+def require_sound(frame: pl.DataFrame, rows: pl.DataFrame) -> None:
+    """Check every question by itself."""
+    truth = Truth(rows)
+    assert frame["question_id"].is_unique().all()
+    assert frame.schema == pl.DataFrame(QUESTIONS.schema.empty_table()).schema
+    for rule in QUESTION_RULES["questions"]:
+        assert frame.select(rule.holds.all()).item(), rule.name
+    for question in frame.to_dicts():
+        true_keys, tested = truth.find_true(question["head"]), truth.find_tested(question["head"])
+        if question["type"] == "TFQ":
+            tail = question["text"].split("|")[1]
+            is_true = (question["answer"] == "T") != question["is_negated"]
+            assert (tail in tested) if is_true else not (truth.list_keys(tail) & true_keys)
+            continue
+        options = question["options"]
+        assert len(options) == len({fold_name(option) for option in options}) == 4
+        true = list_true(question)
+        assert set(true) <= tested
+        for option in set(options) - set(true):
+            assert not truth.list_keys(option) & true_keys, (question, option)
+        if question["type"] == "MAQ":
+            assert 1 <= len(list_right(question)) <= 3
+        else:
+            assert len(list_right(question)) == 1
+        if question["offered"]:
+            is_right = question["offered"] == question["answer"][-1]
+            assert question["answer"].startswith("T" if is_right else "F")
+
+
+def require_pairs(frame: pl.DataFrame, triplets: pl.DataFrame) -> None:
+    """Check that the tails of the pair are in all questions about the point, in their roles."""
+    pairs: dict[str, dict[bool, str]] = defaultdict(dict)
+    for pair_id, is_positive, tail in triplets.select("pair_id", "is_positive", "tail").iter_rows():
+        pairs[pair_id][is_positive] = tail
+    assert set(pairs) == set(frame["pair_id"].drop_nulls())
+    for question in frame.drop_nulls("pair_id").to_dicts():
+        pair = pairs[question["pair_id"]]
+        if question["type"] == "TFQ":
+            assert (
+                question["text"].split("|")[1] == pair[(question["answer"] == "T") != question["is_negated"]]
+            )
+            continue
+        true = list_true(question)
+        assert pair[True] in true
+        assert pair[False] in set(question["options"]) - set(true)
+        if question["offered"]:
+            offered = question["options"]["ABCD".index(question["offered"])]
+            assert offered == pair[(question["answer"][0] == "T") != question["is_negated"]]
+
+
+def require_complete(drawn: DrawnQuestions, heads: set[str]) -> None:
+    """Check that every head has each question, or is listed with the reason why it has not."""
+    n_questions = Counter(drawn.frame.select("head", "type", "is_negated").iter_rows())
+    listed = {(missing.head, missing.type, missing.is_negated) for missing in drawn.missing}
+    assert len(listed) == len(drawn.missing)
+    for head in heads:
+        for type_, expected in (("MCQ", 1), ("RQ", 2), ("MAQ", 1), ("TFQ", 1)):
+            for is_negated in (False, True):
+                key = (head, type_, is_negated)
+                assert n_questions[key] == (0 if key in listed else expected), key
+
+
+@EVERY_POLICY
+@settings(deadline=None, max_examples=20)
+@given(rows=row_lists(), seed=st.integers(0, 3), random=st.randoms(use_true_random=False))
+def test_questions_of_any_base_are_sound(
+    policy: Policy, rows: list[dict[str, Any]], seed: int, random: Random
+) -> None:
+    base = as_rows(rows)
+    try:
+        drawn = draw(base, policy, seed)
+    except InputError:
+        assume(False)
+        raise
+    require_sound(drawn.frame, base)
+    triplets = sample_triplets("r", base, TripletSampling(seed, policy)).frame
+    require_pairs(drawn.frame, triplets)
+    require_complete(drawn, set(base.filter(~pl.col("also_true"))["head"]))
+    shuffled = random.sample(rows, len(rows))
+    again = draw(as_rows(shuffled), policy, seed)
+    assert again.frame.equals(drawn.frame)
+    assert again.missing == drawn.missing
+
+
+@EVERY_POLICY
+def test_negated_questions_have_the_opposite_answer(policy: Policy) -> None:
+    frame = draw(as_facts(make_rich_facts()), policy).frame
+    for _, questions in frame.filter(pl.col("type").is_in(["MAQ", "TFQ"])).group_by("point_id", "type"):
+        affirmed, negated = questions.sort("is_negated").to_dicts()
+        assert affirmed["options"] == negated["options"]
+        if affirmed["type"] == "TFQ":
+            assert {affirmed["answer"], negated["answer"]} == {"T", "F"}
+        else:
+            letters = [question["answer"].split(",") for question in (affirmed, negated)]
+            assert sorted(chain(*letters)) == list("ABCD")
+
+
+@EVERY_POLICY
+def test_revision_questions_are_about_their_mcq(policy: Policy) -> None:
+    frame = draw(as_facts(make_rich_facts()), policy).frame
+    keys = ["point_id", "is_negated"]
+    both = frame.filter(type="RQ").join(frame.filter(type="MCQ"), on=keys, suffix="_of_mcq")
+    assert both.height == frame.filter(type="RQ").height == 2 * frame.filter(type="MCQ").height > 0
+    for column in ("text", "options"):
+        assert (both[column] == both[f"{column}_of_mcq"]).all()
+    assert (both["answer"].str.tail(1) == both["answer_of_mcq"]).all()
+    judgements = both.group_by(keys).agg(pl.col("answer").str.head(1).sort().str.join())
+    assert set(judgements["answer"]) == {"FT"}
+
+
+@EVERY_POLICY
+def test_letters_and_truth_values_are_as_frequent_as_each_other(policy: Policy) -> None:
+    frame = draw(as_facts(make_rich_facts(43)), policy).frame.filter(split="test")
+    for type_, is_negated in (("MCQ", False), ("MCQ", True), ("MAQ", False), ("MAQ", True)):
+        answers = frame.filter(type=type_, is_negated=is_negated)["answer"]
+        counts = Counter(chain(*(answer.split(",") for answer in answers)))
+        assert max(counts.values()) - min(counts[letter] for letter in "ABCD") <= 1
+    truth = Counter(frame.filter(type="TFQ", is_negated=False)["answer"])
+    assert abs(truth["T"] - truth["F"]) <= 1
+    n_right = Counter(
+        answer.count(",") + 1
+        for head, answer in frame.filter(type="MAQ", is_negated=False).select("head", "answer").iter_rows()
+        if len(make_rich_facts(43)[head]) >= 3
+    )
+    assert max(n_right.values()) - min(n_right[k] for k in (1, 2, 3)) <= 1
+
+
+@EVERY_POLICY
+def test_only_the_cap_takes_points_away(policy: Policy) -> None:
+    facts = as_facts(make_rich_facts() | {f"alone {i}": ["tail 1"] for i in range(60)})
+    whole, capped = draw(facts, policy), draw(facts, policy, cap=30)
+    assert whole.frame["head"].n_unique() == 100
+    assert capped.frame["head"].n_unique() == 30
+    n_without_pair = whole.frame.filter(pl.col("pair_id").is_null())["head"].n_unique()
+    assert (n_without_pair > 0) == (policy != "uniform")
+
+
+@EVERY_POLICY
+def test_demonstrations_stay_the_same_in_every_edition(policy: Policy) -> None:
+    facts = as_facts(make_rich_facts())
+    editions = [draw(facts, policy, seed, cap).frame for seed, cap in ((1, None), (2, None), (3, 20))]
+    one, *others = (frame.filter(split="demonstration") for frame in editions)
+    assert one["head"].n_unique() == 5
+    assert all(other.equals(one) for other in others)
+    tested = [frame.filter(split="test").select("head", "options") for frame in editions[:2]]
+    assert not tested[0].equals(tested[1])
+
+
+def test_wrong_options_neither_generalise_nor_specialise_a_true_tail() -> None:
+    words = ("renal", "lung", "cell", "acute", "tumor", "pain")
+    random = Random(3)
+    tails = [" ".join(random.sample(words, 1 + i % 3)) for i in range(40)]
+    facts = {f"head {i}": random.sample(sorted(set(tails)), 1 + i % 4) for i in range(60)}
+    related = RelatedNames(tails)
+    frame = draw(as_facts(facts)).frame
+    n_checked = 0
+    for question in frame.filter(pl.col("type") != "TFQ").to_dicts():
+        excluded = {name for tail in facts[question["head"]] for name in related.find(tail)}
+        false = set(question["options"]) - set(list_true(question))
+        assert not false & excluded
+        n_checked += len(false)
+    assert n_checked > 500
+
+
+@EVERY_POLICY
+def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -> None:
+    facts = make_facts(30, 10)
+    asserted = {head: f"outside {i % 3}" for i, head in enumerate(facts)}
+    rows = [{"relation": "r", "head": head, "tail": tail} for head, tail in asserted.items()]
+    also_false = pl.DataFrame(rows, schema=FALSE_COLUMNS)
+    frame = draw(as_facts(facts), policy, also_false=also_false).frame
+    n_asserted = 0
+    for question in frame.filter(type="MCQ", is_negated=False).to_dicts():
+        wrong = set(question["options"]) - set(list_true(question))
+        n_asserted += asserted[question["head"]] in wrong
+        assert not any(option.startswith("outside") for option in list_true(question))
+    assert (n_asserted == 30) == (policy == "uniform")
+
+
+def test_names_with_slots_are_filled_in_one_pass() -> None:
+    facts = {f"[Y] head [X] {i}": [f"[X] tail {i % 7}"] for i in range(20)}
+    frame = draw(as_facts(facts), "uniform").frame
+    for head, type_, is_negated, text in frame.select("head", "type", "is_negated", "text").iter_rows():
+        if type_ == "TFQ":
+            start = f"{head} does not have |" if is_negated else f"{head} has |"
+            assert text.startswith(start + "[X] tail ")
+        elif type_ == "MAQ":
+            assert text == f"Which of these have {head}{' not' if is_negated else ''}?"
+
+
+def test_ids_are_hashes_of_content() -> None:
+    """Answers are joined to questions by these ids, so they must never change."""
+    point = Point("gout", "C1", "test", None, ("allopurinol",), frozenset(), frozenset(), 3)
+    mcq = Question("MCQ", False, "Which treats gout?", ("allopurinol", "aspirin"), "A")
+    assert identify_point("drugs", "gout", "C1") == "8ed3a09510685836"
+    assert identify_question("drugs", point, mcq) == "9c571f5ac47dc66a"
+    others = [
+        replace(mcq, is_negated=True),
+        replace(mcq, options=("aspirin", "allopurinol")),
+        replace(mcq, type="RQ", answer="T|A", offered="A"),
+        replace(mcq, type="RQ", answer="F|A", offered="B"),
+    ]
+    assert len({identify_question("drugs", point, question) for question in [mcq, *others]}) == 5
+    assert identify_point("drugs", "gout", None) != identify_point("drugs", "gout", "C1")
+
+
+def test_every_missing_question_has_its_reason() -> None:
+    few = as_facts({f"head {i}": [f"tail {i % 3}"] for i in range(12)})
+    drawn = draw(few, "uniform")
+    reasons = {(missing.type, missing.is_negated): missing.reason for missing in drawn.missing}
+    assert reasons == {
+        ("MCQ", False): "needs 3 tails that are false of the head; there are 2",
+        ("RQ", False): "needs 3 tails that are false of the head; there are 2",
+        ("MCQ", True): "needs 3 tails that are true of the head; there are 1",
+        ("RQ", True): "needs 3 tails that are true of the head; there are 1",
+        ("MAQ", False): "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones",
+        ("MAQ", True): "needs 4 tails, with 1 to 3 true ones; there are 1 true and 2 false ones",
+    }
+    assert set(drawn.frame["type"]) == {"TFQ"}
+    everything = {f"tail {i}" for i in range(3)}
+    with_all = pl.concat([few, as_facts({"has all": everything})])
+    lost = [missing for missing in draw(with_all, "uniform").missing if missing.head == "has all"]
+    assert len(lost) == 8
+    assert {missing.reason for missing in lost} == {"the relation has no tail that is false of the head"}
+
+
+def test_the_bundled_wording_fills_every_question() -> None:
+    facts = as_facts(make_rich_facts(), "may_treat")
+    sampling = TripletSampling(1)
+    triplets = sample_triplets("may_treat", facts, sampling).frame
+    wording = load_question_wording().relations["may_treat"]
+    frame = draw_questions(Facts("may_treat", facts, NO_FALSE, triplets), wording, sampling, "own").frame
+    assert set(frame["source"]) == {"own"}
+    mcq = frame.filter(head="head 3", type="MCQ", is_negated=True).row(0, named=True)
+    assert mcq["text"] == "Which of the following cannot be treated with the drug head 3?"
