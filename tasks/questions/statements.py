@@ -166,7 +166,7 @@ def _place_within(option: str) -> str:
     if re.match(r"\d+(?:st|nd|rd|th)\b", option):
         return f"the {option}"
     first = option.split()[0].strip(",:")
-    is_plain = first[1:].islower() and first.replace("-", "").isalpha() and first not in NAMES
+    is_plain = first[1:].islower() and first.replace("-", "").isalpha() and first.split("-")[0] not in NAMES
     is_common = first.split("-")[0] in COMMON_WORDS or first.startswith("Anti-")
     is_common = is_common or (is_plain and first.lower().endswith(COMMON_ENDINGS))
     return _add_article(f"{option[0].lower()}{option[1:]}" if is_common else option)

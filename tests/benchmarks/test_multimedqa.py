@@ -27,6 +27,7 @@ from knowledge.medqa import fold_option, read_medqa
 from knowledge.synonyms import build_synonyms
 from tasks.questions.case_text import quote_statement
 from tasks.questions.medqa_points import TurnedItem, build_medqa_questions
+from tasks.questions.statements import ask, find_option_forms, state
 
 FOLDER = Path(os.environ.get("PRETEXEVAL_REFERENCE_DATA", ""))
 MEDQA, PUBLISHED = FOLDER / "medqa_us_test.parquet", FOLDER / "multifacet_questions.parquet"
@@ -87,6 +88,17 @@ def test_questions_of_all_items_use_the_published_synonyms(points: list[Publishe
     # The statement ends the text, in one pair of quotation marks.
     texts = map(quote_statement, questions.filter(type="TFQ")["text"])
     assert all(re.search(r'(^|\n)Statement: "[^"\n]+"$', text) for text in texts)
+
+
+@needs_reference
+def test_every_negation_changes_the_question_and_the_statements(turned: dict[str, TurnedItem]) -> None:
+    for one in turned.values():
+        clause, options = one.clause, one.item.options
+        assert ask(clause, is_negated=False) != ask(clause, is_negated=True)
+        for option, form in zip(options, find_option_forms(clause, options), strict=True):
+            both = [state(clause, option, form, is_negated) for is_negated in (False, True)]
+            n_nots = [len(re.findall(r"\b(?:not|cannot)\b", text)) for text in both]
+            assert abs(n_nots[0] - n_nots[1]) == 1, both
 
 
 @pytest.mark.parametrize(
