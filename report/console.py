@@ -72,7 +72,11 @@ def render_leaderboard(columns: Sequence[str], rows: Sequence[Row]) -> str:
 def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
     """Return one line per model without a score, with the reason; rows of the view not_evaluated."""
     found = [dict(zip(columns, values, strict=True)) for values in rows]
-    return "\n".join(f"not evaluated: {row['model']}: {row['reason']}" for row in found)
+    settings = [f" ({row['setting']})" if row["setting"] else "" for row in found]
+    return "\n".join(
+        f"not evaluated: {row['model']}{setting}: {row['reason']}"
+        for row, setting in zip(found, settings, strict=True)
+    )
 
 
 def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:

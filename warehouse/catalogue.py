@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 
 from primitives.errors import InputError
+from schemas.question_stages import FACET_OF
 from schemas.transformations import TRANSFORMATIONS
 
 FOLDER = Path(__file__).parent
@@ -17,9 +18,17 @@ SUMS = (
     "pair_scores",
     "token_counts",
     "calibration_sums",
+    "question_error_counts",
+    "question_slots",
+    "point_clusters",
+    "point_scores",
 )
 # Queries that several views share. Each is created after those that it reads.
-TABLE_MACROS = ("mask_scores", "estimate_shares", "measure_scores", "compare_scores")
+TABLE_MACROS = ("mask_scores", "estimate_shares", "measure_scores", "compare_scores", "observe_facets")
+# Tables of estimates, which are made with these queries once, because they take longer than a view may.
+ESTIMATES = ("facet_scores",)
+# The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
+FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
 # In the order of creation: a view comes after the views that it reads.
 VIEWS = (
     "served_models",
@@ -51,24 +60,24 @@ VIEWS = (
     "rejection_reasons",
     "diversity",
     "human_review",
+    "facet_accuracy",
 )
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table and the macros of the views; fill only the table transformations."""
+    """Create every table and the macros of the views; fill only the tables transformations and facets."""
     for name in ("tables", "intervals", "macros"):
         connection.execute(_read_sql(f"{name}.sql"))
     _fill_transformations(connection)
+    _fill_facets(connection)
 
 
 def create_views(connection: duckdb.DuckDBPyConnection) -> None:
-    """Compute the tables in SUMS, then create the table macros and the views in order.
+    """Compute SUMS, create the table macros, compute ESTIMATES, and create the views, each in order.
 
     The grain in the first line of each view becomes the comment of the view in the database.
     """
-    for name in SUMS:
-        connection.execute(_read_sql(f"{name}.sql"))
-    for name in TABLE_MACROS:
+    for name in (*SUMS, *TABLE_MACROS, *ESTIMATES):
         connection.execute(_read_sql(f"{name}.sql"))
     for name in VIEWS:
         text = _read_sql(f"views/{name}.sql")
@@ -98,6 +107,13 @@ def _fill_transformations(connection: duckdb.DuckDBPyConnection) -> None:
             "transformations",
             [t.name, k, t.is_inverted, t.is_instantiated, t.is_negated, 1 << k | 1 << (k + 8)],
         )
+
+
+def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
+    """Insert the four facets with their bits in the bit sets of point_scores."""
+    for k, (kind, facet) in enumerate(FACET_OF.items()):
+        bits = 0xFF << 16 * k
+        insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet), bits, bits << 8])
 
 
 def _read_sql(name: str) -> str:

@@ -5,7 +5,8 @@
 --   gained, lost, n: of the n observations of the positive triplet, how many are right, with lost null; for a
 --     difference, how many are right only in the first score (gained), and only in the second (lost);
 --   negative_gained, negative_lost, negative_n: likewise of the negative triplet. All three are null if the
---     pair is observed as a whole (mastery); gained, lost and n are then those of the pair.
+--     pair is observed as a whole (mastery); gained, lost and n are then those of the pair;
+--   n_most: the number of independent observations of the pair at most; by default all of them.
 --   The columns that may be null may also be missing.
 -- fixed_base_ci_low, fixed_base_ci_high: with the pair as the only cluster (intervals.sql).
 -- ci_low, ci_high: pairs that share a head or a tail are correlated too, so the variance is two-way
@@ -32,6 +33,7 @@ with observed as materialized (
         gained + coalesce(negative_gained, 0) as pair_gained,
         coalesce(lost, 0) + coalesce(negative_lost, 0) as pair_lost,
         n + coalesce(negative_n, 0) as pair_size,
+        coalesce(n_most, n + coalesce(negative_n, 0)) as pair_most,
         gained - coalesce(lost, 0) as positive_net,
         gained + coalesce(lost, 0) as positive_changed,
         n as positive_size,
@@ -43,7 +45,8 @@ with observed as materialized (
             null::integer as lost,
             null::integer as negative_gained,
             null::integer as negative_lost,
-            null::integer as negative_n
+            null::integer as negative_n,
+            null::integer as n_most
         where false
         union all by name
         from query_table(observations)
@@ -57,7 +60,7 @@ summed as (
         measure,
         bool_or(is_difference) as is_difference,
         any_value(is_whole) as is_whole,
-        paired(pair_gained, pair_lost, pair_size) as paired,
+        paired(pair_gained, pair_lost, pair_size, pair_most) as paired,
         sum(pair_size)::double as total,
         cluster_spread(pair_gained - pair_lost, pair_size, 1)::double as pair_spread,
         sum((positive_size > 0)::integer + (negative_size > 0)::integer) as n_triplets,

@@ -153,12 +153,13 @@ create macro paired_correlation(g, l, n) as
         0
     );
 
--- Everything that the limits of D need, as one value, like `observe`.
-create macro paired(g, l, n) as struct_pack(
+-- Everything that the limits of D need, as one value, like `observe`. most: the number of independent
+-- observations at most in each cluster.
+create macro paired(g, l, n, most := null) as struct_pack(
     difference := paired_difference(g, l, n),
     se := paired_se(g, l, n),
-    gained := observe(g, n),
-    lost := observe(l, n),
+    gained := observe(g, n, n_most := sum(most)),
+    lost := observe(l, n, n_most := sum(most)),
     correlation := paired_correlation(g, l, n)
 );
 

@@ -44,3 +44,36 @@ create macro binomial_tail(k, n, p) as
             )
         )
     );
+
+-- The 16 bits of a facet in a bit set of point_scores (question_slots); the lower 8 are its affirmed questions.
+create macro facet_bits(bits, position) as ((bits >> (16 * position)::ubigint) & 65535)::usmallint;
+
+-- The halves of 8 bits of revision questions: those that offer the right option, and those that offer a wrong one.
+create macro right_offers(bits) as bits & 15;
+create macro wrong_offers(bits) as (bits >> 4) & 15;
+
+-- The debiased accuracy of revision questions, acc(right offered)/n + acc(wrong offered) · (n − 1)/n for n options
+-- (MultifacetEval, section 4, metrics), of one point in parts of 2520, which is divisible by 1 to 10. Whole
+-- numbers keep the sums over points exact. 8 bits each: the questions that are right, and those that are graded.
+-- A point of which only right or only wrong offers are graded has no such accuracy: 0 of 0 parts.
+create macro revision_parts(graded) as
+    if(right_offers(graded) > 0 and wrong_offers(graded) > 0, 2520, 0);
+create macro revision_right(correct, graded, n) as
+    if(
+        revision_parts(graded) > 0,
+        round(
+            2520 / n * (
+                bit_count(right_offers(correct)) / bit_count(right_offers(graded))
+                + (n - 1) * bit_count(wrong_offers(correct)) / bit_count(wrong_offers(graded))
+            )
+        )::integer,
+        0
+    );
+
+-- To how many independent questions the weights of revision_right amount: 1 / Σ weight².
+create macro revision_size(graded, n) as
+    if(
+        revision_parts(graded) > 0,
+        n * n / (1 / bit_count(right_offers(graded)) + (n - 1) ** 2 / bit_count(wrong_offers(graded))),
+        0
+    );

@@ -4,7 +4,9 @@
 -- and the result never changes.
 create table token_counts as
 with asked as (
-    select distinct edition_id, model_id, prompt_key, repeat from predictions
+    select edition_id, model_id, prompt_key, repeat from predictions
+    union
+    select edition_id, model_id, prompt_key, repeat from question_answers
 )
 
 select

@@ -106,8 +106,14 @@ def measure_clustering(observations: list[Observation]) -> Clustering:
     )
 
 
-def effective_size(clusters: list[tuple[int, int]], clustering: Clustering | None = None) -> float:
-    """Return n / deff of a share with c of n right per pair; without clustering, the base is held fixed."""
+def effective_size(
+    clusters: list[tuple[int, int]], clustering: Clustering | None = None, n_most: float | None = None
+) -> float:
+    """Return n / deff of a share with c of n right per pair; without clustering, the base is held fixed.
+
+    Args:
+        n_most: the number of independent observations at most; by default all of them.
+    """
     inflation = clustering.inflation if clustering else 1.0
     m, n = len(clusters), sum(n for _, n in clusters)
     p = sum(c for c, _ in clusters) / n
@@ -120,7 +126,7 @@ def effective_size(clusters: list[tuple[int, int]], clustering: Clustering | Non
     informative = min(m - 1, sum(c > 0 for c, _ in clusters), sum(c < size for c, size in clusters))
     factor = student_factor(min(informative, 1 / (from_tails + 1 / inflation / informative)))
     robust = p * (1 - p) * n**2 * (m - 1) / m / sum(r * r for r in residuals) / inflation
-    return min(n, max(min(clustering.n_rare if clustering else m, robust), robust * factor))
+    return min(n_most or n, max(min(clustering.n_rare if clustering else m, robust), robust * factor))
 
 
 def student_factor(df: float) -> float:
@@ -146,17 +152,18 @@ def add_up_pairs(observations: list[Observation]) -> list[tuple[int, int, int]]:
 
 
 def share_interval(
-    observations: list[Observation], clustering: Clustering | None = None
+    observations: list[Observation], clustering: Clustering | None = None, n_most: float | None = None
 ) -> tuple[float, float]:
     """Return the interval of the share of a single score."""
     clusters = [(g, n) for g, _, n in add_up_pairs(observations)]
     return wilson(
-        sum(c for c, _ in clusters) / sum(n for _, n in clusters), effective_size(clusters, clustering)
+        sum(c for c, _ in clusters) / sum(n for _, n in clusters),
+        effective_size(clusters, clustering, n_most),
     )
 
 
 def difference_interval(
-    observations: list[Observation], clustering: Clustering | None = None
+    observations: list[Observation], clustering: Clustering | None = None, n_most: float | None = None
 ) -> tuple[float, float]:
     """Return the interval of the difference of two scores (MOVER)."""
     pairs = add_up_pairs(observations)
@@ -166,8 +173,8 @@ def difference_interval(
     e, f = ([c - s * size for c, size in side] for s, side in ((p, gained), (q, lost)))
     squares = sqrt(sum(x * x for x in e)) * sqrt(sum(x * x for x in f))
     r = sum(x * y for x, y in zip(e, f, strict=True)) / squares if squares > 1e-9 else 0.0
-    p_low, p_high = wilson(p, effective_size(gained, clustering))
-    q_low, q_high = wilson(q, effective_size(lost, clustering))
+    p_low, p_high = wilson(p, effective_size(gained, clustering, n_most))
+    q_low, q_high = wilson(q, effective_size(lost, clustering, n_most))
 
     def reach(a: float, b: float) -> float:
         return sqrt(max(a * a - 2 * r * a * b + b * b, 0))

@@ -1,38 +1,58 @@
--- Grain: one row per edition and model whose evaluation failed.
--- These models have no rows in the views of scores. Either more prompts failed than max_error_rate allows
--- (error_counts.sql), or the evaluation ended with an error before its answers could be scored (failures).
+-- Grain: one row per edition, setting (null: its samples) and model whose evaluation failed.
+-- These models have no rows in the views of scores of samples, or of questions in the setting. Either more
+-- prompts failed than max_error_rate allows (error_counts.sql, question_error_counts.sql), or the evaluation
+-- ended with an error before its answers could be scored (failures).
 -- reason: what failed, in the words of the endpoint or engine, and what to change.
--- n_samples, n_errors, error_rate: the asked samples, and those whose prompt failed; null if the evaluation
--- ended before all prompts were asked. model_id is null if the model could not be identified.
+-- n_samples, n_errors, error_rate: the asked samples (or questions), and those whose prompt failed; null if the
+-- evaluation ended before all prompts were asked. model_id is null if the model could not be identified.
 create or replace view not_evaluated as
-with evaluated as (
-    select error_counts.edition_id, error_counts.model_id, models.name as model
+with finished as (
+    select
+        error_counts.*,
+        null::varchar as setting,
+        'samples' as asked,
+        runs.finished_at
     from error_counts
+    inner join runs using (edition_id, model_id)
+    union all by name
+    select
+        question_error_counts.* exclude (n_questions),
+        question_error_counts.n_questions as n_samples,
+        'questions' as asked,
+        question_runs.finished_at
+    from question_error_counts
+    inner join question_runs using (edition_id, setting, model_id)
+),
+
+evaluated as (
+    select finished.edition_id, finished.setting, finished.model_id, models.name as model
+    from finished
     inner join models using (model_id)
-    where error_counts.is_evaluated
+    where finished.is_evaluated
 ),
 
 too_many as (
     select
-        error_counts.edition_id,
-        error_counts.model_id,
+        finished.edition_id,
+        finished.setting,
+        finished.model_id,
         models.name as model,
-        error_counts.n_samples,
-        error_counts.n_errors,
-        error_counts.error_rate,
+        finished.n_samples,
+        finished.n_errors,
+        finished.error_rate,
         format(
-            '{:d} of {:d} samples failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
-            error_counts.n_errors,
-            error_counts.n_samples,
-            100 * error_counts.error_rate,
-            error_counts.max_error_rate,
-            error_counts.commonest_error
+            '{:d} of {:d} {} failed ({:.1f} %), more than max_error_rate = {} allows; most often: {}',
+            finished.n_errors,
+            finished.n_samples,
+            finished.asked,
+            100 * finished.error_rate,
+            finished.max_error_rate,
+            finished.commonest_error
         ) as reason,
-        runs.finished_at as failed_at
-    from error_counts
-    inner join runs using (edition_id, model_id)
+        finished.finished_at as failed_at
+    from finished
     inner join models using (model_id)
-    where not error_counts.is_evaluated
+    where not finished.is_evaluated
 ),
 
 -- An evaluation that was completed before stays valid when a later attempt to ask its open prompts fails.
@@ -41,6 +61,7 @@ failed as (
     from failures
     anti join evaluated
         on failures.edition_id = evaluated.edition_id
+        and failures.setting is not distinct from evaluated.setting
         and (
             failures.model_id = evaluated.model_id
             or (failures.model_id is null and failures.model = evaluated.model)
@@ -49,6 +70,7 @@ failed as (
 
 select
     coalesce(failed.edition_id, too_many.edition_id) as edition_id,
+    coalesce(failed.setting, too_many.setting) as setting,
     coalesce(failed.model, too_many.model) as model,
     coalesce(failed.model_id, too_many.model_id) as model_id,
     too_many.n_samples,
@@ -58,5 +80,7 @@ select
     coalesce(failed.failed_at, too_many.failed_at) as failed_at
 from failed
 full join too_many
-    on failed.edition_id = too_many.edition_id and failed.model_id = too_many.model_id
-order by edition_id, model, model_id
+    on failed.edition_id = too_many.edition_id
+    and failed.setting is not distinct from too_many.setting
+    and failed.model_id = too_many.model_id
+order by edition_id, setting nulls first, model, model_id

@@ -1,0 +1,193 @@
+"""A small data folder on disk with questions about knowledge points, and what models answered to them."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from schemas.question_stages import (
+    FACET_OF,
+    LETTERS,
+    QUESTION_PREDICTIONS,
+    QUESTION_READINGS,
+    QUESTION_REQUESTS,
+    QUESTIONS,
+)
+from schemas.stages import RESPONSES
+from tests.support.data_folder import DataFolder, fail_response
+from tests.support.stage_rows import Row, digest, response_row, write_record, write_rows
+
+# The answer of a model to a repeat of a question; None is no answer.
+AnswerRule = Callable[[Row, int], str | None]
+# Why the prompt of a question failed; None if it has a response.
+FailRule = Callable[[Row], str | None]
+FORMS = [("MCQ", ""), ("RQ", "right"), ("RQ", "wrong"), ("MAQ", ""), ("TFQ", "")]
+
+
+def never_fail(question: Row) -> str | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A knowledge point; its tails are those of the pair about it, if there is one."""
+
+    relation: str
+    name: str
+    true: str = "Fever"
+    false: str = "Itch"
+    has_pair: bool = True
+    has_head: bool = True
+    split: str = "test"
+    n_options: int = 4
+    left_out: tuple[str, ...] = ()
+    """The forms of questions that it lacks, such as `negated MCQ`."""
+
+    @property
+    def point_id(self) -> str:
+        return digest("point", self.relation, self.name)
+
+    def list_questions(self) -> list[Row]:
+        """Return up to ten questions: five forms, each also negated."""
+        return [
+            self._ask(kind, offer, is_negated)
+            for is_negated in (False, True)
+            for kind, offer in FORMS
+            if f"{'negated ' if is_negated else ''}{kind}" not in self.left_out
+        ]
+
+    def _ask(self, kind: str, offer: str, is_negated: bool) -> Row:
+        place = int(digest(self.point_id, kind, is_negated), 16)
+        others = [f"{self.name} option {k}" for k in range(self.n_options - 2)]
+        options = [self.false, *others]
+        right = place % self.n_options
+        options.insert(right, self.true)
+        letter = LETTERS[right]
+        other = LETTERS[(right + 1) % self.n_options]
+        answer = {
+            "MCQ": letter,
+            "RQ": f"{'T' if offer == 'right' else 'F'}|{letter}",
+            "MAQ": ",".join(sorted({letter, other})),
+            "TFQ": "TF"[place % 2],
+        }[kind]
+        return {
+            "question_id": digest(self.point_id, kind, offer, is_negated),
+            "point_id": self.point_id,
+            "pair_id": digest(self.relation, self.name) if self.has_pair else None,
+            "relation": self.relation,
+            "head": self.name if self.has_head else None,
+            "split": self.split,
+            "facet": FACET_OF[kind],
+            "type": kind,
+            "is_negated": is_negated,
+            "text": f"{kind} {offer} about {self.name}{' not' if is_negated else ''}?",
+            "options": [] if kind == "TFQ" else options,
+            "answer": answer,
+            "offered": {"right": letter, "wrong": other}.get(offer),
+            "source": None,
+        }
+
+
+@dataclass
+class QuestionFolder:
+    """A data folder that tests fill with points; the points with a pair are pairs of `data`, too."""
+
+    data: DataFolder
+    points: list[Point] = field(default_factory=list)
+
+    def add_point(self, point: Point) -> None:
+        self.points.append(point)
+        if point.has_pair:
+            self.data.add_pair(point.relation, point.name, point.true, point.false, point.split)
+
+    def list_questions(self) -> list[Row]:
+        return [row for point in self.points for row in point.list_questions()]
+
+    def write_edition(
+        self, edition_id: str, methods: tuple[str, ...] = (), knowledge: dict[str, str] | None = None
+    ) -> None:
+        """Write an edition with the questions, and with the pairs and samples of `data`."""
+        self.data.write_edition(edition_id, methods, knowledge=knowledge)
+        folder = self.data.root / "editions" / edition_id
+        manifest = json.loads((folder / "manifest.json").read_text())
+        questions = self.list_questions()
+        for relation in sorted({row["relation"] for row in questions}):
+            rows = [row for row in questions if row["relation"] == relation]
+            write_rows(folder / "questions" / f"{relation}.parquet", QUESTIONS, rows)
+            manifest["files"][f"questions/{relation}.parquet"] = {"rows": len(rows), "sha256": "0" * 64}
+        write_record(folder / "manifest.json", manifest)
+
+    def write_answers(
+        self,
+        edition_id: str,
+        model_id: str,
+        rule: AnswerRule,
+        *,
+        setting: str = "answer_only",
+        n_repeats: int = 1,
+        policies: tuple[str, ...] = ("strict",),
+        fail: FailRule = never_fail,
+    ) -> None:
+        """Let the model answer every test question by its rule, and score the answers under every policy."""
+        requests, readings, predictions, responses = [], [], [], []
+        for question in self.list_questions():
+            if question["split"] != "test":
+                continue
+            error = fail(question)
+            answers = [None if error else rule(question, repeat) for repeat in range(n_repeats)]
+            key = digest(model_id, setting, question["question_id"], n=32)
+            asked = question | {"model_id": model_id, "prompt_key": key}
+            for repeat, answer in enumerate(answers):
+                put = asked | {"repeat": repeat}
+                given = response_row(model_id, key, question["text"], None) | {"repeat": repeat}
+                given["response"] = f"The answer is {answer}"
+                requests.append(
+                    put | {"n_demonstrations_dropped": 1, "prompt_style": "completion", "sampling": "{}"}
+                )
+                readings.append(
+                    put
+                    | {
+                        "answer": answer,
+                        "rule": answer and "answer_is",
+                        "error": error,
+                        "is_unfinished_reasoning": None,
+                    }
+                )
+                responses.append(given | (fail_response(error) if error else {}))
+            voted = vote(answers)
+            predictions += [asked | judge(question, voted, error, policy) for policy in policies]
+        write_rows(
+            self.data.root / "responses" / model_id / f"{edition_id}-{setting}.parquet", RESPONSES, responses
+        )
+        folder = self.data.root / "question_predictions" / edition_id / setting / model_id
+        write_rows(folder / "question_requests" / "all.parquet", QUESTION_REQUESTS, requests)
+        write_rows(folder / "question_readings" / "all.parquet", QUESTION_READINGS, readings)
+        write_rows(folder / "question_predictions" / "all.parquet", QUESTION_PREDICTIONS, predictions)
+        write_record(
+            folder / "run.json",
+            {
+                "edition_id": edition_id,
+                "model_id": model_id,
+                "scoring_policies": list(policies),
+                "n_samples": len(requests) // n_repeats,
+                "n_asked": len(requests),
+                "n_reused": 0,
+                "n_errors": sum(row["status"] == "error" for row in responses),
+                "finished_at": "2026-11-20T12:00:00+02:00",
+                "duration_s": 1.5,
+            },
+        )
+
+
+def vote(answers: list[str | None]) -> Row:
+    """Return the commonest answer, ties to the first, with the number of answers and of votes for it."""
+    given = Counter(answer for answer in answers if answer is not None)
+    winner, n_agreeing = given.most_common(1)[0] if given else (None, 0)
+    return {"prediction": winner, "n_answers": given.total(), "n_agreeing": n_agreeing}
+
+
+def judge(question: Row, voted: Row, error: str | None, policy: str) -> Row:
+    """Score what was voted under a policy."""
+    is_graded = error is None and (voted["prediction"] is not None or policy == "strict")
+    is_correct = voted["prediction"] == question["answer"] if is_graded else None
+    return voted | {"scoring_policy": policy, "is_correct": is_correct, "error": error}

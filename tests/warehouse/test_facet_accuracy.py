@@ -1,0 +1,78 @@
+"""The accuracy of facets, against a computation question by question."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.data_folder import DataFolder
+from tests.support.expected_facets import expected_accuracy, judge_questions
+from tests.support.question_folder import AnswerRule, Point, QuestionFolder
+from tests.support.question_models import MODELS, agreeing, fill_points
+from warehouse.publishing import build_warehouse
+
+EDITION = "facets-seed1-00000001"
+POLICIES = ("strict", "excluded")
+RULES = pytest.mark.parametrize("rule", MODELS, ids=lambda rule: rule.__name__)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> QuestionFolder:
+    folder = fill_points(QuestionFolder(DataFolder(tmp_path_factory.mktemp("facets") / "data")))
+    folder.write_edition(EDITION)
+    for rule in MODELS:
+        folder.data.write_model(rule.__name__)
+        folder.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
+    build_warehouse(folder.data.root)
+    return folder
+
+
+@RULES
+@pytest.mark.parametrize("policy", POLICIES)
+def test_accuracy(published: QuestionFolder, rule: AnswerRule, policy: str) -> None:
+    found = published.data.query(
+        f"from facet_accuracy where model_id = '{rule.__name__}' and scoring_policy = '{policy}'"
+    )
+    assert len({(row["facet"], row["is_negated"]) for row in found}) == len(found) == 12
+    judged = judge_questions(published, rule, policy)
+    for row in found:
+        own = [
+            question
+            for question in judged
+            if question["facet"] == row["facet"] and row["is_negated"] in (None, question["is_negated"])
+        ]
+        expected = expected_accuracy(published, own)
+        assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-7), row
+
+
+def test_a_model_that_agrees_with_everything_gets_the_random_accuracy(published: QuestionFolder) -> None:
+    (row,) = published.data.query(
+        "select accuracy, right_offer_accuracy, wrong_offer_accuracy, share_right from facet_accuracy "
+        "where model_id = 'agreeing' and scoring_policy = 'strict' and type = 'RQ' and is_negated is null"
+    )
+    assert list(row.values()) == pytest.approx([1 / 4, 1, 0, 1 / 2])
+
+
+def test_random_baselines(published: QuestionFolder) -> None:
+    found = published.data.query(
+        "select distinct type, random_baseline from facet_accuracy where is_negated is null order by type"
+    )
+    assert [tuple(row.values()) for row in found] == [
+        ("MAQ", 1 / 15),
+        ("MCQ", 1 / 4),
+        ("RQ", 1 / 4),
+        ("TFQ", 1 / 2),
+    ]
+
+
+def test_points_weigh_the_same_whatever_their_options(tmp_path: Path) -> None:
+    folder = QuestionFolder(DataFolder(tmp_path / "data"))
+    for n in (4, 5):
+        folder.add_point(Point("symptoms", f"Disease {n}", n_options=n))
+    folder.write_edition(EDITION)
+    folder.data.write_model("m")
+    folder.write_answers(EDITION, "m", agreeing)
+    build_warehouse(folder.data.root)
+    (row,) = folder.data.query(
+        "select accuracy, random_baseline from facet_accuracy where type = 'RQ' and is_negated is null"
+    )
+    assert list(row.values()) == pytest.approx([(1 / 4 + 1 / 5) / 2] * 2)

@@ -1,0 +1,117 @@
+"""Load what models answered to the samples of an edition."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from primitives.errors import InputError
+from schemas.columns import Stage
+from schemas.exchange import MAX_ERROR_RATE
+from schemas.stages import PREDICTIONS, REQUESTS
+from storage.layout import RUN, model_file
+from warehouse.catalogue import insert_row
+from warehouse.records import (
+    REBUILD,
+    check_rows,
+    find_files,
+    insert_parquet,
+    parse_time,
+    read_record,
+    select_columns,
+)
+
+RunFiles = dict[str, tuple[Stage, list[Path]]]
+# The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
+RESPONSES_OF_MODEL = """
+    select
+        *,
+        length(response) - length(string_split(response, $closing)[-1]) as n_reasoning
+    from responses
+    where model_id = $model_id
+"""
+REASONING = """coalesce(
+            answers.reasoning,
+            nullif(trim(replace(replace(
+                case when p.is_unfinished_reasoning then response else left(response, n_reasoning) end,
+                $closing, ''), $opening, '')), '')
+        )"""
+"""What the model thought, where `p` is what was read and `answers` the response."""
+# A prompt that had failed when the answers were scored counts as failed, even if it was answered later, until
+# it is scored again. Older files have no column for its error and count it as wrong; the response tells.
+INSERT_PREDICTIONS = f"""
+insert into predictions
+with answers as ({RESPONSES_OF_MODEL}),
+
+thoughts as (
+    select
+        p.* exclude (error),
+        answers.* exclude (prompt_key, model_id, repeat, error, reasoning),
+        coalesce(p.error, answers.error) as error,
+        coalesce(p.is_unfinished_reasoning, false) as is_unfinished,
+        {REASONING} as reasoning
+    from (select {{columns}} from read_parquet($predictions, union_by_name = true)) as p
+    left join answers
+        on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
+)
+
+select
+    $edition_id, $model_id, thoughts.sample_id, thoughts.repeat, scoring_policy, thoughts.prompt_key,
+    requests.n_demonstrations_dropped, prediction, case when error is null then is_correct end,
+    is_unfinished, response, reasoning, error,
+    case when reasoning is null and not is_unfinished then logprob_true end,
+    case when reasoning is null and not is_unfinished then logprob_false end
+from thoughts
+left join read_parquet($requests) as requests using (sample_id, repeat)
+order by scoring_policy, thoughts.repeat, thoughts.relation, thoughts.sample_id
+"""
+# The marks of a model for which nothing is a mark: no response contains this text.
+NO_MARKS = ("\x00", "\x00")
+
+
+def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Insert one row of runs, and the predictions of one model on one edition."""
+    edition_id, model_id = folder.parent.name, folder.name
+    require_model(connection, folder)
+    run = read_record(folder / RUN)
+    counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
+    row = [edition_id, model_id, run.get("scoring_policies"), *counts, *read_circumstances(folder, run)]
+    insert_row(connection, "runs", row)
+    files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
+    columns = select_columns(connection, *files[PREDICTIONS.name])
+    statement = INSERT_PREDICTIONS.format(columns=columns)
+    values = {"edition_id": edition_id, "model_id": model_id, **read_marks(run)}
+    n_rows = insert_parquet(connection, statement, files, **values)
+    check_rows(folder, run, PREDICTIONS, n_rows)
+
+
+def require_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Raise InputError if the model of the run in this folder is not loaded."""
+    model_id = folder.name
+    if not connection.execute("from models where model_id = ?", [model_id]).fetchone():
+        raise InputError(
+            f"{folder}: {model_file(model_id)}, which describes the model, is missing; run "
+            "`pretexeval run CONFIG`"
+        )
+
+
+def read_circumstances(folder: Path, run: dict[str, Any]) -> list[Any]:
+    """Return the last columns of runs: when it finished, how long it took, its limit, what answered."""
+    finished_at = parse_time(folder / RUN, run, "finished_at")
+    return [finished_at, run.get("duration_s"), run.get("max_error_rate", MAX_ERROR_RATE), run.get("served")]
+
+
+def list_run_files(folder: Path, run: dict[str, Any], stages: tuple[Stage, ...]) -> RunFiles:
+    """Return the stages of a run with their files, by name; raise InputError if a stage has no file."""
+    files = {stage.name: (stage, find_files(folder, run, stage)) for stage in stages}
+    for stage, paths in files.values():
+        if not paths:
+            raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
+    return files
+
+
+def read_marks(run: dict[str, Any]) -> dict[str, str]:
+    """Return the opening and closing mark of the model's reasoning, as parameters of the statements."""
+    marks = run.get("reasoning_marks") or ("", "")
+    opening, closing = marks if marks[1] else NO_MARKS
+    return {"opening": opening, "closing": closing}
