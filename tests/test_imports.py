@@ -18,6 +18,7 @@ FLOORS = (
     ("flows.support", "deploy.local"),
     ("tasks.evaluation", "tasks.edition"),
     ("tasks.questions",),
+    ("tasks.answers",),
     ("tasks.asking", "tasks.quality", "tasks.drawing"),
     ("report",),
     ("warehouse", "gate", "knowledge", "prototypes"),

@@ -1,0 +1,194 @@
+"""The rules that find the letters of the options that a response chooses, in the order of their use.
+
+Every rule has a name, which is stored beside the answer. Gaps in patterns have fixed limits, so that each
+rule takes linear time on any text.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from tasks.answers.letters import is_line_end, scan_letters
+from tasks.answers.options import Options
+from tasks.answers.segments import remove_repeated_options
+from tasks.answers.text_rules import (
+    Found,
+    read_concluded_text,
+    read_only_text,
+    read_opening_text,
+    read_text_alone,
+    read_texts_at,
+)
+
+NOUN = r"(?:answers?|choices?|options?|responses?|solutions?|selections?|ans)"
+VERB = r"(?:is|are|was|were|be|being|remains?|becomes?)"
+ADVERB = (
+    r"(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|still|also|then|instead|rather"
+    r"|simply|definitely|in fact)"
+)
+SAYS = rf"\b{VERB}(?:\s{ADVERB}){{0,3}}"
+STATED = re.compile(
+    # "The answer to this question is B"; "Answer:", "**Final answer (one letter):**", "<answer>". The header
+    # "Options:" is left out: it introduces the list of all options.
+    rf"(?P<noun>\b{NOUN}\b[^.\n:;?!]{{0,90}}?{SAYS}[\s*_]{{0,4}}[:=\-–—]?"
+    r"|\b(?:answers?|choice|option|response|solution|selection|ans|correct|final)"
+    r"[\s*_]{0,4}(?:\([^)\n]{0,30}\))?[\s*_]{0,4}[:=\-–—]|<(?:final_?)?(?:answer|ans)>)"
+    # "It should be B", "I would choose option B", "is therefore option B", "It is B."
+    r"|\b(?:should|must|would|ought to|has to)(?:\s(?:actually|instead|rather|really|therefore))?"
+    r"\s(?:be|have been)\b\s?:?"
+    r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
+    r"(?=\s(?:options?|choices?|letters?|\W{0,3}[A-J]\b))"
+    rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
+    rf"|\b(?:it(?:['’]s|\sis)|is)(?:\s{ADVERB}){{0,3}}(?=\s[\"'*(]{{0,3}}[A-J][\"'*)]{{0,3}}\s?(?:$|[.,;:\n]))",
+    re.IGNORECASE,
+)
+NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
+# "Alice's answer: B" and "The given answer is B" repeat what the question offers.
+OFFERED = re.compile(
+    r"(?:\w['’]s|\b(?:given|provided|offered|suggested|proposed|stated|presented|selected|chosen|original"
+    r"|initial|previous|student|her|his|their|your|user))\s$",
+    re.IGNORECASE,
+)
+N_OFFERED = 14
+JSON_KEY = re.compile(
+    r"[\"'](?:\w{1,20}[ _-])?(?:answers?|choices?|options?|letters?|selections?)(?:[ _-]?letters?)?[\"']"
+    r"\s?[:=]\s?",
+    re.IGNORECASE,
+)
+BOXED = re.compile(r"\\boxed\b")
+BEFORE_LETTER = re.compile(
+    r"(?:\b(?:options?|choices?|answers?|statements?)\s|^|(?<=[.!?:;,]\s)|(?<=\n)|\bboth\s)"
+    r"(?=[*_\"'(\[]{0,3}[A-J]\b)",
+    re.IGNORECASE,
+)
+CALLED_RIGHT = re.compile(
+    r"[\"'*_)]{0,3}\s(?:is|are|seems?|remains?|would be)\s(?P<between>(?:\w+\s){0,3}?)"
+    r"(?:correct|right|best|true|answers?|appropriate)\b",
+    re.IGNORECASE,
+)
+DENIED = re.compile(
+    r"[\"'*_)]{0,3}\s(?:is|are|was|were)(?:n['’]t|\s(?:not|incorrect|wrong|false|un\w+)\b)", re.IGNORECASE
+)
+VERDICT = re.compile(
+    r"^[\s*_\-•#]{0,8}(?:option\s|choice\s)?[(]?([A-J])[).:*_\-–—\s]{1,6}"
+    r"(correct|true|yes|right|incorrect|false|no|wrong|not (?:correct|true|right))\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+RIGHT = ("correct", "true", "yes", "right")
+ALL = re.compile(
+    r"(?:^|\b(?:is|are|answers?:)\s)[\s*_\"'(]{0,4}all (?:of )?(?:the |these|them)"
+    r"(?:above|options|choices|answers|statements)?(?: above)?[\s*_\"')]{0,4}"
+    r"(?:[.,\n]|are (?:correct|true|right)|$)",
+    re.IGNORECASE,
+)
+
+
+def read_json(text: str, options: Options) -> Found:
+    """Read {"answer": "B"} and {"answers": ["A", "C"]}: the last key that holds letters."""
+    return _read_last(text, options, (match.end() for match in JSON_KEY.finditer(text)))
+
+
+def read_boxed(text: str, options: Options) -> Found:
+    r"""Read \boxed{B}: the last one."""
+    return _read_last(text, options, (match.start() for match in BOXED.finditer(text)))
+
+
+def read_letters_alone(text: str, options: Options) -> Found:
+    """Read a response that is nothing but letters."""
+    letters = scan_letters(text, 0, options)
+    is_all = letters is not None and letters.n_texts == 0 and not text[letters.end :].strip(" .\n")
+    return letters.found if letters and is_all else ()
+
+
+def read_stated(text: str, options: Options) -> Found:
+    """Read the last "The answer is B", "Answer: B", "I choose option B", or texts instead of letters."""
+    found: Found = ()
+    for match in STATED.finditer(text):
+        if OFFERED.search(text[max(0, match.start() - N_OFFERED) : match.start()]):
+            continue
+        denied = NOT_BUT.match(text, match.end())
+        place = denied.end() if denied else match.end()
+        letters = scan_letters(text, place, options)
+        if letters:
+            found = letters.found
+        elif match["noun"]:
+            found = read_texts_at(text, place, options)[0] or found
+    return found
+
+
+def read_leading(text: str, options: Options) -> Found:
+    """Read the letters at the beginning of a response: "B. Because ...", "A: text" and "C: text" in lines."""
+    letters = scan_letters(text, 0, options)
+    return letters.found if letters and not DENIED.match(text, letters.end) else ()
+
+
+def read_called_right(text: str, options: Options) -> Found:
+    """Read the last "Option B is correct" or "A and C are the best answers"."""
+    found: Found = ()
+    end = 0
+    for match in BEFORE_LETTER.finditer(text):
+        if match.end() < end:
+            continue
+        letters = scan_letters(text, match.end(), options)
+        # The letters of a list that was scanned once are not scanned again, which would take quadratic time.
+        end = letters.end if letters and letters.n_texts == 0 else 0
+        called = letters and CALLED_RIGHT.match(text, letters.end)
+        if letters and called and "not" not in called["between"].casefold().split():
+            found = letters.found
+    return found
+
+
+def read_all_options(text: str, options: Options) -> Found:
+    """Read "All of the above"."""
+    return tuple(options.letters) if ALL.search(text) else ()
+
+
+def read_last_line(text: str, options: Options) -> Found:
+    """Read a last line that is nothing but letters."""
+    line = text.rstrip().rpartition("\n")[2]
+    letters = scan_letters(line, 0, options)
+    return letters.found if letters and is_line_end(line, letters.end) else ()
+
+
+def read_verdicts(text: str, options: Options) -> Found:
+    r"""Read a verdict for each option, such as "A: correct\nB: incorrect"."""
+    verdicts = {match[1].upper(): match[2].casefold() for match in VERDICT.finditer(text)}
+    if set(verdicts) != set(options.letters):
+        return ()
+    return tuple(letter for letter, word in verdicts.items() if word in RIGHT)
+
+
+LETTER_RULES: tuple[tuple[str, Callable[[str, Options], Found]], ...] = (
+    ("json", read_json),
+    ("boxed", read_boxed),
+    ("letters_alone", read_letters_alone),
+    ("stated", read_stated),
+    ("leading", read_leading),
+    ("called_right", read_called_right),
+    ("all_options", read_all_options),
+    ("last_line", read_last_line),
+    ("text_alone", read_text_alone),
+    ("concluded_text", read_concluded_text),
+    ("only_text", read_only_text),
+    ("opening_text", read_opening_text),
+)
+
+
+def find_letters(text: str, options: Options) -> tuple[Found, str | None]:
+    """Return the letters that the first rule finds, and the name of the rule.
+
+    Verdicts on all options are read first, because they look like a repeated list of options.
+    """
+    found = read_verdicts(text, options)
+    if found:
+        return found, "verdicts"
+    text = remove_repeated_options(text, options)
+    for name, rule in LETTER_RULES:
+        found = rule(text, options)
+        if found:
+            return found, name
+    return (), None
+
+
+def _read_last(text: str, options: Options, places: Iterator[int]) -> Found:
+    found = (scan_letters(text, place, options) for place in places)
+    return next(reversed([letters.found for letters in found if letters]), ())

@@ -1,0 +1,145 @@
+"""Scan the letters of options at one place of a response: "B", "(B)", "**A, C** and D", "A: text\\nC: text".
+
+A capital letter is an option only if what follows shows it: the article "A", "B-cell", "C. difficile" and
+"E coli" are words. A scan looks at a limited number of characters, so that many scans take linear time.
+"""
+
+import re
+from dataclasses import dataclass
+
+from tasks.answers.options import Options
+
+MAX_ITEMS = 30
+MAX_LABELLED = 600
+OPENING = re.compile(
+    r"(?:[\s*_\"'`“”‘’(\[{$<#>•]|-\s|\d{1,2}[.)]\s|\\(?:boxed|text|textbf|mathbf|mathrm|bf)\b|\\[(\[{]){0,40}"
+    r"(?:(?:the|both|either)\s)?(?:(?:options?|choices?|letters?)\b[\s*_:(\[\"'`]{0,6})?",
+    re.IGNORECASE,
+)
+CLOSING = re.compile(r"[*_\"'`“”‘’)\]}$>]{0,20}(?:\\[)\]])?")
+SEPARATOR = re.compile(
+    r"\s?(?:[\s,;/&+]|(?<=\s)[-•](?=\s)){0,20}(?:\b(?:and|or|as well as|plus)\b)?[\s*•]{0,6}", re.IGNORECASE
+)
+# What separates a letter from a text: "A: text", "A) text", "A. text", "A - text", "A (text)".
+LABEL = re.compile(r"[ \t]?(?:[:.)\]\-–—]{1,3}[ \t*_]{0,6}|(?=\())?\(?")
+AFTER_TEXT = re.compile(r"[ \t]?\([^()\n]{0,60}\)|[\"'.)*_]{0,6}")
+# Words that follow the letter of an option but not the article "A".
+FOLLOWERS = re.compile(
+    r"(?:and|or|is|are|was|were|because|as|since|due|which|for|based|but|not|instead|rather|given|with|would"
+    r"|should|seems?|appears?|only|alone|if|by|from|so|then|therefore|options?|choices?)\b",
+    re.IGNORECASE,
+)
+SENTENCES = re.compile(
+    r"(?:The|This|That|These|It|Its|In|Because|Since|As|For|If|Given|Explanation|Rationale|Reason\w{0,5}"
+    r"|Question|Therefore|However|Note|Based)\b"
+)
+# "Option B: text" and, in the next line, "Option A is wrong": the second letter begins a sentence.
+BEGINS_SENTENCE = re.compile(r"\s(?:is|are|was|were|would|does|do|has|can|may|could|should|because)\b")
+RUN = re.compile(r"[A-Z]{2,10}(?![^\W_])")
+LINE_END = re.compile(r"[ \t.,;!*_]{0,6}(?:\n|$)")
+LOWER_END = re.compile(r"[.,]?\s?$|[.,]?\n|[:)]")
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The letters of options that were found at a place."""
+
+    found: tuple[str, ...]
+    """In the order of the text, each once."""
+    end: int
+    n_texts: int = 0
+    """How many letters were followed by a text."""
+
+
+def scan_letters(text: str, start: int, options: Options) -> Letters | None:
+    """Return the letters of options that begin at `start`, or None if there is none."""
+    found: list[str] = []
+    place, end, n_texts = start, start, 0
+    for _ in range(MAX_ITEMS):
+        item = _scan_item(text, place, options)
+        if item is None or ("\n" in text[end:place] and BEGINS_SENTENCE.match(text, item.end)):
+            break
+        found += [letter for letter in item.found if letter not in found]
+        end, n_texts = item.end, n_texts + item.n_texts
+        separator = SEPARATOR.match(text, end)
+        place = separator.end() if separator else end
+        if place == end:
+            break
+    return Letters(tuple(found), end, n_texts) if found else None
+
+
+def is_line_end(text: str, place: int) -> bool:
+    """Whether nothing but marks follows up to the end of the line."""
+    return LINE_END.match(text, place) is not None
+
+
+def _scan_item(text: str, start: int, options: Options) -> Letters | None:
+    opening = OPENING.match(text, start)
+    place = opening.end() if opening else start
+    run = RUN.match(text, place)
+    if run and _is_run(run[0], text, run.end(), options):
+        return Letters(tuple(run[0]), run.end())
+    letter = text[place : place + 1].upper()
+    if not letter or letter not in options.letters:
+        return None
+    closing = CLOSING.match(text, place + 1)
+    end = closing.end() if closing else place + 1
+    if not is_letter(text, place, end, options):
+        return None
+    if text[place].islower():
+        return Letters((letter,), end)
+    return _skip_own_text(text, letter, end, options)
+
+
+def _is_run(run: str, text: str, end: int, options: Options) -> bool:
+    # "ACD" at the end of a line are three letters; "ACE inhibitors", "BAD" and the option "AB" are words.
+    is_ordered = list(run) == sorted(set(run))
+    is_option = run.casefold() in options.by_text
+    return is_ordered and run[-1] in options.letters and is_line_end(text, end) and not is_option
+
+
+def is_letter(text: str, place: int, end: int, options: Options) -> bool:
+    """Whether the character at `place` is the letter of an option, and no article or part of a name.
+
+    Args:
+        end: the end of the marks that close after the letter, such as those in **B** and (B).
+    """
+    if options.starts_option(text, place):
+        return False
+    rest = text[end : end + 40]
+    if text[place].islower():
+        return (end > place + 1 and not rest[:1].isalnum()) or LOWER_END.match(rest) is not None
+    if not rest or rest[0] in "\n,:;/&?!)–—…\\|<":
+        return True
+    if end > place + 1 and not (rest[0].isalnum() or rest[0] in "-'’"):
+        return True
+    letter, following = text[place], rest[1:].lstrip(" \t*_")
+    if rest[0] == ".":
+        if not (rest[1:2].isspace() and following[:1].islower()):
+            return not rest[1:2].isalnum()
+        return FOLLOWERS.match(following) is not None or options.skip_text(text, end + 1, letter) is not None
+    if not rest[0].isspace():
+        return rest[0] == "-" and not rest[1:2].isalnum()
+    if not following or following[0] in "\n-–—(,:;&+/=.|<" or FOLLOWERS.match(following):
+        return True
+    if options.skip_text(text, end, letter) is not None or (letter != "A" and SENTENCES.match(following)):
+        return True
+    # In "A C D", another letter that stands alone follows.
+    is_alone = not following[1:2].isalnum() and following[1:2] not in ("'", "’", "-", ".")
+    return following[0] in options.letters and is_alone
+
+
+def _skip_own_text(text: str, letter: str, end: int, options: Options) -> Letters:
+    """Skip the text of the letter's option, or whatever a label such as "A:" is followed by in its line."""
+    label = LABEL.match(text, end)
+    place = label.end() if label else end
+    after = options.skip_text(text, place, letter)
+    if after is not None:
+        tail = AFTER_TEXT.match(text, after)
+        return Letters((letter,), tail.end() if tail else after, 1)
+    sign = label[0].strip() if label else ""
+    is_closed = text[end - 1 : end] == ")" and text[place : place + 1].strip() != ""
+    if (sign[:1] == ":" or (is_closed and place > end)) and not is_line_end(text, place):
+        line_end = text.find("\n", place, place + MAX_LABELLED)
+        return Letters((letter,), min(place + MAX_LABELLED, len(text)) if line_end < 0 else line_end, 1)
+    return Letters((letter,), end)

@@ -1,0 +1,139 @@
+"""Read the answer to a question from the text of a response."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tasks.answers.judgements import Judgement, read_judgement, read_truth
+from tasks.answers.letter_rules import find_letters
+from tasks.answers.letters import BEGINS_SENTENCE, scan_letters
+from tasks.answers.options import Options
+from tasks.answers.segments import split_questions, tidy_text
+
+OTHER_QUESTION = "other_question"
+UNKNOWN = "?"
+# The rules that read which option a response calls the answer, not which one it mentions.
+STATING_RULES = ("json", "boxed", "letters_alone", "stated")
+AFTER_JUDGEMENT = re.compile(r"[\s.,;:!*_→>\-–—=]{0,12}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a response answers, and how that was found."""
+
+    answer: str | None
+    """MCQ: a letter. MAQ: sorted letters, "A,C". TFQ: "T" or "F". RQ: "T|B", the judgement and the letter of
+    the right option. Null if the response holds no answer."""
+    rule: str | None
+    """The name of the rule that found the answer or the fragment; null if nothing was found."""
+    fragment: str | None = None
+    """What was found but is no answer: half of an RQ ("F|?" without a letter, "?|B" without a judgement), or
+    the answer to another question that the model asked itself. Null where there is an answer."""
+
+
+NOTHING = Reading(None, None)
+
+
+def read_answer(
+    question_type: str,
+    response: str | None,
+    options: Sequence[str] = (),
+    offered: str | None = None,
+    question: str = "",
+) -> Reading:
+    """Return the answer that a response gives to a question.
+
+    The setting does not matter: a phrase that states the answer counts before letters at the beginning, so
+    that a chain of thought is read at its end and a short answer at its beginning.
+
+    Args:
+        question_type: MCQ, RQ, MAQ or TFQ.
+        response: the response without its reasoning; null if the model gave none.
+        options: the texts of the options in order, the first is A; none for a TFQ.
+        offered: the letter that an RQ offers.
+        question: the text of the question. It tells a response that repeats the question from one that goes
+            on with another question.
+
+    Raises:
+        ValueError: if the type is unknown, if an RQ has no offered letter, or if options are missing.
+    """
+    _check(question_type, options, offered)
+    text = tidy_text(response or "")
+    listed = _list_options(tuple(options or ()))
+    own, others = split_questions(text, question, listed)
+    read = READERS[question_type]
+    reading = read(own, listed, offered or "") if own else NOTHING
+    if reading != NOTHING:
+        return reading
+    readings = (read(other, listed, offered or "") for other in others)
+    elsewhere = next((reading for reading in readings if reading != NOTHING), NOTHING)
+    if elsewhere == NOTHING:
+        return NOTHING
+    return Reading(None, OTHER_QUESTION, elsewhere.answer or elsewhere.fragment)
+
+
+def _check(question_type: str, options: Sequence[str], offered: str | None) -> None:
+    if question_type not in READERS:
+        raise ValueError(
+            f"The question type {question_type!r} is unknown; the types are {', '.join(READERS)}."
+        )
+    if question_type == "RQ" and not offered:
+        raise ValueError("A revision question (RQ) needs the letter of the answer that it offers.")
+    if question_type != "TFQ" and not options:
+        raise ValueError(f"A question of type {question_type} needs its options.")
+
+
+def _read_choice(text: str, options: Options, offered: str) -> Reading:
+    found, rule = find_letters(text, options)
+    return Reading(found[0], rule) if len(found) == 1 else NOTHING
+
+
+def _read_choices(text: str, options: Options, offered: str) -> Reading:
+    found, rule = find_letters(text, options)
+    return Reading(",".join(sorted(found)), rule) if found else NOTHING
+
+
+def _read_truth(text: str, options: Options, offered: str) -> Reading:
+    judgement = read_truth(text)
+    return Reading("T" if judgement.is_true else "F", judgement.rule) if judgement else NOTHING
+
+
+def _read_revision(text: str, options: Options, offered: str) -> Reading:
+    judgement = read_judgement(text, offered)
+    letter, rule = _read_right_option(text, options, judgement)
+    if judgement is None:
+        return Reading(None, rule, f"{UNKNOWN}|{letter}") if letter else NOTHING
+    if judgement.is_true and rule not in (*STATING_RULES, "leading"):
+        # A response that calls the offered answer right has named the right option.
+        letter, rule = offered, "offered"
+    value = "T" if judgement.is_true else "F"
+    if letter is None:
+        return Reading(None, judgement.rule, f"{value}|{UNKNOWN}")
+    return Reading(f"{value}|{letter}", f"{judgement.rule}+{rule}")
+
+
+def _read_right_option(
+    text: str, options: Options, judgement: Judgement | None
+) -> tuple[str | None, str | None]:
+    found, rule = find_letters(text, options)
+    if judgement and not judgement.is_true and rule not in STATING_RULES:
+        # "Incorrect. B" and "No (B)": the letter follows the judgement.
+        place = AFTER_JUDGEMENT.match(text, judgement.end)
+        letters = scan_letters(text, place.end() if place else judgement.end, options)
+        if letters and not BEGINS_SENTENCE.match(text, letters.end):
+            found, rule = letters.found, "after_judgement"
+    return (found[0], rule) if len(found) == 1 else (None, None)
+
+
+@lru_cache(maxsize=4096)
+def _list_options(texts: tuple[str, ...]) -> Options:
+    return Options(texts)
+
+
+READERS: dict[str, Callable[[str, Options, str], Reading]] = {
+    "MCQ": _read_choice,
+    "RQ": _read_revision,
+    "MAQ": _read_choices,
+    "TFQ": _read_truth,
+}

@@ -1,0 +1,94 @@
+"""The rules that find the chosen options by their texts, where a response names no letter."""
+
+import re
+
+from tasks.answers.letters import SEPARATOR
+from tasks.answers.options import EDGES, Mention, Options, fold_text
+
+Found = tuple[str, ...]
+ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
+NUMBERING = re.compile(r"[\s*_#>\-•]{0,8}(?:\(?\d{1,2}[.)]\s)?")
+SUPERLATIVE = re.compile(
+    r"\b(?:most|best|correct|next|likely|appropriate|optimal|primary|diagnosis|answer|cause|recommended"
+    r"|indicated)\b"
+)
+LINK = re.compile(r"\b(?:is|are|be|was)(?: most likely| likely)?(?: to)?(?: (?!not\b)\w+)?(?: the| a| an)? $")
+CONSISTENT = re.compile(
+    r"\b(?:consistent with|suggestive of|indicative of)(?: the| a| an)?(?: diagnosis of)? $"
+)
+CALLED_BEST = re.compile(
+    r"(?: \([^)]{0,60}\))?[,:.]?(?: this)?(?: option| choice)? (?:is|are|would be|was)(?: (?!not\b)\w+){0,3}?"
+    r" (?:most|best|correct|next|likely|appropriate|answer|right|primary|recommended|indicated)\b"
+)
+# The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
+N_LINK, N_SENTENCE = 60, 200
+MAX_MENTIONS = 60
+N_OPENING = 2000
+
+
+def read_texts_at(text: str, start: int, options: Options) -> tuple[Found, int]:
+    """Return the letters of the options whose texts are listed at a place, and where the list ends."""
+    found: list[str] = []
+    place = end = start
+    for _ in options.texts:
+        while place < len(text) and (text[place].isspace() or text[place] in EDGES):
+            place += 1
+        article = ARTICLE.match(text, place)
+        starts = {place, article.end() if article else place}
+        ends = {
+            letters: after
+            for begin in starts
+            for letters in options.by_text.values()
+            if (after := options.skip_text(text, begin, letters[0])) is not None
+        }
+        if not ends:
+            break
+        longest = max(ends, key=lambda letters: ends[letters])
+        found += longest
+        end = ends[longest]
+        separator = SEPARATOR.match(text, end)
+        place = separator.end() if separator else end
+        if place == end:
+            break
+    return tuple(dict.fromkeys(found)), end
+
+
+def read_text_alone(text: str, options: Options) -> Found:
+    """Read a first line, or several, that are nothing but the texts of options."""
+    found, end = read_texts_at(text, 0, options)
+    return found if not text[end:].partition("\n")[0].strip(EDGES) else ()
+
+
+def read_concluded_text(text: str, options: Options) -> Found:
+    """Read the first option's text that is called the answer: "The most likely diagnosis is ..."."""
+    folded = fold_text(text)
+    mentions = options.find_mentions(folded)[:MAX_MENTIONS]
+    return next((mention.letters for mention in mentions if _is_concluded(folded, mention)), ())
+
+
+def read_only_text(text: str, options: Options) -> Found:
+    """Read the only option whose text the response quotes."""
+    named = {mention.letters for mention in options.find_mentions(fold_text(text))}
+    return next(iter(named)) if len(named) == 1 else ()
+
+
+def read_opening_text(text: str, options: Options) -> Found:
+    """Read the option that a response begins with, unless its text is the first of an enumeration."""
+    numbering = NUMBERING.match(text)
+    folded = fold_text(text[numbering.end() if numbering else 0 :][:N_OPENING])
+    article = ARTICLE.match(folded)
+    starts = {0, article.end() if article else 0}
+    mention = next(iter(options.find_mentions(folded)), None)
+    is_enumerated = numbering is not None and any(mark.isdigit() for mark in numbering[0])
+    return mention.letters if mention and mention.start in starts and not is_enumerated else ()
+
+
+def _is_concluded(folded: str, mention: Mention) -> bool:
+    sentence = folded[max(0, mention.start - N_SENTENCE) : mention.start].rpartition(". ")[2]
+    clause = sentence[-N_LINK:]
+    if " not " not in clause:
+        if CONSISTENT.search(clause):
+            return True
+        if LINK.search(clause) and SUPERLATIVE.search(sentence):
+            return True
+    return CALLED_BEST.match(folded, mention.end) is not None
