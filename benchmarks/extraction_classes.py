@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from tasks.answers.letter_rules import STATED, find_letters
 from tasks.answers.letters import scan_letters
-from tasks.answers.options import Options, fold_text
+from tasks.answers.options import AnswerOptions, fold_text
 from tasks.answers.reading import OTHER_QUESTION, Reading
 from tasks.answers.segments import remove_repeated_options, split_questions, tidy_text
 
@@ -46,7 +46,7 @@ def classify(comparison: Comparison) -> str | None:
     ours, theirs = comparison.ours.answer or comparison.ours.fragment, comparison.theirs
     if theirs is None or ours == theirs:
         return None
-    options = Options(comparison.options)
+    options = AnswerOptions(comparison.options)
     own, others = split_questions(tidy_text(comparison.response), comparison.question, options)
     if comparison.ours.rule == OTHER_QUESTION or (others and ours is None):
         return "answer to another question"
@@ -60,7 +60,7 @@ def classify(comparison: Comparison) -> str | None:
 
 
 def _classify_letters(
-    comparison: Comparison, ours: str | None, theirs: str, own: str, options: Options
+    comparison: Comparison, ours: str | None, theirs: str, own: str, options: AnswerOptions
 ) -> str:
     our_letters, their_letters = _list_letters(ours), _list_letters(theirs)
     if comparison.question_type == "RQ" and (not their_letters or our_letters == their_letters):
@@ -90,13 +90,13 @@ def _list_letters(answer: str | None) -> set[str]:
     return set(re.findall(r"[A-J]", (answer or "").replace("T|", "").replace("F|", "")))
 
 
-def _stands_alone(text: str, letter: str, options: Options) -> bool:
+def _stands_alone(text: str, letter: str, options: AnswerOptions) -> bool:
     """Whether the response names the letter, or quotes the text of its option."""
     places = (match.start() for match in re.finditer(rf"(?<![\w]){letter}(?![\w])", text))
     is_named = any((scan := scan_letters(text, place, options)) and letter in scan.found for place in places)
     return is_named or any(letter in mention.letters for mention in options.find_mentions(fold_text(text)))
 
 
-def _find_statements(text: str, options: Options) -> set[tuple[str, ...]]:
+def _find_statements(text: str, options: AnswerOptions) -> set[tuple[str, ...]]:
     scans = (scan_letters(text, match.end(), options) for match in STATED.finditer(text))
     return {scan.found for scan in scans if scan}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from tasks.answers.letters import is_line_end, scan_letters
-from tasks.answers.options import Options
+from tasks.answers.options import AnswerOptions
 from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
     Found,
@@ -82,24 +82,24 @@ ALL = re.compile(
 )
 
 
-def read_json(text: str, options: Options) -> Found:
+def read_json(text: str, options: AnswerOptions) -> Found:
     """Read {"answer": "B"} and {"answers": ["A", "C"]}: the last key that holds letters."""
     return _read_last(text, options, (match.end() for match in JSON_KEY.finditer(text)))
 
 
-def read_boxed(text: str, options: Options) -> Found:
+def read_boxed(text: str, options: AnswerOptions) -> Found:
     r"""Read \boxed{B}: the last one."""
     return _read_last(text, options, (match.start() for match in BOXED.finditer(text)))
 
 
-def read_letters_alone(text: str, options: Options) -> Found:
+def read_letters_alone(text: str, options: AnswerOptions) -> Found:
     """Read a response that is nothing but letters."""
     letters = scan_letters(text, 0, options)
     is_all = letters is not None and letters.n_texts == 0 and not text[letters.end :].strip(" .\n")
     return letters.found if letters and is_all else ()
 
 
-def read_stated(text: str, options: Options) -> Found:
+def read_stated(text: str, options: AnswerOptions) -> Found:
     """Read the last "The answer is B", "Answer: B", "I choose option B", or texts instead of letters."""
     found: Found = ()
     for match in STATED.finditer(text):
@@ -115,13 +115,13 @@ def read_stated(text: str, options: Options) -> Found:
     return found
 
 
-def read_leading(text: str, options: Options) -> Found:
+def read_leading(text: str, options: AnswerOptions) -> Found:
     """Read the letters at the beginning of a response: "B. Because ...", "A: text" and "C: text" in lines."""
     letters = scan_letters(text, 0, options)
     return letters.found if letters and not DENIED.match(text, letters.end) else ()
 
 
-def read_called_right(text: str, options: Options) -> Found:
+def read_called_right(text: str, options: AnswerOptions) -> Found:
     """Read the last "Option B is correct" or "A and C are the best answers"."""
     found: Found = ()
     end = 0
@@ -137,19 +137,19 @@ def read_called_right(text: str, options: Options) -> Found:
     return found
 
 
-def read_all_options(text: str, options: Options) -> Found:
+def read_all_options(text: str, options: AnswerOptions) -> Found:
     """Read "All of the above"."""
     return tuple(options.letters) if ALL.search(text) else ()
 
 
-def read_last_line(text: str, options: Options) -> Found:
+def read_last_line(text: str, options: AnswerOptions) -> Found:
     """Read a last line that is nothing but letters."""
     line = text.rstrip().rpartition("\n")[2]
     letters = scan_letters(line, 0, options)
     return letters.found if letters and is_line_end(line, letters.end) else ()
 
 
-def read_verdicts(text: str, options: Options) -> Found:
+def read_verdicts(text: str, options: AnswerOptions) -> Found:
     r"""Read a verdict for each option, such as "A: correct\nB: incorrect"."""
     verdicts = {match[1].upper(): match[2].casefold() for match in VERDICT.finditer(text)}
     if set(verdicts) != set(options.letters):
@@ -157,7 +157,7 @@ def read_verdicts(text: str, options: Options) -> Found:
     return tuple(letter for letter, word in verdicts.items() if word in RIGHT)
 
 
-LETTER_RULES: tuple[tuple[str, Callable[[str, Options], Found]], ...] = (
+LETTER_RULES: tuple[tuple[str, Callable[[str, AnswerOptions], Found]], ...] = (
     ("json", read_json),
     ("boxed", read_boxed),
     ("letters_alone", read_letters_alone),
@@ -173,7 +173,7 @@ LETTER_RULES: tuple[tuple[str, Callable[[str, Options], Found]], ...] = (
 )
 
 
-def find_letters(text: str, options: Options) -> tuple[Found, str | None]:
+def find_letters(text: str, options: AnswerOptions) -> tuple[Found, str | None]:
     """Return the letters that the first rule finds, and the name of the rule.
 
     Verdicts on all options are read first, because they look like a repeated list of options.
@@ -189,6 +189,6 @@ def find_letters(text: str, options: Options) -> tuple[Found, str | None]:
     return (), None
 
 
-def _read_last(text: str, options: Options, places: Iterator[int]) -> Found:
+def _read_last(text: str, options: AnswerOptions, places: Iterator[int]) -> Found:
     found = (scan_letters(text, place, options) for place in places)
     return next(reversed([letters.found for letters in found if letters]), ())

@@ -7,7 +7,7 @@ A capital letter is an option only if what follows shows it: the article "A", "B
 import re
 from dataclasses import dataclass
 
-from tasks.answers.options import Options
+from tasks.answers.options import AnswerOptions
 
 MAX_ITEMS = 30
 MAX_LABELLED = 600
@@ -51,7 +51,7 @@ class Letters:
     """How many letters were followed by a text."""
 
 
-def scan_letters(text: str, start: int, options: Options) -> Letters | None:
+def scan_letters(text: str, start: int, options: AnswerOptions) -> Letters | None:
     """Return the letters of options that begin at `start`, or None if there is none."""
     found: list[str] = []
     place, end, n_texts = start, start, 0
@@ -73,7 +73,7 @@ def is_line_end(text: str, place: int) -> bool:
     return LINE_END.match(text, place) is not None
 
 
-def _scan_item(text: str, start: int, options: Options) -> Letters | None:
+def _scan_item(text: str, start: int, options: AnswerOptions) -> Letters | None:
     opening = OPENING.match(text, start)
     place = opening.end() if opening else start
     run = RUN.match(text, place)
@@ -91,14 +91,14 @@ def _scan_item(text: str, start: int, options: Options) -> Letters | None:
     return _skip_own_text(text, letter, end, options)
 
 
-def _is_run(run: str, text: str, end: int, options: Options) -> bool:
+def _is_run(run: str, text: str, end: int, options: AnswerOptions) -> bool:
     # "ACD" at the end of a line are three letters; "ACE inhibitors", "BAD" and the option "AB" are words.
     is_ordered = list(run) == sorted(set(run))
     is_option = run.casefold() in options.by_text
     return is_ordered and run[-1] in options.letters and is_line_end(text, end) and not is_option
 
 
-def is_letter(text: str, place: int, end: int, options: Options) -> bool:
+def is_letter(text: str, place: int, end: int, options: AnswerOptions) -> bool:
     """Whether the character at `place` is the letter of an option, and no article or part of a name.
 
     Args:
@@ -129,7 +129,7 @@ def is_letter(text: str, place: int, end: int, options: Options) -> bool:
     return following[0] in options.letters and is_alone
 
 
-def _skip_own_text(text: str, letter: str, end: int, options: Options) -> Letters:
+def _skip_own_text(text: str, letter: str, end: int, options: AnswerOptions) -> Letters:
     """Skip the text of the letter's option, or whatever a label such as "A:" is followed by in its line."""
     label = LABEL.match(text, end)
     place = label.end() if label else end

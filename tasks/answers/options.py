@@ -26,7 +26,7 @@ class Mention:
 
 
 @dataclass(frozen=True)
-class Options:
+class AnswerOptions:
     """The options of one question in their order: the first one is A."""
 
     texts: tuple[str, ...]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
 from tasks.answers.letters import BEGINS_SENTENCE, scan_letters
-from tasks.answers.options import Options
+from tasks.answers.options import AnswerOptions
 from tasks.answers.segments import split_questions, tidy_text
 
 OTHER_QUESTION = "other_question"
@@ -84,22 +84,22 @@ def _check(question_type: str, options: Sequence[str], offered: str | None) -> N
         raise ValueError(f"A question of type {question_type} needs its options.")
 
 
-def _read_choice(text: str, options: Options, offered: str) -> Reading:
+def _read_choice(text: str, options: AnswerOptions, offered: str) -> Reading:
     found, rule = find_letters(text, options)
     return Reading(found[0], rule) if len(found) == 1 else NOTHING
 
 
-def _read_choices(text: str, options: Options, offered: str) -> Reading:
+def _read_choices(text: str, options: AnswerOptions, offered: str) -> Reading:
     found, rule = find_letters(text, options)
     return Reading(",".join(sorted(found)), rule) if found else NOTHING
 
 
-def _read_truth(text: str, options: Options, offered: str) -> Reading:
+def _read_truth(text: str, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_truth(text)
     return Reading("T" if judgement.is_true else "F", judgement.rule) if judgement else NOTHING
 
 
-def _read_revision(text: str, options: Options, offered: str) -> Reading:
+def _read_revision(text: str, options: AnswerOptions, offered: str) -> Reading:
     judgement = read_judgement(text, offered)
     letter, rule = _read_right_option(text, options, judgement)
     if judgement is None:
@@ -114,7 +114,7 @@ def _read_revision(text: str, options: Options, offered: str) -> Reading:
 
 
 def _read_right_option(
-    text: str, options: Options, judgement: Judgement | None
+    text: str, options: AnswerOptions, judgement: Judgement | None
 ) -> tuple[str | None, str | None]:
     found, rule = find_letters(text, options)
     if judgement and not judgement.is_true and rule not in STATING_RULES:
@@ -127,11 +127,11 @@ def _read_right_option(
 
 
 @lru_cache(maxsize=4096)
-def _list_options(texts: tuple[str, ...]) -> Options:
-    return Options(texts)
+def _list_options(texts: tuple[str, ...]) -> AnswerOptions:
+    return AnswerOptions(texts)
 
 
-READERS: dict[str, Callable[[str, Options, str], Reading]] = {
+READERS: dict[str, Callable[[str, AnswerOptions, str], Reading]] = {
     "MCQ": _read_choice,
     "RQ": _read_revision,
     "MAQ": _read_choices,

@@ -4,7 +4,7 @@ import re
 from itertools import islice
 
 from tasks.answers.letters import scan_letters
-from tasks.answers.options import MIN_QUOTED, Options, fold_text
+from tasks.answers.options import MIN_QUOTED, AnswerOptions, fold_text
 
 NEW_QUESTION = re.compile(
     r"^[ \t#*_>]{0,8}(?:\d{1,2}[.)] ?)?(?:Question|Q)[ \t]?\d{0,4}[ \t]?[*_]{0,2}:", re.MULTILINE
@@ -24,7 +24,7 @@ def tidy_text(response: str) -> str:
     return LINES.sub("\n\n", SPACES.sub(" ", response.translate(FULL_WIDTH))).strip()
 
 
-def split_questions(text: str, question: str, options: Options) -> tuple[str, list[str]]:
+def split_questions(text: str, question: str, options: AnswerOptions) -> tuple[str, list[str]]:
     """Return the part that answers the question, and the parts that begin with another question.
 
     A model in completion style goes on with questions of its own, and answers those. A part that repeats this
@@ -36,7 +36,7 @@ def split_questions(text: str, question: str, options: Options) -> tuple[str, li
     return own.strip(), [other for other in others if other.strip()]
 
 
-def remove_repeated_options(text: str, options: Options) -> str:
+def remove_repeated_options(text: str, options: AnswerOptions) -> str:
     """Return the text without its first list of all options, from the first to the last, each with a text."""
     for match in islice(FIRST_OPTION.finditer(text), MAX_LISTS):
         letters = scan_letters(text, match.start(), options)
@@ -50,7 +50,7 @@ def remove_repeated_options(text: str, options: Options) -> str:
     return text
 
 
-def _is_repeated(part: str, question: str, options: Options) -> bool:
+def _is_repeated(part: str, question: str, options: AnswerOptions) -> bool:
     folded = fold_text(part)
     beginning = fold_text(question)[:N_RECOGNIZED]
     quoted = [text for text in options.by_text if len(text) >= MIN_QUOTED and text in folded]

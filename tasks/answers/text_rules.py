@@ -3,7 +3,7 @@
 import re
 
 from tasks.answers.letters import SEPARATOR
-from tasks.answers.options import EDGES, Mention, Options, fold_text
+from tasks.answers.options import EDGES, AnswerOptions, Mention, fold_text
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)
@@ -26,7 +26,7 @@ MAX_MENTIONS = 60
 N_OPENING = 2000
 
 
-def read_texts_at(text: str, start: int, options: Options) -> tuple[Found, int]:
+def read_texts_at(text: str, start: int, options: AnswerOptions) -> tuple[Found, int]:
     """Return the letters of the options whose texts are listed at a place, and where the list ends."""
     found: list[str] = []
     place = end = start
@@ -53,26 +53,26 @@ def read_texts_at(text: str, start: int, options: Options) -> tuple[Found, int]:
     return tuple(dict.fromkeys(found)), end
 
 
-def read_text_alone(text: str, options: Options) -> Found:
+def read_text_alone(text: str, options: AnswerOptions) -> Found:
     """Read a first line, or several, that are nothing but the texts of options."""
     found, end = read_texts_at(text, 0, options)
     return found if not text[end:].partition("\n")[0].strip(EDGES) else ()
 
 
-def read_concluded_text(text: str, options: Options) -> Found:
+def read_concluded_text(text: str, options: AnswerOptions) -> Found:
     """Read the first option's text that is called the answer: "The most likely diagnosis is ..."."""
     folded = fold_text(text)
     mentions = options.find_mentions(folded)[:MAX_MENTIONS]
     return next((mention.letters for mention in mentions if _is_concluded(folded, mention)), ())
 
 
-def read_only_text(text: str, options: Options) -> Found:
+def read_only_text(text: str, options: AnswerOptions) -> Found:
     """Read the only option whose text the response quotes."""
     named = {mention.letters for mention in options.find_mentions(fold_text(text))}
     return next(iter(named)) if len(named) == 1 else ()
 
 
-def read_opening_text(text: str, options: Options) -> Found:
+def read_opening_text(text: str, options: AnswerOptions) -> Found:
     """Read the option that a response begins with, unless its text is the first of an enumeration."""
     numbering = NUMBERING.match(text)
     folded = fold_text(text[numbering.end() if numbering else 0 :][:N_OPENING])
