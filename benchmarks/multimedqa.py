@@ -24,7 +24,7 @@ from knowledge.base import fold_name
 from knowledge.medqa import MedqaItem, fold_option, read_medqa
 from report.console import align
 from schemas.question_stages import LETTERS
-from tasks.questions.case_text import join_case
+from tasks.asking.case_text import join_case
 from tasks.questions.medqa_points import TurnedItem, turn_item
 
 MAQ_HINT = " There may be one or more correct choices."

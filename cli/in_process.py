@@ -1,5 +1,6 @@
 """Run the flows in the process of a command, one after the other."""
 
+import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -160,9 +161,9 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     from tasks.evaluation.run_record import require_finished
 
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
-    for model in config.models:
-        evaluation = plan_evaluation(config, edition_id, model.name)
-        mirror.pull_evaluation(edition_id, evaluation.model_id)
+    for name, setting in itertools.product((model.name for model in config.models), config.asked_settings):
+        evaluation = plan_evaluation(config, edition_id, name, setting)
+        mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
         if not has_only_failed(evaluation, mirror):
             require_finished(evaluation)
     prepare_prefect(config.storage.root)

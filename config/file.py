@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import field_validator, model_validator
 
 from config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
+from config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
 from config.tables import (
     EditionConfig,
     JudgeConfig,
@@ -24,6 +25,9 @@ from primitives.toml_files import check_table, parse_toml, replace_variables
 PATH_KEYS = (
     ("knowledge", "path"),
     ("edition", "pool"),
+    ("questions", "wording"),
+    ("questions", "synonyms"),
+    ("chain_of_thought", "demonstrations"),
     ("models", "model"),
     ("writers", "model"),
     ("storage", "root"),
@@ -35,6 +39,8 @@ class Config(ConfigTable):
 
     knowledge: KnowledgeConfig = KnowledgeConfig()
     edition: EditionConfig = EditionConfig()
+    questions: QuestionsConfig = QuestionsConfig()
+    chain_of_thought: ChainOfThoughtConfig = ChainOfThoughtConfig()
     rephraser: RephraserConfig = RephraserConfig()
     llmeval: LlmevalConfig = LlmevalConfig()
     judge: JudgeConfig = JudgeConfig()
@@ -69,6 +75,18 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _require_questions(self) -> Self:
+        is_medqa = self.knowledge.format == "medqa"
+        if is_medqa and not self.questions.settings:
+            raise ValueError(
+                'questions.settings is needed with knowledge.format = "medqa", for example ["answer_only"]: '
+                "MedQA has no triplets, so an edition of it has only questions"
+            )
+        if self.questions.synonyms is not None and not is_medqa:
+            raise ValueError('questions.synonyms is allowed only with knowledge.format = "medqa"')
+        return self
+
+    @model_validator(mode="after")
     def _refuse_secrets(self) -> Self:
         """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
         names = {model.api_key_env for model in (*self.models, *self.writers) if model.api_key_env}
@@ -79,6 +97,12 @@ class Config(ConfigTable):
                 "(api_key_env)"
             )
         return self
+
+    @property
+    def asked_settings(self) -> tuple[Setting | None, ...]:
+        """How each model is asked: None stands for samples, which every edition of triplets has."""
+        samples = () if self.knowledge.format == "medqa" else (None,)
+        return (*samples, *self.questions.settings)
 
     def find_writer(self, name: str) -> WriterConfig:
         """Return the writer of that name. A valid configuration has one for every name that it uses."""

@@ -20,11 +20,12 @@ class KnowledgeConfig(ConfigTable):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "starter"
     """Short name of the base. It is the first part of the edition's name."""
-    format: Literal["starter", "medlama", "table", "disek"] = "starter"
+    format: Literal["starter", "medlama", "table", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the folder of CSV files as its authors
     publish it. `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail, and
     optionally head_id, tail_id and also_true (docs/knowledge-bases.md). `disek`: one row per disease and
-    aspect (docs/disek.md)."""
+    aspect (docs/disek.md). `medqa`: the questions of MedQA, which has no triplets, so that editions of it
+    have only questions (docs/multifaceteval.md)."""
     path: Path | None = None
     """File or folder of the base. It is required with every format except `starter`, which does not allow
     it."""

@@ -9,11 +9,13 @@ from flows.support.dispatch import require_subflow
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
+from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from tasks.edition.edition import plan_edition
+from storage.mirror import Mirror
+from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
-from tasks.edition.stage_files import fetch_stored_files
-from tasks.edition.stage_task import list_stage_files, run_stage
+from tasks.edition.stage_files import StageFiles, fetch_stored_files
+from tasks.edition.stage_task import RunStage, list_stage_files, run_stage
 
 
 @flow(
@@ -31,21 +33,28 @@ def build_test_set(config: Config) -> str:
     edition, mirror = plan_edition(config), open_mirror(config.storage)
     mirror.pull_edition(edition.edition_id)
     build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
+    built = build_sample_stages(edition, build, mirror) if edition.has_triplets else []
+    if edition.has_questions:
+        built.append(build(edition, QUESTIONS.name, *built[:1]))
+    triplets = built[0].read_all(edition.root) if edition.has_triplets else None
+    complete_edition(edition, list_stage_files(*built), list_left_out(edition, triplets))
+    mirror.push_edition(edition.edition_id)
+    link_edition(config, edition.edition_id)
+    return edition.edition_id
+
+
+def build_sample_stages(edition: Edition, build: RunStage, mirror: Mirror) -> list[StageFiles]:
+    """Build every stage from the triplets to the samples, and return them in order."""
     triplets = build(edition, TRIPLETS.name)
     variants = build(edition, VARIANTS.name, triplets)
     statements = build(edition, STATEMENTS.name, triplets, variants)
     attempts = []
     if edition.writers and not edition.has_model_texts():
-        require_subflow(rephrase_samples, {"config": config})
+        require_subflow(rephrase_samples, {"config": edition.config})
         for writer in edition.writers:
             mirror.sync_responses(writer.model_id)
     if edition.rephraser:
         fetch_stored_files(edition, ATTEMPTS.name, triplets, statements, mirror=mirror)
         attempts.append(build(edition, ATTEMPTS.name, triplets, statements))
     samples = build(edition, SAMPLES.name, triplets, statements, *attempts)
-    left_out = list_left_out(edition, triplets.read_all(edition.root))
-    files = list_stage_files(triplets, variants, statements, *attempts, samples)
-    complete_edition(edition, files, left_out)
-    mirror.push_edition(edition.edition_id)
-    link_edition(config, edition.edition_id)
-    return edition.edition_id
+    return [triplets, variants, statements, *attempts, samples]

@@ -1,14 +1,16 @@
-"""evaluate-model: ask one model about the samples of an edition, and score its answers."""
+"""evaluate-model: ask one model the samples or the questions of an edition, and score its answers."""
 
 import time
 
 from prefect import flow, task
 
 from config.file import Config
+from config.questions import Setting
 from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
-from tasks.evaluation import request_files
+from flows.support.run_names import name_evaluation_run
+from tasks.evaluation import chains, request_files
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
@@ -19,27 +21,31 @@ from tasks.evaluation.scoring import score_evaluation
 
 @flow(
     name="evaluate-model",
-    flow_run_name="evaluate-{model_name}-{edition_id}",
+    flow_run_name=name_evaluation_run,
     timeout_seconds=read_time_limit(),
 )
-def evaluate_model(config: Config, edition_id: str, model_name: str) -> str:
+def evaluate_model(config: Config, edition_id: str, model_name: str, setting: Setting | None = None) -> str:
     """Evaluate one model and return its id. Prompts with a stored answer are not asked again.
 
     A failure leaves a record, so that the edition's page can list the model as not evaluated.
+
+    Args:
+        setting: the setting in which the model is asked the questions of the edition; None: it is asked the
+            samples.
 
     Raises:
         InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
             failed. The answers so far are kept.
     """
     mirror = open_mirror(config.storage)
-    with record_failure(mirror, config, edition_id, model_name):
-        evaluation = plan_evaluation(config, edition_id, model_name)
+    with record_failure(mirror, config, edition_id, model_name, setting):
+        evaluation = plan_evaluation(config, edition_id, model_name, setting)
         link_predictions(config, edition_id, evaluation.folder)
-        mirror.pull_evaluation(edition_id, evaluation.model_id)
+        mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
         with hold_evaluation(evaluation):
             if not is_complete(evaluation):
                 complete_evaluation(evaluation)
-        mirror.push_evaluation(edition_id, evaluation.model_id)
+        mirror.push_evaluation(edition_id, evaluation.model_id, setting)
         require_evaluated(evaluation)
     return evaluation.model_id
 
@@ -48,15 +54,24 @@ def complete_evaluation(evaluation: Evaluation) -> None:
     """Write the requests, ask the model, score its answers, and write the record."""
     started = time.monotonic()
     provide_keys([evaluation.model])
+    if evaluation.subject.asks_for_chains:
+        ask_chains(evaluation)
     requests = write_requests(evaluation)
     report = ask_model(evaluation, requests)
     scored = score_answers(evaluation, requests)
     complete_run(evaluation, requests, scored, report, time.monotonic() - started)
 
 
+@task(name="ask-chains", **RETRIES)
+def ask_chains(evaluation: Evaluation) -> None:
+    """Ask the model for the chains of thought that its demonstrations show."""
+    with show_run_progress(f"chains of thought by {evaluation.model.name}", 0) as advance:
+        chains.ask_chains(evaluation, open_mirror(evaluation.storage), advance)
+
+
 @task(name="write-requests", **RETRIES)
 def write_requests(evaluation: Evaluation) -> RequestFiles:
-    """Write the prompt of every sample for the model."""
+    """Write the prompt of every sample or question for the model."""
     return request_files.write_requests(evaluation)
 
 

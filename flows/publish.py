@@ -12,8 +12,10 @@ from flows.support.run_names import name_publish_run
 from flows.support.score_changes import emit_score_changes
 from primitives.errors import InputError
 from report.page import write_pages
+from schemas.stages import TRIPLETS
 from storage.layout import EDITIONS_FOLDER, MANIFEST, page_file
 from storage.publication import hold_publication
+from storage.records import read_manifest_files
 from tasks.quality.diversity import write_diversity
 from tasks.quality.guesses import write_guesses
 from warehouse.publishing import build_warehouse
@@ -55,7 +57,12 @@ def _list_editions(root: Path) -> list[str]:
 
 @task(name="measure-samples", **RETRIES)
 def measure_samples(root: Path, edition_id: str) -> list[Path]:
-    """Measure what was not measured before: the diversity of samples, and what names alone give away."""
+    """Measure what was not measured before: the diversity of samples, and what names alone give away.
+
+    An edition without triplets has no samples to measure.
+    """
+    if not read_manifest_files(root, edition_id, TRIPLETS.name):
+        return []
     return [write_diversity(root, edition_id), write_guesses(root, edition_id)]
 
 

@@ -92,16 +92,22 @@ def evaluate_and_publish(
 
 
 def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
-    """Evaluate every configured model, even if one fails; return model -> why it failed, or null."""
-    models = [model.name for model in config.models]
-    calls = [{"config": config, "edition_id": edition_id, "model_name": name} for name in models]
-    outcomes = dict(zip(models, run_subflows(evaluate_model, calls), strict=True))
+    """Evaluate every configured model in every setting, even if some fail.
+
+    Returns:
+        Model, with the setting of questions in brackets -> why its evaluation failed, or null.
+    """
+    asked = [(model.name, setting) for model in config.models for setting in config.asked_settings]
+    names = {"config": config, "edition_id": edition_id}
+    calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
+    reasons = run_subflows(evaluate_model, calls)
     mirror = open_mirror(config.storage)
-    for name, reason in outcomes.items():
-        if reason is not None and not has_failure(mirror, edition_id, name):
+    for (name, setting), reason in zip(asked, reasons, strict=True):
+        if reason is not None and not has_failure(mirror, edition_id, name, setting):
             # Its worker was lost before it could write the record.
-            write_failure(mirror, config, edition_id, name, reason)
-    return outcomes
+            write_failure(mirror, config, edition_id, name, reason, setting)
+    labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
+    return dict(zip(labels, reasons, strict=True))
 
 
 def require_start_allowed() -> None:

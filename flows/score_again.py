@@ -1,5 +1,6 @@
 """score-again: score stored answers again under other policies, and publish. No model is asked."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,15 +31,15 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
         InputError: a model was never evaluated on the edition.
     """
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
-    for model in config.models:
-        evaluation = plan_evaluation(config, edition_id, model.name)
+    for name, setting in itertools.product((model.name for model in config.models), config.asked_settings):
+        evaluation = plan_evaluation(config, edition_id, name, setting)
         if policies:
             table = replace(evaluation.scoring, policies=tuple(policies))
             evaluation = replace(evaluation, scoring=table)
-        mirror.pull_evaluation(edition_id, evaluation.model_id)
+        mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
         if has_only_failed(evaluation, mirror):
             continue
         scoring.score_again(evaluation)
-        mirror.push_evaluation(edition_id, evaluation.model_id)
+        mirror.push_evaluation(edition_id, evaluation.model_id, setting)
     publish(config, edition_id)
     return edition_id

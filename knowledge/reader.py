@@ -8,20 +8,28 @@ from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
+from knowledge.medqa import read_medqa
+from knowledge.question_bank import QuestionBank
 from knowledge.rows import Source, build_base, clean_rows
 from knowledge.starter import read_starter
+from knowledge.synonyms import SynonymTable, read_synonyms
 from knowledge.tables import read_tables
 from primitives.errors import InputError
 
 READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
 
 
-def read_knowledge_base(config: KnowledgeConfig) -> KnowledgeBase:
+def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -> KnowledgeBase:
     """Return the knowledge base that the configuration names, with the relations that it chooses.
+
+    Args:
+        synonyms: the table of synonyms for the questions of MedQA, if there is one.
 
     Raises:
         InputError: the source has a problem; the message names the file, the row and the remedy.
     """
+    if config.format == "medqa":
+        return _read_question_bank(config, synonyms)
     source = clean_rows(_read_source(config))
     relations = _choose_relations(config, source)
     is_chosen = pl.col("relation").is_in(relations)
@@ -31,15 +39,28 @@ def read_knowledge_base(config: KnowledgeConfig) -> KnowledgeBase:
     return base
 
 
+def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
+    if config.relations:
+        raise InputError(
+            'relations of [knowledge] is not allowed with format "medqa": MedQA has no relations'
+        )
+    source = read_medqa(_require_path(config))
+    table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
+    left_out = (*source.left_out, *table.left_out)
+    return QuestionBank(config.name, left_out=left_out, items=source.items, synonyms=table)
+
+
 def _read_source(config: KnowledgeConfig) -> Source:
-    if config.path is None:
-        return read_starter()
-    if not config.path.exists():
+    return read_starter() if config.path is None else READERS[config.format](_require_path(config))
+
+
+def _require_path(config: KnowledgeConfig) -> Path:
+    if config.path is None or not config.path.exists():
         raise InputError(
             f"knowledge base {config.path} does not exist: set path of [knowledge] to its file or "
             f"folder (relative paths start at {Path.cwd()})"
         )
-    return READERS[config.format](config.path)
+    return config.path
 
 
 def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:

@@ -4,6 +4,7 @@ import polars as pl
 
 from config.file import Config
 from engines.identity import identify_model
+from knowledge.question_bank import QuestionBank
 from primitives.errors import InputError
 from prototypes.pool import check_pool_wordings
 from report.console import align
@@ -21,7 +22,7 @@ def render_summary(config: Config) -> str:
     """
     edition = plan_edition(config)
     parts = [f"edition {edition.edition_id}", _render_relations(edition)]
-    problems = check_pool_wordings(edition.pool, edition.base.relations)
+    problems = check_pool_wordings(edition.pool, edition.base.relations) if edition.has_triplets else []
     if config.rephraser.kind == "reviewed" and problems:
         raise InputError("; ".join(problems))
     if edition.base.left_out:
@@ -34,6 +35,8 @@ def render_summary(config: Config) -> str:
 
 
 def _render_relations(edition: Edition) -> str:
+    if isinstance(edition.base, QuestionBank):
+        return f"{len(edition.base.items):,} questions in the bank"
     rows = []
     cap = edition.sampling.heads_per_relation
     for relation in edition.base.relations:

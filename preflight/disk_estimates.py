@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from config.file import Config
+from knowledge.question_bank import QuestionBank
 from schemas.stages import N_DEMONSTRATIONS
 from schemas.transformations import NAMES
 from storage.layout import WAREHOUSE
@@ -22,6 +23,10 @@ PREDICTION_BYTES = 140
 # Bytes per row in the warehouse.
 LOADED_SAMPLE_BYTES = 100
 LOADED_PREDICTION_BYTES = 530
+MAX_QUESTIONS_PER_POINT = 10
+# Files and warehouse together: a question may hold a history, and an answer a chain of thought.
+QUESTION_BYTES = 1000
+READING_BYTES = 2000
 # Prefect's history, the cache and the pages.
 BASE_BYTES = 20_000_000
 
@@ -36,12 +41,16 @@ class RowCounts:
     n_attempts: int
     n_predictions: int
     """Of all models and scoring policies."""
+    n_questions: int = 0
+    n_readings: int = 0
+    """Answers to questions, of all models, settings and repeats."""
 
 
 def count_rows(edition: Edition) -> RowCounts:
     """Return upper bounds for the rows of an edition, without building it or reading a model's files."""
     config = edition.config
-    n_heads = [count_heads(edition, relation) for relation in edition.base.relations]
+    relations = edition.base.relations if edition.has_triplets else ()
+    n_heads = [count_heads(edition, relation) for relation in relations]
     n_triplets = 2 * sum(n_heads)
     per_triplet = sum(SAMPLES_PER_TRIPLET[method] for method in config.edition.methods)
     n_attempts = n_triplets * len(NAMES) * config.rephraser.max_attempts if config.rephraser.writer else 0
@@ -50,7 +59,18 @@ def count_rows(edition: Edition) -> RowCounts:
         2 * per_triplet * min(n, model.pairs_per_relation or n) for model in config.models for n in tested
     )
     n_predictions = n_asked * len(config.scoring.policies)
-    return RowCounts(n_triplets, n_triplets * per_triplet, n_attempts, n_predictions)
+    n_questions = count_questions(edition) if edition.has_questions else 0
+    repeats = {"answer_only": 1, "chain_of_thought": config.chain_of_thought.repeats}
+    n_readings = len(config.models) * n_questions * sum(repeats[name] for name in config.questions.settings)
+    return RowCounts(n_triplets, n_triplets * per_triplet, n_attempts, n_predictions, n_questions, n_readings)
+
+
+def count_questions(edition: Edition) -> int:
+    """Return an upper bound for the questions of an edition."""
+    if isinstance(edition.base, QuestionBank):
+        return MAX_QUESTIONS_PER_POINT * len(edition.base.items)
+    n_heads = sum(count_heads(edition, relation) for relation in edition.base.relations)
+    return MAX_QUESTIONS_PER_POINT * n_heads
 
 
 def count_heads(edition: Edition, relation: str) -> int:
@@ -68,6 +88,8 @@ def estimate_disk_bytes(config: Config, counts: RowCounts) -> int:
         + counts.n_samples * (SAMPLE_BYTES + LOADED_SAMPLE_BYTES)
         + counts.n_attempts * ATTEMPT_BYTES
         + counts.n_predictions * (PREDICTION_BYTES + LOADED_PREDICTION_BYTES)
+        + counts.n_questions * QUESTION_BYTES
+        + counts.n_readings * READING_BYTES
         # The new warehouse is built in a second file, so the old one takes its space at the same time.
         + measure_warehouse(config.storage.root)
     )

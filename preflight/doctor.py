@@ -122,7 +122,7 @@ def _check_edition(config: Config | None) -> list[Finding]:
 
     try:
         edition = plan_edition(config)
-        if config.rephraser.kind == "reviewed" and (
+        if (edition.has_triplets and config.rephraser.kind == "reviewed") and (
             problems := check_pool_wordings(edition.pool, edition.base.relations)
         ):
             raise InputError("; ".join(problems))
@@ -131,5 +131,7 @@ def _check_edition(config: Config | None) -> list[Finding]:
         return [Finding("edition", "failing", str(error)), room]
     counts = count_rows(edition)
     found = f"{len(edition.base.relations)} relations, {counts.n_samples:,} samples at most"
+    if counts.n_questions:
+        found += f", {counts.n_questions:,} questions at most"
     n_bytes = max(estimate_disk_bytes(config, counts), MIN_FREE_BYTES)
     return [Finding("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]

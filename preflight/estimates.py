@@ -143,10 +143,14 @@ def measure_completions(store: ResponseStore, max_tokens: int, marker: str | Non
     return Span(1, max_tokens), f"completions of 1 to {max_tokens} tokens"
 
 
-def measure_throughput(root: Path, model_id: str) -> tuple[float | None, str]:
-    """Return the prompts per second over all finished evaluations of the model, and the basis."""
+def measure_throughput(root: Path, model_id: str, setting: str | None = None) -> tuple[float | None, str]:
+    """Return the prompts per second over all finished evaluations of the model, and the basis.
+
+    Args:
+        setting: the setting of evaluations of questions; None: the evaluations of samples.
+    """
     n_asked, seconds = 0, 0.0
-    for path in root.glob(run_file(evaluation_folder("*", model_id))):
+    for path in root.glob(run_file(evaluation_folder("*", model_id, setting))):
         try:
             record = read_record(path) or {}
             asked, duration_s = int(record["n_asked"]), float(record["duration_s"])

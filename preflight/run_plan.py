@@ -14,10 +14,11 @@ from preflight.evaluation_estimates import (
     estimate_evaluation,
     select_asked_samples,
 )
+from preflight.question_estimates import QuestionTally
 from preflight.writer_estimates import estimate_writers
 from storage.mirror import Mirror
 from tasks.edition.edition import plan_edition
-from tasks.edition.preview import RelationPreview, preview_relations
+from tasks.edition.preview import RelationPreview, preview_questions, preview_relations
 from tasks.evaluation.evaluation import plan_evaluation
 
 
@@ -30,6 +31,8 @@ class RunPlan:
     """Whether the edition is complete already."""
     n_samples: dict[str, int]
     """Method -> number of test samples; an upper bound for llmeval."""
+    n_questions: dict[str, int]
+    """Type -> number of test questions."""
     n_bytes: int
     """Disk space that the run takes at most."""
     estimates: tuple[Estimate, ...]
@@ -47,12 +50,23 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         InputError: for everything that would stop the run before it begins.
     """
     edition = plan_edition(config)
-    evaluations = [plan_evaluation(config, edition.edition_id, model.name) for model in config.models]
+    evaluations = [
+        plan_evaluation(config, edition.edition_id, model.name, setting)
+        for model in config.models
+        for setting in config.asked_settings
+    ]
     mirror.pull_edition(edition.edition_id)
-    for model_id in (*(each.model_id for each in edition.writers), *(each.model_id for each in evaluations)):
+    writers = [writer.model_id for writer in edition.writers]
+    for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         mirror.sync_responses(model_id)
-    tallies = [EvaluationTally(evaluation) for evaluation in evaluations]
-    drafts = list(preview_relations(edition))
+    tallies = [EvaluationTally(each) for each in evaluations if each.subject.setting is None]
+    drafts = list(preview_relations(edition)) if edition.has_triplets else []
+    questions = list(preview_questions(edition)) if edition.has_questions else []
+    asked_questions = [
+        QuestionTally(each).count(questions, is_built=edition.is_complete()).estimate()
+        for each in evaluations
+        if each.subject.setting
+    ]
     for draft in drafts:
         asked: dict[int | None, AskedSamples] = {}
         for tally in tallies:
@@ -64,16 +78,27 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         edition.edition_id,
         edition.is_complete(),
         count_samples(config, drafts),
+        count_questions(questions),
         estimate_disk_bytes(config, count_rows(edition)),
-        (*estimate_writers(edition, drafts), *map(estimate_evaluation, tallies)),
+        (*estimate_writers(edition, drafts), *map(estimate_evaluation, tallies), *asked_questions),
     )
 
 
 def count_samples(config: Config, drafts: Sequence[RelationPreview]) -> dict[str, int]:
     """Return method -> number of its test samples, in the configuration's order."""
-    counts = dict.fromkeys(map(str, config.edition.methods), 0)
+    counts = dict.fromkeys(map(str, config.edition.methods), 0) if drafts else {}
     for draft in drafts:
         tested = draft.samples.filter(pl.col("split") == "test")
         for method, n_samples in tested.group_by("method").len().iter_rows():
             counts[method] += n_samples
+    return counts
+
+
+def count_questions(relations: Sequence[pl.DataFrame]) -> dict[str, int]:
+    """Return type -> number of its test questions."""
+    counts: dict[str, int] = {}
+    for questions in relations:
+        tested = questions.filter(pl.col("split") == "test")
+        for kind, n_questions in tested.group_by("type", maintain_order=True).len().iter_rows():
+            counts[kind] = counts.get(kind, 0) + n_questions
     return counts

@@ -22,10 +22,15 @@ COLUMNS = [
 def render_plan(plan: RunPlan) -> str:
     """Return the edition, a line per model and part, totals, and the basis of the numbers as text."""
     state = "complete: nothing to build" if plan.is_there else "not built yet"
-    methods = align(["method", "samples"], [[name, f"{n:,}"] for name, n in plan.n_samples.items()])
+    counted = (("method", "samples", plan.n_samples), ("type", "questions", plan.n_questions))
+    tables = [
+        align([kind, what], [[name, f"{n:,}"] for name, n in counts.items()])
+        for kind, what, counts in counted
+        if counts
+    ]
     parts = [
         f"edition {plan.edition_id}: {state}",
-        methods,
+        *tables,
         f"disk: at most about {plan.n_bytes / 1e6:,.0f} MB",
     ]
     if not plan.estimates:

@@ -95,9 +95,9 @@ QUESTION_RULES: dict[str, tuple[Rule, ...]] = {
     "question_readings": (
         Rule(
             "rule_fits_answer",
-            "there is a rule if and only if there is an answer",
+            "if there is an answer, there is the rule that found it",
             ("answer", "rule"),
-            _ANSWER.is_null() == pl.col("rule").is_null(),
+            _ANSWER.is_null() | pl.col("rule").is_not_null(),
         ),
         Rule(
             "failed_prompt_has_no_answer",

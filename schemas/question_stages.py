@@ -25,7 +25,7 @@ SETTINGS = ("answer_only", "chain_of_thought")
 LETTERS = "ABCDEFGHIJ"
 """The names of a question's options, in order."""
 _LETTER = "^[A-J]$"
-_ANSWER = "^([A-J](,[A-J])*|[TF]|[TF]\\|[A-J])$"
+_ANSWER = "^(?:[A-J](?:,[A-J])*|[TF]|[TF]\\|[A-J])$"
 
 QUESTION_ID = define_id("question_id", "hash of the point, type, form, text, options and answer")
 QUESTIONS = Stage(
@@ -90,7 +90,7 @@ QUESTION_READINGS = Stage(
             is_nullable=True,
             pattern=_ANSWER,
         ),
-        Column("rule", pa.string(), "which rule found the answer; null for no answer", is_nullable=True),
+        Column("rule", pa.string(), "which rule found the answer or a part of it", is_nullable=True),
         Column(
             "error",
             pa.string(),

@@ -283,9 +283,10 @@ PREDICTIONS = Stage(
         ),
     ),
 )
-# The stages of an edition, in the order in which they are made. Only a language model makes attempts.
-EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES)
+# The stages of an edition, in the order in which they are made. Only a language model makes attempts, and
+# questions are made only if the configuration asks for them.
+EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES, QUESTIONS)
 # What is measured on an edition, and stored outside it.
 APPRAISAL_STAGES = (DIVERSITY, GUESSES, HUMAN_GRADES)
 ANSWER_STAGES = (REQUESTS, RESPONSES, PREDICTIONS, QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
-STAGES = {s.name: s for s in (*EDITION_STAGES, QUESTIONS, *ANSWER_STAGES, *APPRAISAL_STAGES)}
+STAGES = {s.name: s for s in (*EDITION_STAGES, *ANSWER_STAGES, *APPRAISAL_STAGES)}

@@ -196,6 +196,6 @@ def _fill_prompts(
 
 def _build_lesson(shown: Shots, taught: Shots, is_negated: bool) -> Lesson:
     shots = shown + taught
-    question = PromptForm().render(shots[:-1], shots[-1].text).text
+    question = PromptForm().render(shots[:-1], QUESTION.format(shots[-1].text)).text
     truths = tuple(shot.label != is_negated for shot in shots)
     return Lesson(f"{question} {shots[-1].label}", truths, is_negated, len(shown))

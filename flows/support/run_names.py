@@ -24,6 +24,13 @@ def name_edition_run(action: str) -> Callable[[], str]:
     return name_run
 
 
+def name_evaluation_run() -> str:
+    """Return a name such as `evaluate-small-starter-seed1-1a2b3c4d`, with the setting of questions last."""
+    given = runtime.flow_run.parameters
+    setting = given.get("setting")
+    return "-".join(["evaluate", given["model_name"], given["edition_id"], *([setting] if setting else [])])
+
+
 def name_publish_run() -> str:
     """Return a name such as `publish-starter-2026-W47-1a2b3c4d`, or `publish-everything`."""
     return f"publish-{runtime.flow_run.parameters.get('edition_id') or 'everything'}"

@@ -1,7 +1,8 @@
 """Prompts of evaluated models: five demonstrations, then the question (method, 2.2 and 3)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from primitives.hashing import render_canonical_json
 from schemas.exchange import Prompt
@@ -10,6 +11,13 @@ QUESTION = 'Statement: "{}", is the statement above true or false? Please answer
 SEPARATOR = "\n\n"
 # In completion style a model would continue with a statement of its own.
 STOP_TEXTS = ("Statement",)
+
+
+class Shot(Protocol):
+    """Something held out that is shown with its answer."""
+
+    def render(self) -> str:
+        """Return the question with its answer."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +39,9 @@ class PromptForm:
     style: str = "completion"
     system_prompt: str | None = None
 
-    def render(self, demonstrations: tuple[Demonstration, ...], text: str) -> Prompt:
-        """Return the prompt with these demonstrations and the question about ``text``."""
-        parts = [d.render() for d in demonstrations] + [QUESTION.format(text)]
+    def render(self, demonstrations: Sequence[Shot], question: str) -> Prompt:
+        """Return the prompt with these demonstrations and the question."""
+        parts = [*(shot.render() for shot in demonstrations), question]
         return self.wrap(SEPARATOR.join(parts))
 
     def wrap(self, content: str) -> Prompt:
@@ -48,8 +56,8 @@ class PromptForm:
 
 def fit_prompt(
     form: PromptForm,
-    demonstrations: tuple[Demonstration, ...],
-    text: str,
+    demonstrations: Sequence[Shot],
+    question: str,
     n_tokens_left: int | None,
     count_tokens: Callable[[str], float],
 ) -> tuple[Prompt, int]:
@@ -63,7 +71,7 @@ def fit_prompt(
             show already that the prompt fits (a token stands for at least one byte).
     """
     for n_dropped in range(len(demonstrations) + 1):
-        prompt = form.render(demonstrations[n_dropped:], text)
+        prompt = form.render(demonstrations[n_dropped:], question)
         if n_tokens_left is None or len(prompt.text.encode()) < n_tokens_left:
             break
         if count_tokens(prompt.text) <= n_tokens_left:

@@ -15,6 +15,7 @@ def build_sampling(
     seed: int | None = None,
     stop: tuple[str, ...] = (),
     logprobs: bool = False,
+    top_p: float | None = None,
 ) -> Sampling:
     """Return these parameters with those that the model's table adds, renames or leaves out."""
     return Sampling(
@@ -23,6 +24,7 @@ def build_sampling(
         seed=seed,
         stop=stop,
         logprobs=logprobs,
+        top_p=top_p,
         extra_body=render_canonical_json(config.extra_body) if config.extra_body else None,
         leave_out=tuple(sorted(config.leave_out)),
         rename=tuple(sorted(config.rename.items())),

@@ -8,11 +8,19 @@ from typing import Any
 
 from config.file import Config
 from knowledge.base import KnowledgeBase
+from knowledge.question_bank import QuestionBank
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from prototypes.pool import Pool, check_pool, load_pool
+from prototypes.question_wording import (
+    BUNDLED,
+    QuestionWording,
+    check_question_wording,
+    load_question_wording,
+)
 from schemas.columns import Stage
+from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES
 from storage.files import FileRef
 from storage.layout import edition_folder, manifest_file, stage_file
@@ -25,6 +33,8 @@ from tasks.edition.rephraser import Judge, Rephraser
 # Increase this number if a change of the code gives another test set for the same configuration, so that the
 # other test set gets another name.
 EDITION_FORMAT = 1
+# Likewise for questions, so that editions without questions keep their names.
+QUESTION_FORMAT = 1
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 
 
@@ -35,6 +45,8 @@ class Edition:
     config: Config
     base: KnowledgeBase
     pool: Pool
+    wording: QuestionWording | None = None
+    """The wording of the questions; null if the edition has none, or takes them from a question bank."""
 
     @property
     def root(self) -> Path:
@@ -87,7 +99,21 @@ class Edition:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages of the edition, in order; attempts only if a language model rewords statements."""
-        return tuple(s for s in EDITION_STAGES if s is not ATTEMPTS or self.rephraser is not None)
+        if not self.has_triplets:
+            return (QUESTIONS,)
+        absent = set() if self.rephraser else {ATTEMPTS.name}
+        absent |= set() if self.has_questions else {QUESTIONS.name}
+        return tuple(stage for stage in EDITION_STAGES if stage.name not in absent)
+
+    @property
+    def has_triplets(self) -> bool:
+        """Whether the edition is made from triplets, so that it has samples."""
+        return not isinstance(self.base, QuestionBank)
+
+    @property
+    def has_questions(self) -> bool:
+        """Whether a setting is configured in which models are asked questions."""
+        return bool(self.config.questions.settings)
 
     @property
     def writers(self) -> tuple[Writer, ...]:
@@ -105,6 +131,10 @@ class Edition:
         """Everything that determines the edition, as JSON. It is the same on every machine."""
         table = self.config.edition
         relations = self.base.relations
+        questions = {"questions": self.describe_questions()} if self.has_questions else {}
+        if not self.has_triplets:
+            names = {"format": EDITION_FORMAT, "kb": self.base.name, "seed": table.seed}
+            return {**names, **questions, "knowledge": {r: self.base.checksum_relation(r) for r in relations}}
         llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.describe()}
         return {
             "format": EDITION_FORMAT,
@@ -116,9 +146,17 @@ class Edition:
             "pool": self.pool.name,
             "rephraser": self.describe_rephraser(),
             **llmeval,
+            **questions,
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},
             "prototypes": {r: self.pool.checksum_relation(r) for r in relations},
         }
+
+    def describe_questions(self) -> dict[str, Any]:
+        """Return, as JSON, the wording of the questions of each relation."""
+        if self.wording is None:
+            return {"format": QUESTION_FORMAT}
+        wordings = {r: self.wording.select_relation(r).checksum for r in self.base.relations}
+        return {"format": QUESTION_FORMAT, "wording": wordings}
 
     def describe_rephraser(self) -> dict[str, Any]:
         """Return, as JSON, the rephraser and how it is asked."""
@@ -173,16 +211,31 @@ def plan_edition(config: Config) -> Edition:
 
 @lru_cache(maxsize=1)
 def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
-    base = read_knowledge_base(config.knowledge)
+    base = read_knowledge_base(config.knowledge, config.questions.synonyms)
     pool = load_pool(config.edition.pool)
-    if problems := check_pool(pool, base.relations):
+    if isinstance(base, QuestionBank):
+        return Edition(config, base, pool)
+    problems = check_pool(pool, base.relations)
+    wording = None
+    if config.questions.settings:
+        path = config.questions.wording
+        wording = load_question_wording(None if path == BUNDLED else Path(path))
+        problems += check_question_wording(wording, base.relations)
+    if problems:
         raise InputError("; ".join(problems))
-    return Edition(config, base, pool)
+    return Edition(config, base, pool, wording)
 
 
 def _list_stamps(config: Config) -> tuple[object, ...]:
     """Return the size and modification time of every file that a plan is read from, as a cache key."""
-    named = (config.knowledge.path, config.edition.pool, *(writer.model for writer in config.writers))
+    questions = config.questions
+    named = (
+        config.knowledge.path,
+        config.edition.pool,
+        questions.synonyms,
+        questions.wording,
+        *(writer.model for writer in config.writers),
+    )
     files = [file for source in named if source is not None for file in _list_files(Path(source))]
     stamps = ((str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat()))
     # Relative paths depend on the working directory.

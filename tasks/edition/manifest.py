@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from knowledge.base import LeftOut
+from knowledge.question_bank import QuestionBank
 from schemas.stages import TRIPLETS
 from storage.files import FileRef, read_stage_files, write_json
 from storage.layout import manifest_file
@@ -13,6 +14,9 @@ from storage.records import list_files
 from tasks.edition.balance_report import report_balance
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import sample_triplets
+from tasks.questions.medqa_points import list_unturned
+from tasks.questions.missing import describe_missing
+from tasks.questions.questions import Facts
 
 NO_NEGATIVE = "no negative could be drawn for it"
 
@@ -39,29 +43,43 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         "n_pairs": n_triplets // 2,
         "configuration": edition.configuration,
         "left_out": [vars(item) for item in left_out],
-        **({"balance": _describe_balance(edition, files)} if table.negatives == "balanced" else {}),
+        **_describe_relations(edition, files),
         "files": list_files(files, edition.folder),
     }
     write_json(path, manifest)
     return edition.edition_id
 
 
-def _describe_balance(edition: Edition, files: Sequence[FileRef]) -> dict[str, dict[str, Any]]:
-    """Return relation -> what its balanced negatives cost, and whether they could be balanced."""
+def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str, dict[str, Any]]:
+    """Return relation -> what its balanced negatives cost, and relation -> the questions that it lacks."""
     refs = {ref.path: ref for ref in files}
-    described = {}
-    for relation in edition.base.relations:
+    balance, missing = {}, {}
+    for relation in edition.base.relations if edition.has_triplets else ():
         ref = refs[edition.path_of(TRIPLETS.name, relation)]
         triplets = read_stage_files(edition.root, [ref], TRIPLETS)
         rows = edition.base.select_relation(relation)
         also_false = edition.base.select_false(relation)
-        described[relation] = report_balance(relation, rows, triplets, also_false).describe()
-    return described
+        if edition.sampling.negatives == "balanced":
+            balance[relation] = report_balance(relation, rows, triplets, also_false).describe()
+        if edition.has_questions:
+            facts = Facts(relation, rows, also_false, triplets)
+            missing[relation] = describe_missing(facts, edition.sampling)
+    described: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing}
+    return {name: found for name, found in described.items() if found}
 
 
-def list_left_out(edition: Edition, triplets: pl.DataFrame) -> list[LeftOut]:
-    """Return what the source has and the edition lacks: rows of the base, and heads without a negative."""
+def list_left_out(edition: Edition, triplets: pl.DataFrame | None) -> list[LeftOut]:
+    """Return what the source has and the edition lacks.
+
+    These are rows of the base and heads without a negative, or questions that cannot be turned.
+
+    Args:
+        triplets: the triplets of the edition, if it has any.
+    """
     left_out = list(edition.base.left_out)
+    if isinstance(edition.base, QuestionBank):
+        return left_out + list_unturned(edition.base.items)
+    assert triplets is not None
     kept = dict(triplets.group_by("relation").agg(pl.n_unique("head")).iter_rows())
     for relation in edition.base.relations:
         rows = edition.base.select_relation(relation)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import read_stage_file
 from tasks.edition.edition import Edition
-from tasks.edition.recipes import RECIPES
+from tasks.edition.recipes import RECIPES, find_recipe
 from tasks.edition.samples import keep_statements
 
 STAGES_WITHOUT_MODEL = (TRIPLETS, VARIANTS, STATEMENTS)
@@ -39,6 +40,19 @@ def preview_relations(edition: Edition) -> Iterator[RelationPreview]:
     files = edition.read_files()
     for relation in edition.base.relations:
         yield _read_relation(edition, relation, files) or _build_relation(edition, relation)
+
+
+def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:
+    """Yield the questions of each relation: read from the edition if it is complete, else built in memory."""
+    files = edition.read_files()
+    recipe = find_recipe(edition, QUESTIONS.name)
+    for relation in edition.base.relations:
+        path = edition.path_of(QUESTIONS.name, relation)
+        if path in files and (edition.root / path).is_file():
+            yield read_stage_file(edition.root / path, QUESTIONS)
+        else:
+            before = {stage.name: RECIPES[stage.name].build(edition, relation, {}) for stage in recipe.inputs}
+            yield recipe.build(edition, relation, before)
 
 
 def _read_relation(edition: Edition, relation: str, files: Collection[str]) -> RelationPreview | None:

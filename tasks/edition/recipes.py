@@ -13,9 +13,11 @@ from typing import Any
 
 import polars as pl
 
+from knowledge.question_bank import QuestionBank
 from primitives.hashing import hash_json
 from primitives.source import hash_source
 from schemas.columns import Stage
+from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef
 from tasks.asking.writer_replies import read_replies
@@ -25,6 +27,8 @@ from tasks.edition.samples import Wording, build_samples
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.triplets import build_triplets
 from tasks.edition.variants import derive_variants
+from tasks.questions.medqa_points import build_medqa_questions
+from tasks.questions.questions import Facts, build_questions
 
 Inputs = dict[str, pl.DataFrame]
 """Stage -> its rows of one relation."""
@@ -141,6 +145,42 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
     }
 
 
+def _select_questions(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+    assert edition.wording is not None
+    facts = Facts(
+        relation,
+        edition.base.select_relation(relation),
+        edition.base.select_false(relation),
+        inputs[TRIPLETS.name],
+    )
+    wording = edition.wording.select_relation(relation)
+    return {"facts": facts, "wording": wording, "sampling": edition.sampling, "source": edition.base.name}
+
+
+def _describe_questions(edition: Edition, relation: str) -> dict[str, Any]:
+    return _describe_sampling(edition, relation) | {
+        "kb": edition.base.name,
+        "wording": edition.wording and edition.wording.select_relation(relation).checksum,
+    }
+
+
+def _select_bank(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+    assert isinstance(edition.base, QuestionBank)
+    items, synonyms = edition.base.items, edition.base.synonyms
+    return {"items": items, "synonyms": synonyms, "seed": edition.config.edition.seed}
+
+
+def _describe_bank(edition: Edition, relation: str) -> dict[str, Any]:
+    return {"bank": edition.base.checksum_relation(relation), "seed": edition.config.edition.seed}
+
+
+def find_recipe(edition: Edition, name: str) -> Recipe:
+    """Return the recipe of a stage of the edition."""
+    return RECIPES[name] if edition.has_triplets else BANK_RECIPE
+
+
+BANK_RECIPE = Recipe(QUESTIONS, (), build_medqa_questions, _select_bank, _describe_bank)
+"""Questions that are made of those of a question bank."""
 RECIPES: dict[str, Recipe] = {
     recipe.stage.name: recipe
     for recipe in (
@@ -149,5 +189,6 @@ RECIPES: dict[str, Recipe] = {
         Recipe(STATEMENTS, (TRIPLETS, VARIANTS), fill_prototypes, _select_prototypes, _describe_prototypes),
         Recipe(ATTEMPTS, (TRIPLETS, STATEMENTS), build_attempts, _select_rephraser, _describe_rephraser),
         Recipe(SAMPLES, (TRIPLETS, STATEMENTS, ATTEMPTS), build_samples, _select_wording, _describe_wording),
+        Recipe(QUESTIONS, (TRIPLETS,), build_questions, _select_questions, _describe_questions),
     )
 }

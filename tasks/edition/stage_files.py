@@ -19,7 +19,7 @@ from storage.files import FileRef, link_file, read_stage_files, write_json, writ
 from storage.layout import EDITIONS_FOLDER, cached_file, validation_record
 from storage.mirror import Mirror
 from tasks.edition.edition import Edition
-from tasks.edition.recipes import RECIPES, Recipe
+from tasks.edition.recipes import Recipe, find_recipe
 from tasks.quality import validation
 from tasks.quality.validation import require_valid, validate_stage
 from tasks.quality.validation_report import ValidationReport
@@ -56,7 +56,8 @@ def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFile
         InputError: the rows of a relation cannot be built, or a lost file of a complete edition was built
             again with other bytes.
     """
-    recipe, inputs = RECIPES[name], _select_inputs(name, before)
+    recipe = find_recipe(edition, name)
+    inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
     refs, n_built = {}, 0
     for relation in edition.base.relations:
@@ -84,7 +85,8 @@ def store_files(
     Args:
         frames: relation -> the same rows that the recipe would build.
     """
-    recipe, inputs = RECIPES[name], _select_inputs(name, before)
+    recipe = find_recipe(edition, name)
+    inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
     for relation, frame in frames.items():
         complete = listed.get(edition.path_of(name, relation))
@@ -99,7 +101,8 @@ def store_files(
 
 def fetch_stored_files(edition: Edition, name: str, *before: StageFiles, mirror: Mirror) -> None:
     """Fetch the files that `store_files` sent from another host; keep those that exist here."""
-    recipe, inputs = RECIPES[name], _select_inputs(name, before)
+    recipe = find_recipe(edition, name)
+    inputs = _select_inputs(recipe, before)
     for relation in edition.base.relations:
         record = cached_file(_key_file(edition, recipe, relation, inputs))
         if not (edition.root / record).is_file() and mirror.fetch(record):
@@ -126,9 +129,9 @@ def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
     return report
 
 
-def _select_inputs(name: str, before: tuple[StageFiles, ...]) -> dict[str, StageFiles]:
+def _select_inputs(recipe: Recipe, before: tuple[StageFiles, ...]) -> dict[str, StageFiles]:
     given = {files.stage.name: files for files in before}
-    return {stage.name: given[stage.name] for stage in RECIPES[name].inputs if stage.name in given}
+    return {stage.name: given[stage.name] for stage in recipe.inputs if stage.name in given}
 
 
 def _key_file(edition: Edition, recipe: Recipe, relation: str, inputs: Mapping[str, StageFiles]) -> str:

@@ -1,6 +1,7 @@
 """A stage as a Prefect task. The cache of `stage_files` keeps the files, so Prefect caches no result."""
 
 import time
+from collections.abc import Callable
 
 from prefect import get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
@@ -9,6 +10,9 @@ from prefect.cache_policies import NO_CACHE
 from storage.files import FileRef
 from tasks.edition.edition import Edition
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+
+RunStage = Callable[..., StageFiles]
+"""Takes the edition, the name of a stage and the stages before, and returns the files of the stage."""
 
 
 def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:

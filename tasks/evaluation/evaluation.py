@@ -7,6 +7,7 @@ from pathlib import Path
 
 from config.engines import ModelConfig
 from config.file import Config
+from config.questions import Setting
 from config.tables import StorageConfig
 from engines.identity import ModelIdentity, identify_model
 from engines.token_counter import TokenCounter
@@ -21,6 +22,7 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
 from tasks.evaluation.predictions import STRICT, Scoring
+from tasks.evaluation.question_subject import build_question_subject
 from tasks.evaluation.requests import RequestSettings
 from tasks.evaluation.subject import OF_SAMPLES, Subject
 
@@ -89,8 +91,10 @@ class Evaluation:
         return files
 
 
-def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluation:
-    """Return the evaluation that a configuration describes.
+def plan_evaluation(
+    config: Config, edition_id: str, model_name: str, setting: Setting | None = None
+) -> Evaluation:
+    """Return the evaluation that a configuration describes: of the samples, or of the questions in a setting.
 
     Raises:
         InputError: the configuration has no such model.
@@ -98,7 +102,8 @@ def plan_evaluation(config: Config, edition_id: str, model_name: str) -> Evaluat
     table, model = config.scoring, find_model(config, model_name)
     words = AnswerWords(table.true_words, table.false_words)
     scoring = Scoring(table.policies, words, find_marks(model))
-    return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate)
+    subject = OF_SAMPLES if setting is None else build_question_subject(config, setting)
+    return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate, subject)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

@@ -7,7 +7,7 @@ texts of answered prompts are in the response store.
 
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from schemas.exchange import Prompt
 from storage.files import FileRef, read_stage_files, write_atomically, write_json, write_stage_file
 from storage.layout import evaluation_file, next_requests_folder, run_file
 from storage.records import RecordError, list_files, read_files, read_record
+from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests
 from tasks.quality.validation import require_valid, validate_stage
@@ -80,6 +81,7 @@ def key_requests(evaluation: Evaluation) -> str:
             "n_tokens_limit": settings.n_tokens_limit,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
             "n_repeats": evaluation.subject.n_repeats,
+            "chains": read_chains(evaluation),
             "schema": str(evaluation.subject.requests.schema),
             "source": evaluation.subject.requests_source,
         },
@@ -89,7 +91,8 @@ def key_requests(evaluation: Evaluation) -> str:
 
 def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Requests]]:
     """Yield (file name, requests) of each relation; each file of the edition is read once."""
-    subject, settings = evaluation.subject, evaluation.request_settings
+    subject = evaluation.subject
+    settings = replace(evaluation.request_settings, chains=read_chains(evaluation))
     for path, ref in evaluation.row_files().items():
         rows = read_stage_files(evaluation.root, [ref], subject.rows)
         yield Path(path).name, subject.build_requests(rows, settings, evaluation.model.pairs_per_relation)

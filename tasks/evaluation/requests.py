@@ -1,14 +1,14 @@
 """Stage requests: the prompt of every sample for one model, and the key of its answer."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from primitives.hashing import draw_order
 from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
-from tasks.asking.prompts import PromptForm, fit_prompt
+from tasks.asking.prompts import QUESTION, PromptForm, Shot, fit_prompt
 from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
 
 
@@ -22,6 +22,14 @@ class RequestSettings:
     n_tokens_limit: int | None
     """The most tokens that prompt and answer together may have; None: not known."""
     count_tokens: Callable[[str], float]
+    chains: Mapping[str, str] = field(default_factory=dict)
+    """question_id -> the chain of thought that is shown with a demonstration."""
+
+    def fit(self, demonstrations: Sequence[Shot], question: str) -> tuple[Prompt, int]:
+        """Return the prompt, and how many demonstrations were dropped from its front to make it fit."""
+        limit = self.n_tokens_limit
+        n_tokens_left = None if limit is None else limit - self.sampling.max_tokens
+        return fit_prompt(self.form, demonstrations, question, n_tokens_left, self.count_tokens)
 
 
 @dataclass(frozen=True)
@@ -63,15 +71,13 @@ def build_requests(
         demonstrations: method -> the demonstrations of its groups.
     """
     ordered = samples.sort("method", "transformation", "sample_id", maintain_order=True)
-    limit = settings.n_tokens_limit
-    n_tokens_left = None if limit is None else limit - settings.sampling.max_tokens
     prompts, n_dropped = [], []
     for method, relation, transformation, text in ordered.select(
         "method", "relation", "transformation", "text"
     ).iter_rows():
         # llmeval may have no usable text of any held-out pair, and so no demonstrations.
         shots = demonstrations[method].get((relation, transformation), ())
-        prompt, dropped = fit_prompt(settings.form, shots, text, n_tokens_left, settings.count_tokens)
+        prompt, dropped = settings.fit(shots, QUESTION.format(text))
         prompts.append(prompt)
         n_dropped.append(dropped)
     keys = [hash_prompt(settings.model_id, prompt, settings.sampling) for prompt in prompts]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -37,6 +38,15 @@ class Subject:
     """How questions are asked; samples are asked in one way only."""
     n_repeats: int = 1
     """How often each prompt is asked."""
+    is_reasoned: bool = False
+    """Whether the model reasons before it answers, after demonstrations that do so too."""
+    chains: Path | None = None
+    """The file of the chains of thought of the demonstrations; None: the model writes them."""
+
+    @property
+    def asks_for_chains(self) -> bool:
+        """Whether the model itself writes the chains of thought of the demonstrations."""
+        return self.is_reasoned and self.chains is None
 
     @property
     def requests_source(self) -> str:

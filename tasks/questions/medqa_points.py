@@ -17,7 +17,7 @@ from knowledge.synonyms import SynonymTable
 from primitives.hashing import draw_one, draw_order, hash_text
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
-from tasks.questions.case_text import join_case
+from tasks.asking.case_text import join_case
 from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.closing import AskedText, find_closing
 from tasks.questions.statements import ask, find_option_forms, state
@@ -62,21 +62,13 @@ def turn_item(item: MedqaItem) -> TurnedItem | str:
     return clause if isinstance(clause, str) else TurnedItem(item, asked, clause)
 
 
-def build_medqa_questions(
-    items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int
-) -> tuple[pl.DataFrame, list[LeftOut]]:
-    """Return the questions of the items that can be turned, as rows of ``QUESTIONS``, and the other items.
+def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int) -> pl.DataFrame:
+    """Return the questions of the items that can be turned, as rows of ``QUESTIONS``.
 
     The rows are sorted by point; five points are demonstrations. The result depends on no order of the items.
     """
-    turned: dict[str, TurnedItem] = {}
-    left_out: list[LeftOut] = []
-    for item in items:
-        result = turn_item(item)
-        if isinstance(result, str):
-            left_out.append(LeftOut(item.place, item.question[-80:], result))
-        else:
-            turned[result.point_id] = result
+    results = (turn_item(item) for item in items)
+    turned = {result.point_id: result for result in results if not isinstance(result, str)}
     demonstrations = set(draw_order(turned, DEMONSTRATION_SALT, RELATION)[:N_DEMONSTRATIONS])
     rows: list[Question] = []
     for point_id in sorted(turned):
@@ -85,7 +77,17 @@ def build_medqa_questions(
         split = "demonstration" if is_demonstration else "test"
         rows += [{**question, "split": split} for question in questions]
     empty = pl.DataFrame(QUESTIONS.schema.empty_table())
-    return pl.DataFrame(rows, schema=empty.schema), left_out
+    return pl.DataFrame(rows, schema=empty.schema)
+
+
+def list_unturned(items: Sequence[MedqaItem]) -> list[LeftOut]:
+    """Return the items that cannot be turned, each with the end of its text and the reason."""
+    results = ((item, turn_item(item)) for item in items)
+    return [
+        LeftOut(item.place, item.question[-80:], result)
+        for item, result in results
+        if isinstance(result, str)
+    ]
 
 
 def ask_point(turned: TurnedItem, synonyms: SynonymTable, seed: str) -> list[Question]:

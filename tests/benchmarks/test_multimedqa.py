@@ -25,8 +25,8 @@ from benchmarks.multimedqa_causes import (
 from benchmarks.published_multimedqa import PublishedPoint, derive_synonyms, read_published_points
 from knowledge.medqa import fold_option, read_medqa
 from knowledge.synonyms import build_synonyms
-from tasks.questions.case_text import quote_statement
-from tasks.questions.medqa_points import TurnedItem, build_medqa_questions
+from tasks.asking.case_text import quote_statement
+from tasks.questions.medqa_points import TurnedItem, build_medqa_questions, list_unturned
 from tasks.questions.statements import ask, find_option_forms, state
 
 FOLDER = Path(os.environ.get("PRETEXEVAL_REFERENCE_DATA", ""))
@@ -77,7 +77,8 @@ def test_most_texts_are_the_published_ones_but_for_grammar(compared: list[Compar
 def test_questions_of_all_items_use_the_published_synonyms(points: list[PublishedPoint]) -> None:
     table = derive_synonyms(points).with_row_index("row").with_columns(pl.lit("row").alias("place"))
     synonyms = build_synonyms(table, "published")
-    questions, left_out = build_medqa_questions(read_medqa(MEDQA).items, synonyms, seed=0)
+    items = read_medqa(MEDQA).items
+    questions, left_out = build_medqa_questions(items, synonyms, seed=0), list_unturned(items)
     n_points = questions["point_id"].n_unique()
     assert n_points + len(left_out) == 1273
     assert questions.height == 9 * n_points

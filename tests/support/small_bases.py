@@ -16,6 +16,7 @@ from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
+from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
 from storage.files import FileRef, write_stage_file
@@ -50,7 +51,7 @@ def as_facts(facts: Facts, relation: str = "r") -> pl.DataFrame:
 
 
 # The stages of an edition for which no language model is asked.
-STAGES = tuple(stage for stage in EDITION_STAGES if stage is not ATTEMPTS)
+STAGES = tuple(stage for stage in EDITION_STAGES if stage not in (ATTEMPTS, QUESTIONS))
 
 
 def make_facts(n_heads: int, n_tails: int) -> dict[str, list[str]]:

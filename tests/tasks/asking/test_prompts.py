@@ -6,7 +6,7 @@ import pytest
 
 from schemas.exchange import Prompt
 from schemas.transformations import NAMES
-from tasks.asking.prompts import Demonstration, PromptForm, fit_prompt
+from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, fit_prompt
 from tasks.evaluation.demonstrations import draw_demonstrations, draw_demonstrations_of_methods
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
@@ -29,12 +29,12 @@ def make_samples(root: Path, seed: int = 1, methods: tuple[str, ...] = ("pretexe
 
 
 def test_prompt_is_demonstrations_then_question() -> None:
-    prompt = PromptForm().render(SHOTS[:2], 'It {0} "said" [X].')
+    prompt = PromptForm().render(SHOTS[:2], QUESTION.format('It {0} "said" [X].'))
     assert prompt == Prompt("completion", COMPLETION)
 
 
 def test_chat_prompt_is_one_user_turn() -> None:
-    text = 'It {0} "said" [X].'
+    text = QUESTION.format('It {0} "said" [X].')
     plain = PromptForm("chat").render(SHOTS[:2], text)
     assert plain.style == "chat"
     assert json.loads(plain.text) == [{"role": "user", "content": COMPLETION}]
@@ -112,7 +112,7 @@ def count_words(text: str) -> int:
 )
 def test_long_prompt_drops_demonstrations_from_the_front(n_tokens_left: int | None, n_dropped: int) -> None:
     """A demonstration has 17 words and the question 16; the question alone may still be too long."""
-    form, text = PromptForm(), "Some text."
+    form, text = PromptForm(), QUESTION.format("Some text.")
     prompt, dropped = fit_prompt(form, SHOTS, text, n_tokens_left, count_words)
     assert dropped == n_dropped
     assert prompt == form.render(SHOTS[n_dropped:], text)
@@ -122,10 +122,10 @@ def test_prompt_that_fits_by_its_bytes_is_not_tokenised() -> None:
     def refuse(text: str) -> int:
         raise AssertionError(text)
 
-    n_bytes = len(PromptForm().render(SHOTS, "é").text.encode())
-    assert fit_prompt(PromptForm(), SHOTS, "é", n_bytes + 1, refuse)[1] == 0
+    n_bytes = len(PromptForm().render(SHOTS, QUESTION.format("é")).text.encode())
+    assert fit_prompt(PromptForm(), SHOTS, QUESTION.format("é"), n_bytes + 1, refuse)[1] == 0
     with pytest.raises(AssertionError):
-        fit_prompt(PromptForm(), SHOTS, "é", n_bytes, refuse)
+        fit_prompt(PromptForm(), SHOTS, QUESTION.format("é"), n_bytes, refuse)
 
 
 def test_prompt_without_demonstrations_drops_none() -> None:

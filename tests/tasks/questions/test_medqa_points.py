@@ -8,8 +8,8 @@ from knowledge.medqa import MedqaItem, fold_option
 from knowledge.synonyms import SynonymTable
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
-from tasks.questions.case_text import join_case, quote_statement
-from tasks.questions.medqa_points import build_medqa_questions, replace_options, turn_item
+from tasks.asking.case_text import join_case, quote_statement
+from tasks.questions.medqa_points import build_medqa_questions, list_unturned, replace_options, turn_item
 
 OPTIONS = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
 SYNONYMS = SynonymTable({"fever": ("Febrile state", "High temperature", "Pyrexia", "fever!", "gout")})
@@ -25,7 +25,7 @@ ITEMS = [make_item(number, "ABCDE"[number % 5]) for number in range(40)]
 
 @pytest.fixture(scope="module")
 def questions() -> pl.DataFrame:
-    return build_medqa_questions(ITEMS, SYNONYMS, seed=1)[0]
+    return build_medqa_questions(ITEMS, SYNONYMS, seed=1)
 
 
 def test_a_point_has_nine_questions_with_their_facets(questions: pl.DataFrame) -> None:
@@ -48,7 +48,7 @@ def test_a_point_has_nine_questions_with_their_facets(questions: pl.DataFrame) -
 
 
 def test_answers_of_one_point() -> None:
-    (frame, _) = build_medqa_questions([make_item(1)], SYNONYMS, seed=1)
+    frame = build_medqa_questions([make_item(1)], SYNONYMS, seed=1)
     case = "A man of 1 sweats."
     rows = {(row["type"], row["answer"], row["is_negated"]): row for row in frame.iter_rows(named=True)}
     assert rows["MCQ", "B", False]["options"] == list(OPTIONS)
@@ -89,8 +89,8 @@ def test_one_wrong_option_stays() -> None:
 
 def test_questions_depend_on_the_seed_but_not_on_the_order(questions: pl.DataFrame) -> None:
     shuffled = random.Random(3).sample(ITEMS, len(ITEMS))
-    assert build_medqa_questions(shuffled, SYNONYMS, seed=1)[0].equals(questions)
-    other = build_medqa_questions(ITEMS, SYNONYMS, seed=2)[0]
+    assert build_medqa_questions(shuffled, SYNONYMS, seed=1).equals(questions)
+    other = build_medqa_questions(ITEMS, SYNONYMS, seed=2)
     assert set(other["point_id"]) == set(questions["point_id"])
     assert set(other["question_id"]) != set(questions["question_id"])
 
@@ -99,12 +99,13 @@ def test_five_points_are_demonstrations_and_do_not_change_with_the_seed(question
     held_out = questions.filter(split="demonstration")
     assert held_out["point_id"].n_unique() == 5
     assert set(questions["split"]) == {"demonstration", "test"}
-    assert build_medqa_questions(ITEMS, SYNONYMS, seed=2)[0].filter(split="demonstration").equals(held_out)
+    assert build_medqa_questions(ITEMS, SYNONYMS, seed=2).filter(split="demonstration").equals(held_out)
 
 
 def test_items_that_cannot_be_turned_are_listed() -> None:
     how = replace(make_item(1), question="He sweats. How does it spread?")
-    frame, left_out = build_medqa_questions([how, make_item(2)], SYNONYMS, seed=1)
+    items = [how, make_item(2)]
+    frame, left_out = build_medqa_questions(items, SYNONYMS, seed=1), list_unturned(items)
     assert frame["point_id"].n_unique() == 1
     assert [(one.where, one.what) for one in left_out] == [("file, row 1", "He sweats. How does it spread?")]
 

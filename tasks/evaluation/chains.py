@@ -1,0 +1,134 @@
+"""Chains of thought that are shown with the demonstrations of the setting chain_of_thought.
+
+They come from a file, or the model writes them: it is asked the held-out questions without demonstrations,
+and a chain is kept if its answer is right (Nori et al. 2023, section 5.1). The answers lie in the response
+store, so a model is never asked twice for a chain.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from engines.loading import load_engine
+from primitives.errors import InputError
+from schemas.exchange import Prompt, hash_prompt
+from storage.files import read_stage_files
+from storage.mirror import Mirror
+from tasks.answers.reading import read_answer
+from tasks.asking.model_session import LoadEngine, ModelSession
+from tasks.asking.progress import Advance
+from tasks.asking.reasoning import remove_reasoning
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.question_requests import build_question, select_demonstrations
+
+Row = Mapping[str, Any]
+# The sentence that names the answer is written again when the chain is shown.
+CONCLUSION = re.compile(r"[^.!?\n]*\banswers?\b[^\n]*\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ChainRequest:
+    """A held-out question that the model is asked without demonstrations."""
+
+    row: Row
+    key: str
+    prompt: Prompt
+
+
+def read_chains(evaluation: Evaluation) -> dict[str, str]:
+    """Return question_id -> the chain of thought that is shown; empty for settings without reasoning.
+
+    Raises:
+        InputError: the file of demonstrations cannot be read.
+    """
+    if not evaluation.subject.is_reasoned:
+        return {}
+    if evaluation.subject.chains is not None:
+        return read_chain_file(evaluation.subject.chains)
+    requests = {request.key: request for request in list_chain_requests(evaluation)}
+    rows = evaluation.store.read(["prompt_key", "repeat", "response"]).drop_nulls("response")
+    stored = rows.filter(pl.col("prompt_key").is_in(list(requests))).sort("repeat", descending=True)
+    # Of several right chains, the one of the lowest repeat is kept, because it comes last.
+    return {
+        str(requests[key].row["question_id"]): chain
+        for key, _, response in stored.iter_rows()
+        if (chain := extract_chain(evaluation, requests[key].row, response)) is not None
+    }
+
+
+def list_chain_requests(evaluation: Evaluation) -> Iterator[ChainRequest]:
+    """Yield the held-out questions that are shown as demonstrations, as prompts without demonstrations."""
+    settings = evaluation.request_settings
+    for ref in evaluation.row_files().values():
+        questions = read_stage_files(evaluation.root, [ref], evaluation.subject.rows)
+        for row in select_demonstrations(questions).iter_rows(named=True):
+            prompt, _ = settings.fit((), build_question(row).render(is_reasoned=True))
+            yield ChainRequest(row, hash_prompt(settings.model_id, prompt, settings.sampling), prompt)
+
+
+def ask_chains(
+    evaluation: Evaluation, mirror: Mirror, on_progress: Advance, load: LoadEngine = load_engine
+) -> None:
+    """Ask for the chains of the demonstrations, each until one is right or every repeat was asked.
+
+    Raises:
+        InputError: the model cannot be loaded or reached. The answers that it gave are kept.
+    """
+    requests = list(list_chain_requests(evaluation))
+    sampling = evaluation.request_settings.sampling
+    with ModelSession(evaluation.model, mirror, load) as session:
+        for repeat in range(evaluation.subject.n_repeats):
+            right = read_chains(evaluation)
+            settled = evaluation.store.read_settled_keys(repeat)
+            waiting = {
+                request.key: request.prompt
+                for request in requests
+                if request.row["question_id"] not in right and request.key not in settled
+            }
+            session.ask(waiting, replace(sampling, repeat=repeat), on_progress)
+
+
+def extract_chain(evaluation: Evaluation, row: Row, response: str) -> str | None:
+    """Return the reasoning of a response without its conclusion; None if its answer is not the right one."""
+    text = remove_reasoning(response, evaluation.scoring.marks)
+    if text is None:
+        return None
+    reading = read_answer(row["type"], text, row["options"], row["offered"], row["text"])
+    chain = " ".join(CONCLUSION.sub("", text.strip()).split())
+    return chain if chain and reading.answer == row["answer"] else None
+
+
+def read_chain_file(path: Path) -> dict[str, str]:
+    """Return question_id -> reasoning of a file of JSON lines.
+
+    Raises:
+        InputError: the file cannot be read, or a line lacks a key; the message names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"demonstrations {path} of [chain_of_thought] cannot be read ({error})") from error
+    chains = {}
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            question_id, chain = _read_line(path, number, line)
+            chains[question_id] = chain
+    return chains
+
+
+def _read_line(path: Path, number: int, line: str) -> tuple[str, str]:
+    try:
+        found = json.loads(line)
+        values = found["question_id"], found["reasoning"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}, line {number}: write a JSON object with the keys question_id and reasoning ({error!r})"
+        ) from error
+    if not all(isinstance(value, str) and value.strip() for value in values):
+        raise InputError(f"{path}, line {number}: question_id and reasoning must be texts that are not empty")
+    return values[0], " ".join(values[1].split())

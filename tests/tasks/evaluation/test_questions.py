@@ -1,0 +1,254 @@
+"""Questions put to a model: requests, repeats, chains of thought, and how answers are counted."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.file import Config
+from engines.base import Engine
+from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
+from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS
+from storage.files import read_stage_file
+from storage.mirror import Mirror
+from tasks.asking.question_prompts import render_answer
+from tasks.edition.edition import plan_edition
+from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.stage_files import StageFiles, provide_files
+from tasks.evaluation.chains import ask_chains, read_chain_file, read_chains
+from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.missing_answers import AskingReport, ask_missing
+from tasks.evaluation.question_requests import build_question, select_demonstrations
+from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.run_record import complete_run, is_complete
+from tasks.evaluation.scoring import score_evaluation
+from tests.support.command import write_base
+
+RELATION = "therapeutic_drugs"
+
+
+class Scripted:
+    """An engine that answers every prompt by a function of the prompt and the sampling parameters."""
+
+    def __init__(self, answer: Callable[[str, Sampling], str]) -> None:
+        self.answer = answer
+        self.asked: list[tuple[str, Sampling]] = []
+
+    def generate(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: object = None
+    ) -> list[Completion]:
+        self.asked += [(prompt.text, sampling) for prompt in prompts]
+        return [Completion(self.answer(prompt.text, sampling), finish_reason="stop") for prompt in prompts]
+
+    def close(self) -> None: ...
+
+    def load(self, _: object) -> Engine:
+        return self
+
+
+def configure(tmp_path: Path, setting: str, **chain: object) -> Config:
+    rows = [(f"condition {i}", RELATION, f"drug {(i + k) % 17}") for i in range(30) for k in range(1 + i % 4)]
+    base = write_base(tmp_path / "base.tsv", rows)
+    model = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    return Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": base},
+            "edition": {"methods": ["direct"]},
+            "questions": {"settings": [setting]},
+            "chain_of_thought": chain,
+            "models": [model],
+            "storage": {"root": tmp_path / "data"},
+        }
+    )
+
+
+def build(config: Config) -> str:
+    edition = plan_edition(config)
+    built: list[StageFiles] = []
+    for stage in edition.stages:
+        built.append(provide_files(edition, stage.name, *built))
+    files = [ref for stage in built for ref in stage.files.values()]
+    return complete_edition(edition, files, list_left_out(edition, built[0].read_all(edition.root)))
+
+
+def plan(config: Config, setting: str) -> Evaluation:
+    return plan_evaluation(config, build(config), "m", setting)  # type: ignore[arg-type]
+
+
+def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:
+    if evaluation.subject.asks_for_chains:
+        ask_chains(evaluation, Mirror(evaluation.storage), lambda _: None, engine.load)
+    requests = write_requests(evaluation)
+    report = ask_missing(evaluation, requests, Mirror(evaluation.storage), lambda _: None, engine.load)
+    complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, 1.0)
+    return report
+
+
+def read(evaluation: Evaluation, stage: str) -> pl.DataFrame:
+    declared = {s.name: s for s in (QUESTION_READINGS, QUESTION_PREDICTIONS)}[stage]
+    folder = evaluation.root / evaluation.folder / stage
+    return pl.concat(read_stage_file(path, declared) for path in sorted(folder.glob("*.parquet")))
+
+
+def read_questions(evaluation: Evaluation) -> pl.DataFrame:
+    return pl.concat(pl.read_parquet(evaluation.root / path) for path in evaluation.row_files())
+
+
+def find_answers(evaluation: Evaluation) -> dict[str, str]:
+    """Return the part of a prompt that identifies its question -> the right answer in words."""
+    return {
+        build_question(row).render(): render_answer(row["type"], row["answer"])
+        for row in read_questions(evaluation).iter_rows(named=True)
+    }
+
+
+def test_model_that_knows_everything_is_right_in_every_question(tmp_path: Path) -> None:
+    config = configure(tmp_path, "answer_only")
+    evaluation = plan(config, "answer_only")
+    answers = find_answers(evaluation)
+
+    def know(prompt: str, _: Sampling) -> str:
+        return " " + answers[prompt.rpartition("\n\n")[2]]
+
+    engine = Scripted(know)
+    report = evaluate(evaluation, engine)
+    predictions = read(evaluation, "question_predictions")
+    questions = read_questions(evaluation).filter(split="test")
+    assert predictions["is_correct"].all()
+    assert set(predictions["question_id"]) == set(questions["question_id"])
+    assert set(questions["type"]) == {"MCQ", "RQ", "MAQ", "TFQ"}
+    assert report.n_samples == questions.height
+    assert len(engine.asked) == len({prompt for prompt, _ in engine.asked})
+    assert is_complete(evaluation)
+
+
+def test_demonstrations_precede_the_question_and_are_held_out(tmp_path: Path) -> None:
+    evaluation = plan(configure(tmp_path, "answer_only"), "answer_only")
+    requests = write_requests(evaluation)
+    questions = read_questions(evaluation)
+    held_out = set(questions.filter(split="demonstration")["head"])
+    (prompts,) = (requests.read_prompts(ref) for ref in requests.files)
+    for prompt in prompts.values():
+        *shots, _ = prompt.text.split("\n\n")
+        assert 1 <= len(shots) <= 5
+        assert all(any(head in shot for head in held_out) for shot in shots)
+
+
+def test_revisions_and_statements_are_shown_true_and_false(tmp_path: Path) -> None:
+    evaluation = plan(configure(tmp_path, "answer_only"), "answer_only")
+    shown = select_demonstrations(read_questions(evaluation))
+    for kind in ("RQ", "TFQ"):
+        of_kind = shown.filter(pl.col("type") == kind, ~pl.col("is_negated"))
+        n_true = of_kind["answer"].str.starts_with("T").sum()
+        assert 1 <= n_true < of_kind.height
+
+
+def test_majority_of_the_repeats_counts_and_every_repeat_is_kept(tmp_path: Path) -> None:
+    evaluation = plan(configure(tmp_path, "chain_of_thought", repeats=5, seed=11), "chain_of_thought")
+
+    def vary(prompt: str, sampling: Sampling) -> str:
+        is_true = sampling.repeat in (1, 2, 4)
+        return " I see. Therefore, the answer is: " + ("True" if is_true else "False") + ". The answer is B."
+
+    engine = Scripted(vary)
+    evaluate(evaluation, engine)
+    readings = read(evaluation, "question_readings")
+    types = read_questions(evaluation).select("question_id", "type")
+    predictions = read(evaluation, "question_predictions").join(types, on="question_id")
+    assert readings.group_by("question_id").len()["len"].unique().to_list() == [5]
+    statements = predictions.filter(type="TFQ")
+    assert statements["prediction"].unique().to_list() == ["T"]
+    assert statements["n_agreeing"].unique().to_list() == [3]
+    assert {sampling.seed_of_repeat for _, sampling in engine.asked} == {11, 12, 13, 14, 15}
+    assert {sampling.top_p for _, sampling in engine.asked} == {0.8}
+
+
+def test_no_repeat_is_asked_twice_after_a_crash(tmp_path: Path) -> None:
+    chains = tmp_path / "chains.jsonl"
+    chains.touch()
+    config = configure(tmp_path, "chain_of_thought", repeats=3, demonstrations=chains)
+    evaluation = plan(config, "chain_of_thought")
+    asked: list[tuple[str, int]] = []
+
+    def crash(prompt: str, sampling: Sampling) -> str:
+        asked.append((prompt, sampling.repeat))
+        if sampling.repeat == 1:
+            raise RuntimeError("killed")
+        return " Hm. The answer is A."
+
+    with pytest.raises(InputError, match="crashed"):
+        evaluate(evaluation, Scripted(crash))
+    before = {key for key in asked if key[1] == 0}
+    asked.clear()
+    again = plan(config, "chain_of_thought")
+
+    def answer(prompt: str, sampling: Sampling) -> str:
+        asked.append((prompt, sampling.repeat))
+        return " A."
+
+    evaluate(again, Scripted(answer))
+    assert not before & set(asked)
+    assert {repeat for _, repeat in asked} == {1, 2}
+
+
+def test_chains_are_kept_where_they_reach_the_right_answer(tmp_path: Path) -> None:
+    evaluation = plan(configure(tmp_path, "chain_of_thought", repeats=2), "chain_of_thought")
+    answers = find_answers(evaluation)
+    held_out = read_questions(evaluation).filter(split="demonstration")
+
+    def reason(prompt: str, sampling: Sampling) -> str:
+        question = prompt.rpartition("\n\n")[2].removesuffix("\nLet's think step by step.") + "\nAnswer:"
+        right = answers[question] if sampling.repeat == 1 else "Nothing"
+        return f" Drugs differ. Some fit. Therefore, the answer is: {right}"
+
+    engine = Scripted(reason)
+    evaluate(evaluation, engine)
+    chains = read_chains(evaluation)
+    assert set(chains.values()) == {"Drugs differ. Some fit."}
+    assert set(chains) <= set(held_out["question_id"])
+    with_shots = [prompt for prompt, _ in engine.asked if "\n\n" in prompt]
+    assert with_shots
+    assert all("Drugs differ. Some fit. Therefore, the answer is:" in prompt for prompt in with_shots)
+
+
+def test_settings_do_not_share_files_and_failures_count_apart(tmp_path: Path) -> None:
+    config = configure(tmp_path, "answer_only")
+    other = config.model_copy(
+        update={"questions": config.questions.model_copy(update={"settings": ("chain_of_thought",)})}
+    )
+    one, two = plan(config, "answer_only"), plan(other, "chain_of_thought")
+    assert one.edition_id == two.edition_id
+    assert one.folder != two.folder
+
+
+def test_unanswered_questions_follow_the_policy(tmp_path: Path) -> None:
+    config = configure(tmp_path, "answer_only")
+    table = config.scoring.model_copy(update={"policies": ("strict", "coin-flip", "excluded")})
+    evaluation = plan(config.model_copy(update={"scoring": table}), "answer_only")
+    evaluate(evaluation, Scripted(lambda prompt, sampling: " I cannot say."))
+    predictions = read(evaluation, "question_predictions")
+    types = read_questions(evaluation).select("question_id", "type")
+    by_policy = {
+        policy: frame.join(types, on="question_id")
+        for (policy,), frame in predictions.partition_by("scoring_policy", as_dict=True).items()
+    }
+    assert predictions["prediction"].is_null().all()
+    assert not by_policy["strict"]["is_correct"].any()
+    assert by_policy["excluded"]["is_correct"].is_null().all()
+    guessed = by_policy["coin-flip"].group_by("type").agg(pl.col("is_correct").mean()).sort("type")
+    shares = dict(guessed.iter_rows())
+    assert shares["MAQ"] == 0
+    assert 0.3 < shares["TFQ"] < 0.7
+    assert 0.05 < shares["MCQ"] < 0.5
+
+
+@pytest.mark.parametrize(
+    "line", ["[]", '{"question_id": "a"}', '{"question_id": "a", "reasoning": " "}', "x"]
+)
+def test_wrong_line_of_a_demonstrations_file_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "chains.jsonl"
+    path.write_text('{"question_id": "b", "reasoning": "Because."}\n' + line + "\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_chain_file(path)
