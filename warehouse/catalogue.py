@@ -22,11 +22,27 @@ SUMS = (
     "question_slots",
     "point_clusters",
     "point_scores",
+    "facet_sets",
 )
 # Queries that several views share. Each is created after those that it reads.
-TABLE_MACROS = ("mask_scores", "estimate_shares", "measure_scores", "compare_scores", "observe_facets")
+TABLE_MACROS = (
+    "mask_scores",
+    "estimate_shares",
+    "measure_scores",
+    "compare_scores",
+    "match_taught",
+    "observe_facets",
+    "match_points",
+    "join_methods",
+)
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
-ESTIMATES = ("facet_scores",)
+ESTIMATES = (
+    "facet_scores",
+    "facet_differences",
+    "mastered_scores",
+    "mastered_differences",
+    "option_scores",
+)
 # The order in which the paper adds facets up to mastered points (MultifacetEval, figure 6).
 FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
 # In the order of creation: a view comes after the views that it reads.
@@ -61,12 +77,21 @@ VIEWS = (
     "diversity",
     "human_review",
     "facet_accuracy",
+    "facet_comparison",
+    "facet_details",
+    "mastered_points",
+    "mastered_points_comparison",
+    "facets_and_transformations",
+    "facets_transformations_agreement",
+    "option_baselines",
+    "taught_points",
+    "known_facets",
 )
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
-    for name in ("tables", "intervals", "macros"):
+    for name in ("tables", "question_tables", "intervals", "macros"):
         connection.execute(_read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)

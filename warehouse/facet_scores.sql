@@ -61,6 +61,7 @@ baselines as (
 )
 
 select
+    parts.run,
     parts.edition_id,
     parts.setting,
     parts.model_id,

@@ -4,9 +4,10 @@
 -- `scores` names a query with one row per key (a number) and point: graded_bits, gained_bits and lost_bits, bit
 -- sets as in point_scores (lost_bits: right only in the second of two scores; null for a single score), the
 -- point's clusters and n_offered_options.
+-- which: the parts that are needed.
 -- The questions of a point are observations with both of its tails, like a pair as a whole. Of its revision
 -- questions, a point has one observation, its debiased accuracy, in parts (macros.sql).
-create macro observe_facets(scores) as table
+create macro observe_facets(scores, which := [0, 1, 2]) as table
 with masked as (
     select
         12 * scores.key + 3 * facets.position + parts.part as key,
@@ -20,7 +21,8 @@ with masked as (
         facet_bits(lost_bits, facets.position) & mask as lost
     from query_table(scores) as scores
     cross join facets
-    cross join (values (0, 255::usmallint), (1, 65280::usmallint), (2, 65535::usmallint)) as parts (part, mask)
+    inner join (values (0, 255::usmallint), (1, 65280::usmallint), (2, 65535::usmallint)) as parts (part, mask)
+        on list_contains(which, parts.part)
 )
 
 select
