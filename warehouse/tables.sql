@@ -1,6 +1,6 @@
--- The loaded tables of the warehouse, except those of questions (question_tables.sql). Keys are (edition_id, id), because triplet and sample ids do not
--- contain the edition. There are no primary keys: each stage is checked when it is written, and an index on
--- millions of hashes would take more time and space than everything else.
+-- The loaded tables of the warehouse, except those of questions (question_tables.sql). Keys are (edition_id, id),
+-- because triplet and sample ids do not contain the edition. There are no primary keys: each stage is checked when
+-- it is written, and an index on millions of hashes would take more time and space than everything else.
 
 create table editions (
     edition_id varchar not null,
