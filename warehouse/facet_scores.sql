@@ -55,7 +55,7 @@ parts as (
 ),
 
 baselines as (
-    select edition_id, type, is_negated, avg(random_baseline) as random_baseline
+    select edition_id, type, is_negated, favg(random_baseline) as random_baseline
     from question_slots
     group by grouping sets ((edition_id, type, is_negated), (edition_id, type))
 )

@@ -17,7 +17,7 @@
 -- answers: no_answer_rate is 0.
 create or replace view option_baselines as
 with baselines as (
-    select edition_id, relation, type, is_negated, avg(random_baseline) as random_baseline
+    select edition_id, relation, type, is_negated, favg(random_baseline) as random_baseline
     from question_slots
     group by grouping sets ((edition_id, relation, type, is_negated), (edition_id, type, is_negated))
 )
