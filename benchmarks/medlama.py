@@ -1,4 +1,4 @@
-"""Build all of MedLAMA, from its file to validated samples: time per stage, and memory."""
+"""Build all of MedLAMA, from its file to validated samples and questions: time per stage, and memory."""
 
 import os
 import re
@@ -7,10 +7,13 @@ from pathlib import Path
 from benchmarks.processes import FinishedProcess, run_python
 from primitives.errors import InputError
 from report.console import align
+from schemas.stages import EDITION_STAGES
 
 CONFIG = Path("configs/medlama.toml")
 VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 # The log line of tasks.edition.stage_task about each stage.
+# All stages but the attempts of a language model.
+N_STAGES = len(EDITION_STAGES) - 1
 STAGE_LINE = re.compile(r"(\w+): (\d+) of \d+ relations made in ([\d.]+) s, validated in ([\d.]+) s")
 
 
@@ -24,15 +27,16 @@ def measure_medlama(folder: Path) -> str:
         return f"MedLAMA: not measured, because {VARIABLE} does not name the reference data"
     config = folder / "medlama.toml"
     text = CONFIG.read_text(encoding="utf-8").split("[[models]]")[0]
-    config.write_text(f'{text}\n[storage]\nroot = "{folder / "medlama"}"\n', encoding="utf-8")
+    text += f'\n[questions]\nsettings = ["answer_only"]\n\n[storage]\nroot = "{folder / "medlama"}"\n'
+    config.write_text(text, encoding="utf-8")
     finished = run_python(["-m", "cli", "build", str(config)], folder, PREFECT_LOGGING_LEVEL="INFO")
     return _render(finished)
 
 
 def _render(finished: FinishedProcess) -> str:
     found = STAGE_LINE.findall(finished.stderr)
-    if len(found) != 4 or any(n_made == "0" for _, n_made, _, _ in found):
-        raise InputError(f"the log must show four newly built stages; found: {found}")
+    if len(found) != N_STAGES or any(n_made == "0" for _, n_made, _, _ in found):
+        raise InputError(f"the log must show {N_STAGES} newly built stages; found: {found}")
     rows = [[name, f"{float(made):.1f}", f"{float(valid):.1f}"] for name, _, made, valid in found]
     made_s, valid_s = (sum(float(row[i]) for row in found) for i in (2, 3))
     rows.append(["all stages", f"{made_s:.1f}", f"{valid_s:.1f}"])
