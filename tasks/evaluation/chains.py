@@ -27,8 +27,8 @@ from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.question_requests import build_question, select_demonstrations
 
 Row = Mapping[str, Any]
-# The sentence that names the answer is written again when the chain is shown.
-CONCLUSION = re.compile(r"[^.!?\n]*\banswers?\b[^\n]*\Z", re.IGNORECASE)
+ANSWER = re.compile(r"\banswers?\b", re.IGNORECASE)
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,16 @@ def extract_chain(evaluation: Evaluation, row: Row, response: str) -> str | None
     if text is None:
         return None
     reading = read_answer(row["type"], text, row["options"], row["offered"], row["text"])
-    chain = " ".join(CONCLUSION.sub("", text.strip()).split())
+    chain = " ".join(_cut_conclusion(text).split())
     return chain if chain and reading.answer == row["answer"] else None
+
+
+def _cut_conclusion(text: str) -> str:
+    """Return the text without its last sentences that speak of the answer, which is written anew."""
+    sentences = SENTENCE_END.split(text.strip())
+    while sentences and ANSWER.search(sentences[-1]):
+        sentences.pop()
+    return " ".join(sentences)
 
 
 def read_chain_file(path: Path) -> dict[str, str]:

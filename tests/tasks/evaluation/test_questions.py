@@ -1,5 +1,6 @@
 """Questions put to a model: requests, repeats, chains of thought, and how answers are counted."""
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from tasks.asking.question_prompts import render_answer
 from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, provide_files
-from tasks.evaluation.chains import ask_chains, read_chain_file, read_chains
+from tasks.evaluation.chains import ask_chains, extract_chain, read_chain_file, read_chains
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.question_requests import build_question, select_demonstrations
@@ -242,6 +243,16 @@ def test_unanswered_questions_follow_the_policy(tmp_path: Path) -> None:
     assert shares["MAQ"] == 0
     assert 0.3 < shares["TFQ"] < 0.7
     assert 0.05 < shares["MCQ"] < 0.5
+
+
+def test_chain_of_a_hostile_response_is_cut_in_linear_time(tmp_path: Path) -> None:
+    evaluation = plan(configure(tmp_path, "chain_of_thought"), "chain_of_thought")
+    row = read_questions(evaluation).filter(type="TFQ", answer="T").row(0, named=True)
+    started = time.monotonic()
+    for response in ("A " * 200_000, "answer " * 100_000, "(" * 200_000):
+        extract_chain(evaluation, row, f" True. {response}")
+    assert time.monotonic() - started < 30
+    assert extract_chain(evaluation, row, " It fits. So the answer is: True") == "It fits."
 
 
 @pytest.mark.parametrize(
