@@ -1,10 +1,14 @@
 """The subcommands that run the pipeline: run, build, evaluate, publish, score, tables."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress
 from config.file import Config, load_config
 from storage.layout import edition_folder
+
+if TYPE_CHECKING:
+    from report.facet_scores import FacetScores
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -26,7 +30,9 @@ def add_commands(subcommands: Subcommands) -> None:
         help="how to count a missing answer (repeat for several policies; default: those of the "
         "configuration)",
     )
-    summary = "Print an edition's results as in the papers' tables: methods, components, transformations."
+    summary = (
+        "Print an edition's results as in the papers' tables: methods, components, transformations, facets."
+    )
     add_config(add_command(subcommands, "tables", tables, summary))
 
 
@@ -89,6 +95,7 @@ def score(options: argparse.Namespace) -> int:
     """Score the stored answers under another policy and print the accuracies."""
     from cli.in_process import run_score
     from report.console import render_rows
+    from report.facet_tables import render_facets
     from warehouse.query import run_query
 
     config = load_config(options.config)
@@ -98,7 +105,12 @@ def score(options: argparse.Namespace) -> int:
         f"error_rate from average_accuracy where edition_id = '{edition_id}' "
         "order by model, method, scoring_policy"
     )
-    print(render_rows(*run_query(config.storage.root, query), "table"))
+    columns, rows = run_query(config.storage.root, query)
+    scores = _read_facet_scores(config, edition_id)
+    if rows or not scores:
+        print(render_rows(columns, rows, "table"))
+    if scores:
+        print(("\n" if rows else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)
     return 0
 
@@ -113,12 +125,30 @@ def tables(options: argparse.Namespace) -> int:
 
 
 def _print_leaderboard(config: Config, edition_id: str) -> None:
+    """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     from report.console import render_leaderboard
+    from report.facet_scores import select_first_policy
+    from report.facet_tables import render_facets
     from warehouse.query import run_query
 
     query = f"select * from leaderboard where edition_id = '{edition_id}' order by rank"
-    print(render_leaderboard(*run_query(config.storage.root, query)))
+    columns, rows = run_query(config.storage.root, query)
+    scores = select_first_policy(_read_facet_scores(config, edition_id))
+    has_pairs = run_query(
+        config.storage.root, f"select 1 from editions where edition_id = '{edition_id}' and n_pairs > 0"
+    )[1]
+    if rows or has_pairs or not scores:
+        print(render_leaderboard(columns, rows))
+    if scores:
+        print(("\n" if rows or has_pairs else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)
+
+
+def _read_facet_scores(config: Config, edition_id: str) -> "list[FacetScores]":
+    from report.facet_scores import read_facet_scores
+    from warehouse.query import read_rows
+
+    return read_facet_scores(lambda sql: read_rows(config.storage.root, sql), edition_id)
 
 
 def _print_not_evaluated(config: Config, edition_id: str) -> None:
@@ -131,10 +161,16 @@ def _print_not_evaluated(config: Config, edition_id: str) -> None:
 
 
 def _print_tables(config: Config, edition_id: str) -> None:
+    from report.facet_scores import select_first_policy
+    from report.facet_tables import render_paper_facets
     from report.paper_tables import render_paper_tables
     from warehouse.query import run_query
 
-    print(render_paper_tables(lambda sql: run_query(config.storage.root, sql), edition_id))
+    tables = (
+        render_paper_tables(lambda sql: run_query(config.storage.root, sql), edition_id),
+        render_paper_facets(select_first_policy(_read_facet_scores(config, edition_id))),
+    )
+    print("\n\n".join(table for table in tables if table))
 
 
 def _report_failures(failures: dict[str, str]) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 from prefect import flow, task
 
 from config.file import Config
-from flows.support.artifacts import link_results, show_leaderboard
+from flows.support.artifacts import link_results, show_facets, show_leaderboard
 from flows.support.keys import open_mirror
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_publish_run
@@ -47,6 +47,7 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
     if edition_id is None:
         return [warehouse, root / page_file()]
     show_leaderboard(root, edition_id)
+    show_facets(root, edition_id)
     emit_score_changes(root, edition_id)
     return [warehouse, *pages]
 

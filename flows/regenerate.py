@@ -11,7 +11,7 @@ from config.file import Config, load_config
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
-from flows.support.artifacts import link_results, show_leaderboard, show_outcomes
+from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
 from flows.support.dispatch import run_subflows
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
@@ -45,6 +45,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     results = evaluate_and_publish(config, edition_id)
     link_results(config, edition_id)
     show_leaderboard(config.storage.root, edition_id)
+    show_facets(config.storage.root, edition_id)
     show_outcomes(edition_id, results.outcomes)
     if results.failures:
         raise InputError(

@@ -86,21 +86,25 @@ def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
         "#": str(row["rank"]),
         "model": row["model"],
         "method": row["method"],
-        "accuracy % [95 % CI]": _with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
-        "mastery % [95 % CI]": _with_interval(row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]),
-        "above shortcut [95 % CI]": _with_interval(*above),
-        "joint %": _percent(row["joint_accuracy"]),
-        "no answer %": _percent(row["no_answer_rate"]),
-        "true %": _percent(row["true_rate"]),
-        "failed %": _percent(row["error_rate"]),
+        "accuracy % [95 % CI]": format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
+        "mastery % [95 % CI]": format_with_interval(
+            row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]
+        ),
+        "above shortcut [95 % CI]": format_with_interval(*above),
+        "joint %": format_share(row["joint_accuracy"]),
+        "no answer %": format_share(row["no_answer_rate"]),
+        "true %": format_share(row["true_rate"]),
+        "failed %": format_share(row["error_rate"]),
         "pairs": f"{row['n_pairs']:,}",
         "samples": f"{row['n_samples']:,}",
     }
 
 
-def _percent(share: float | None) -> str:
+def format_share(share: float | None) -> str:
+    """Return the share in percent with one decimal; a dash if there is none."""
     return "-" if share is None else f"{100 * share:.1f}"
 
 
-def _with_interval(share: float | None, low: float | None, high: float | None) -> str:
-    return f"{_percent(share)} [{_percent(low)}, {_percent(high)}]"
+def format_with_interval(share: float | None, low: float | None, high: float | None) -> str:
+    """Return the share in percent, followed by its interval in brackets."""
+    return f"{format_share(share)} [{format_share(low)}, {format_share(high)}]"

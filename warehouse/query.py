@@ -46,6 +46,12 @@ def run_query(root: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
             raise InputError(f"the query failed: {error}") from error
 
 
+def read_rows(root: Path, sql: str) -> list[dict[str, Any]]:
+    """Return the rows of a query as dictionaries; raise InputError with DuckDB's message on failure."""
+    columns, rows = run_query(root, sql)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def list_views(root: Path) -> list[tuple[str, str]]:
     """Return the views in the order of creation, each with its grain."""
     sql = "select view_name, comment from duckdb_views() where not internal"

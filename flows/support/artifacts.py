@@ -1,4 +1,4 @@
-"""Artifacts of a run in the Prefect UI: links to its results, the leaderboard, and its progress."""
+"""Artifacts of a run in the Prefect UI: links to its results, the leaderboard, facets, and its progress."""
 
 import contextlib
 import time
@@ -18,9 +18,11 @@ from prefect.artifacts import (
 from config.file import Config
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
+from report.facet_scores import read_facet_scores, select_first_policy
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
+from warehouse.query import read_rows
 
 # Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0
@@ -119,6 +121,27 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     ]
     description = " ".join([f"Leaderboard of {edition_id}.", *note_unfinished(rows)])
     create_table_artifact(scored + failed, key="leaderboard", description=description)
+
+
+def show_facets(root: Path, edition_id: str) -> None:
+    """Show the facets of each model and setting as a table; nothing if no model has answered questions."""
+    scores = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
+    table = [
+        {"model": score.model, "setting": score.setting}
+        | {f"{facet} %": _percent(row["accuracy"]) for facet, row in score.facets.items()}
+        | {
+            "average %": _percent(score.average),
+            "random average %": _percent(score.random_average),
+            "mastered %": _percent(score.mastered["mastered_rate"]),
+            "mastered with negated %": _percent(score.mastered_negated["mastered_rate"]),
+            "no answer %": _percent(score.mastered_negated["no_answer_rate"]),
+            "failed %": _percent(score.mastered_negated["error_rate"]),
+            "points": score.mastered["n_points"],
+        }
+        for score in scores
+    ]
+    if table:
+        create_table_artifact(table, key="facets", description=f"Facets of {edition_id}.")
 
 
 def _percent(share: float | None) -> float | None:

@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from prefect.client.orchestration import get_client
 from prefect.events import emit_event
 
-from warehouse.query import run_query
+from warehouse.query import read_rows
 
 Row = dict[str, Any]
 SCORE_MOVED = "pretexeval.score.moved"
@@ -156,5 +156,4 @@ def _key(row: Row) -> tuple[object, ...]:
 
 
 def _read_rows(root: Path, sql: str, **names: str) -> list[Row]:
-    columns, rows = run_query(root, sql.format(**names))
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+    return read_rows(root, sql.format(**names))

@@ -1,5 +1,5 @@
 """Published data folders: one with names that could break a page, one with everything that can be compared,
-and one without any answers."""
+one with questions, and one without any answers."""
 
 from pathlib import Path
 
@@ -9,6 +9,8 @@ from report.page import write_report
 from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
+from tests.support.question_folder import Point, QuestionFolder
+from tests.support.question_models import agreeing, always_right, erratic, fill_points
 from tests.support.stage_rows import Row, digest, write_record, write_rows
 from warehouse.publishing import build_warehouse
 
@@ -17,6 +19,8 @@ ODD_HEAD = 'Crohn\'s "<b>disease</b>" & co'
 ODD_NAME = "<script>alert('x')</script>"
 METHODS = ("pretexeval", "direct")
 ALL_METHODS = ("pretexeval", "prototype", "direct", "llmeval")
+ASKED = "asked-seed1-00000003"
+BANK = "bank-seed1-00000004"
 FRESH = "tiny-seed2-00000002"
 ODD_REASON = "<u>roles</u>"
 
@@ -150,3 +154,24 @@ def unanswered(tmp_path: Path) -> Path:
 def compared_text(compared: Path) -> str:
     """Return the page of the first edition of that warehouse."""
     return write_report(compared, EDITION).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def questioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the root of a warehouse with two editions: samples and questions, and questions alone."""
+    root = tmp_path_factory.mktemp("questioned") / "data"
+    both = fill_points(QuestionFolder(DataFolder(root)))
+    both.write_edition(ASKED, ("pretexeval",))
+    both.data.write_model("always_right", [{"relation": "symptoms", "head": "Disease 0"}])
+    both.data.write_answers(ASKED, "always_right", simulated_models.expert)
+    for rule in (always_right, agreeing, erratic):
+        name_model(both.data, rule.__name__, ODD_NAME if rule is erratic else rule.__name__)
+        both.write_answers(ASKED, rule.__name__, rule, policies=("strict", "excluded"))
+    both.write_answers(ASKED, "erratic", erratic, setting="chain_of_thought", n_repeats=3)
+    bank = QuestionFolder(DataFolder(root))
+    for k in range(6):
+        bank.add_point(Point("medqa", f"Case {k}", has_pair=False, has_head=False, n_options=5))
+    bank.write_edition(BANK)
+    bank.write_answers(BANK, "erratic", erratic)
+    build_warehouse(root)
+    return root

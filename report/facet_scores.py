@@ -1,0 +1,112 @@
+"""Collect the scores of each model on an edition's questions: its facets, their mean, and mastered points."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from schemas.question_stages import FACET_OF, SETTINGS
+from schemas.stages import SCORING_POLICIES
+
+Row = dict[str, Any]
+Read = Callable[[str], list[Row]]
+"""Runs SQL on the warehouse and returns the rows."""
+FACETS = tuple(FACET_OF.values())
+
+
+@dataclass(frozen=True)
+class FacetScores:
+    """The scores of a model in one setting under one scoring policy."""
+
+    setting: str
+    model_id: str
+    model: str
+    scoring_policy: str
+    facets: dict[str, Row]
+    """Facet -> its row of facet_accuracy over all its questions, in the order of the types."""
+    mastered: Row
+    """The row of mastered_points with all facets, without negated questions."""
+    mastered_negated: Row
+    """The same row with negated questions; its no_answer_rate and error_rate are those of all questions."""
+
+    @property
+    def average(self) -> float | None:
+        """Return the mean accuracy of the facets; None if a facet has no score."""
+        return _average(row["accuracy"] for row in self.facets.values())
+
+    @property
+    def random_average(self) -> float | None:
+        """Return the mean random baseline of the facets."""
+        return _average(row["random_baseline"] for row in self.facets.values())
+
+    @property
+    def n_questions(self) -> int:
+        """Return the number of graded questions."""
+        return sum(row["n_questions"] for row in self.facets.values())
+
+
+def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
+    """Return the scores of the edition by setting and policy, the best average first.
+
+    There are none if the edition has no questions, if no model has answered them, or if the warehouse comes
+    from a version without questions.
+    """
+    if not read("select 1 from duckdb_views() where view_name = 'mastered_points'"):
+        return []
+    where = f"where edition_id = '{edition_id}'"
+    facets = read(f"from facet_accuracy {where} and is_negated is null")
+    mastered = read(
+        f"from mastered_points {where} and is_paper_order "
+        "qualify step = max(step) over (partition by setting)"
+    )
+    scores = [
+        FacetScores(
+            *key,
+            facets={row["facet"]: row for facet in FACETS for row in rows if row["facet"] == facet},
+            mastered=_find(mastered, key, is_negated_included=False),
+            mastered_negated=_find(mastered, key, is_negated_included=True),
+        )
+        for key, rows in _group(facets).items()
+    ]
+    return sorted(scores, key=_order)
+
+
+def select_first_policy(scores: Sequence[FacetScores]) -> list[FacetScores]:
+    """Return the scores under the first of their policies, in the order of the schema."""
+    policies = {score.scoring_policy for score in scores}
+    first = min(policies, key=SCORING_POLICIES.index, default=None)
+    return [score for score in scores if score.scoring_policy == first]
+
+
+def _group(rows: Iterable[Row]) -> dict[tuple[str, str, str, str], list[Row]]:
+    grouped: dict[tuple[str, str, str, str], list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(_key(row), []).append(row)
+    return grouped
+
+
+def _key(row: Row) -> tuple[str, str, str, str]:
+    return row["setting"], row["model_id"], row["model"], row["scoring_policy"]
+
+
+def _find(rows: Iterable[Row], key: tuple[str, str, str, str], *, is_negated_included: bool) -> Row:
+    return next(row for row in rows if _key(row) == key and row["is_negated_included"] == is_negated_included)
+
+
+def _order(score: FacetScores) -> tuple[int, int, bool, float, str, str]:
+    average = score.average
+    return (
+        SCORING_POLICIES.index(score.scoring_policy),
+        SETTINGS.index(score.setting),
+        average is None,
+        -(average or 0.0),
+        score.model,
+        score.model_id,
+    )
+
+
+def _average(values: Iterable[float | None]) -> float | None:
+    """Return the macro average, as in the paper's tables; None if a value is missing."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return fmean(known) if known and len(known) == len(found) else None

@@ -1,0 +1,37 @@
+"""What the command prints about the questions of an edition, at the end of a run."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from cli import in_process
+from cli.main import main
+from tests.support.command import write_config
+from tests.support.data_folder import DataFolder
+from tests.support.question_folder import Point, QuestionFolder
+from tests.support.question_models import erratic
+from warehouse.publishing import build_warehouse
+
+EDITION = "bank-seed1-00000001"
+
+
+@pytest.mark.parametrize("has_pairs", [True, False])
+def test_a_run_prints_the_facets(
+    tmp_path: Path, has_pairs: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = QuestionFolder(DataFolder(tmp_path / "data"))
+    for k in range(3):
+        folder.add_point(Point("symptoms", f"Disease {k}", has_pair=has_pairs))
+    folder.write_edition(EDITION, ("pretexeval",) if has_pairs else ())
+    folder.data.write_model("erratic")
+    folder.write_answers(EDITION, "erratic", erratic, setting="chain_of_thought")
+    warehouse = build_warehouse(tmp_path / "data")
+    report = in_process.RunReport(EDITION, [warehouse, tmp_path / "page"], {})
+    monkeypatch.setattr(in_process, "run_all", lambda *_: report)
+    assert main(["run", str(write_config(tmp_path / "c.toml", tmp_path / "data"))]) == 0
+    said = capsys.readouterr().out
+    # Only samples have a leaderboard, which is empty if nobody has answered them.
+    assert ("no model has been evaluated on this edition yet" in said) == has_pairs
+    assert re.search(r"^Erratic +chain_of_thought ", said, re.MULTILINE)
+    assert re.search(r"^random answers ", said, re.MULTILINE)

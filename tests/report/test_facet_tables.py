@@ -1,0 +1,66 @@
+"""The tables of facets on the console, and the scores that they are made from."""
+
+from pathlib import Path
+
+import pytest
+
+from report.facet_scores import FacetScores, read_facet_scores, select_first_policy
+from report.facet_tables import render_facets, render_paper_facets
+from tests.report.conftest import ASKED, BANK, EDITION, ODD_NAME
+from warehouse.query import read_rows
+
+
+def read(root: Path, edition_id: str) -> list[FacetScores]:
+    return read_facet_scores(lambda sql: read_rows(root, sql), edition_id)
+
+
+def split(line: str) -> list[str]:
+    """Return the cells of a line; cells are two or more spaces apart."""
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_lines_stand_by_setting_then_average(questioned: Path) -> None:
+    scores = select_first_policy(read(questioned, ASKED))
+    lines = render_facets(scores).splitlines()
+    assert "scoring" not in lines[0]
+    assert "failed" not in lines[0]
+    right, erratic, agreeing, thinking, random = map(split, lines[2:])
+    assert right[:2] == ["always_right", "answer_only"]
+    assert right[2].startswith("100.0 [")
+    assert right[6] == "100.0"
+    assert right[9:] == ["0.0", "14", "131"]
+    assert erratic[:2] == [ODD_NAME, "answer_only"]
+    assert agreeing[:2] == ["agreeing", "answer_only"]
+    assert thinking[:2] == [ODD_NAME, "chain_of_thought"]
+    assert random == ["random answers", "25.0", "25.0", "6.7", "50.0", "26.7"]
+
+
+def test_the_average_is_the_mean_of_the_facets_of_the_view(questioned: Path) -> None:
+    (score,) = (s for s in read(questioned, ASKED) if s.setting == "chain_of_thought")
+    rows = read_rows(
+        questioned,
+        f"select facet, accuracy from facet_accuracy where edition_id = '{ASKED}' and is_negated is null "
+        "and setting = 'chain_of_thought'",
+    )
+    assert len(rows) == 4
+    assert score.average == pytest.approx(sum(row["accuracy"] for row in rows) / 4)
+
+
+def test_policies_are_named_if_there_are_several(questioned: Path) -> None:
+    scores = read(questioned, ASKED)
+    assert [score.scoring_policy for score in scores] == ["strict"] * 4 + ["excluded"] * 3
+    assert "scoring" in render_facets(scores).splitlines()[0]
+
+
+def test_the_papers_table_begins_with_random(questioned: Path) -> None:
+    title, names, _, random, erratic = render_paper_facets(read(questioned, BANK)).splitlines()
+    assert title == "Facets: accuracy (%), answer_only"
+    assert names.split() == ["model", "Comp.", "Rect.", "Disc.", "Veri.", "Average"]
+    assert random.split() == ["Random", "20.0", "20.0", "3.2", "50.0", "23.3"]
+    assert split(erratic)[0] == ODD_NAME
+    assert len(split(erratic)) == 6
+
+
+def test_an_edition_without_questions_has_no_facets(published: Path) -> None:
+    assert read(published, EDITION) == []
+    assert render_paper_facets([]) == ""
