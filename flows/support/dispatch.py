@@ -35,22 +35,28 @@ def run_subflows(subflow: Flow[..., Any], calls: Sequence[Parameters]) -> list[s
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
     n_crashes = dict.fromkeys(range(len(calls)), 0)
-    runs = {
-        number: _create_run(subflow, parameters, f"{number}-0") for number, parameters in enumerate(calls)
-    }
+    waiting, runs, scheduled = list(range(len(calls))), dict[int, UUID](), set[int]()
     reasons: dict[int, str | None] = {}
-    while runs:
+    while waiting or runs:
+        # Two workers that poll at the same moment can exceed the pool's limit if two runs wait for them.
+        if waiting and not scheduled:
+            number = waiting.pop(0)
+            runs[number] = _create_run(subflow, calls[number], f"{number}-{n_crashes[number]}")
+            scheduled.add(number)
         time.sleep(POLL_S)
         for number, run_id in list(runs.items()):
             state = _read_state(run_id)
-            if state is None or not state.is_final():
+            if state is None or state.type == StateType.SCHEDULED:
                 continue
+            scheduled.discard(number)
+            if not state.is_final():
+                continue
+            del runs[number]
             if state.type == StateType.CRASHED and n_crashes[number] < MAX_CRASHES:
                 n_crashes[number] += 1
                 get_run_logger().warning("%s lost its worker and is started again", subflow.name)
-                runs[number] = _create_run(subflow, calls[number], f"{number}-{n_crashes[number]}")
+                waiting.insert(0, number)
                 continue
-            del runs[number]
             is_done = state.type == StateType.COMPLETED
             reasons[number] = None if is_done else state.message or state.name or "it failed"
     return [reasons[number] for number in range(len(calls))]

@@ -1,8 +1,11 @@
+import logging
 from collections.abc import Callable
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from prefect.client.schemas.objects import FlowRun
+from prefect import flow, runtime
+from prefect.client.schemas.objects import FlowRun, State, StateType
 
 from flows.support import dispatch
 
@@ -44,3 +47,56 @@ def test_lasting_outage_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(dispatch, "MAX_SERVER_OUTAGE_S", 0)
     with pytest.raises(httpx.ConnectError):
         dispatch.retry_while_unavailable(answer_after(httpx.ConnectError("gone")))
+
+
+@flow
+def evaluate() -> None: ...
+
+
+class Server:
+    """A server whose workers take one run per poll, and whose runs end one poll later."""
+
+    def __init__(self, *ends: StateType) -> None:
+        self.ends = list(ends)
+        self.states: dict[UUID, list[StateType]] = {}
+        self.most_scheduled = 0
+
+    def create(self, *_: object) -> UUID:
+        run_id = uuid4()
+        self.states[run_id] = [StateType.SCHEDULED, StateType.RUNNING, self.ends.pop(0)]
+        scheduled = [states for states in self.states.values() if states[0] == StateType.SCHEDULED]
+        self.most_scheduled = max(self.most_scheduled, len(scheduled))
+        return run_id
+
+    def read(self, run_id: UUID) -> State[object]:
+        states = self.states[run_id]
+        found = states[0]
+        if len(states) > 1:
+            states.pop(0)
+        return State(type=found, name=found.name.title(), message=f"ended as {found.name}")
+
+
+@pytest.fixture
+def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str | None]]:
+    def run(server: Server, n_calls: int) -> list[str | None]:
+        monkeypatch.setattr(dispatch, "_create_run", server.create)
+        monkeypatch.setattr(dispatch, "_read_state", server.read)
+        monkeypatch.setattr(dispatch, "get_run_logger", lambda: logging.getLogger("test"))
+        monkeypatch.setattr(runtime.deployment, "id", "deployed", raising=False)
+        return dispatch.run_subflows(evaluate, [{}] * n_calls)
+
+    return run
+
+
+def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[..., list[str | None]]) -> None:
+    server = Server(*[StateType.COMPLETED] * 3)
+    assert run_on(server, 3) == [None, None, None]
+    assert server.most_scheduled == 1
+
+
+def test_lost_run_is_started_again_and_failures_do_not_stop_others(
+    run_on: Callable[..., list[str | None]],
+) -> None:
+    server = Server(StateType.CRASHED, StateType.FAILED, StateType.COMPLETED)
+    assert run_on(server, 2) in ([None, "ended as FAILED"], ["ended as FAILED", None])
+    assert len(server.states) == 3
