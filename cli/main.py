@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import before_run, data, deployment, pipeline, review
+from cli import before_run, data, deployment, imports, pipeline, review
 from cli.subcommands import Command, report_error
 from primitives.errors import InputError
 
@@ -45,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         "sets from knowledge bases, evaluates models on them, and stores their accuracy in DuckDB.",
     )
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (pipeline, before_run, deployment, review, data):
+    for module in (pipeline, before_run, deployment, review, imports, data):
         module.add_commands(subcommands)
     return parser
 

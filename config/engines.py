@@ -46,14 +46,18 @@ class EngineConfig(ConfigTable):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
     """Name of the model in the other tables of this file and in all results. No two models share a name,
     and no two writers do."""
-    engine: Literal["vllm", "openai", "recorded"] = "vllm"
+    engine: Literal["vllm", "openai", "recorded", "imported"] = "vllm"
     """`vllm`: load the model into this process, on GPU or CPU. `openai`: send requests to any endpoint that
-    speaks the OpenAI protocol. `recorded`: read the answers from a Parquet file."""
+    speaks the OpenAI protocol. `recorded`: look up the answer to each prompt in a Parquet file. `imported`:
+    the responses come from `pretexeval import-responses`, by the ids of questions or samples; only their
+    scoring can be repeated."""
     model: str
     """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
-    knows the model. With `recorded`, a Parquet file with the columns prompt and response."""
+    knows the model. With `recorded`, a Parquet file with the columns prompt and response. With `imported`,
+    the file that was imported."""
     revision: str | None = None
-    """Revision on the hub, or the declared revision of the model that an endpoint serves."""
+    """Revision on the hub, or the declared revision of the model that an endpoint serves, or under which
+    responses were imported."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
     """Only `vllm`: type of the weights. `auto`: the type in the model's own configuration."""
     quantization: str | None = None

@@ -52,6 +52,8 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
         path = find_recording(config)
         identity = {"kind": "recorded", "checksum": checksum_file(path)}
         taught = read_taught_facts(path.parent)
+    elif config.engine == "imported":
+        identity = _identify_import(config)
     elif folder := find_folder(config):
         identity = _identify_folder(config, folder)
         taught = read_taught_facts(folder)
@@ -119,3 +121,10 @@ def _identify_hub(config: EngineConfig) -> dict[str, object]:
 def _identify_endpoint(config: EngineConfig) -> dict[str, object]:
     """Return the declared name and revision. The address is left out: it changes and may hold secrets."""
     return {"kind": "endpoint", "model": config.model, "revision": config.revision}
+
+
+def _identify_import(config: EngineConfig) -> dict[str, object]:
+    """Return the declared revision, under which several files belong together, or the file's checksum."""
+    if config.revision is not None:
+        return {"kind": "imported", "revision": config.revision}
+    return {"kind": "imported", "checksum": checksum_file(find_recording(config))}

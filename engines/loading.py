@@ -5,6 +5,7 @@ from threading import Thread
 
 from config.engines import EngineConfig
 from engines.base import Engine
+from primitives.errors import InputError
 
 
 def load_engine(config: EngineConfig) -> Engine:
@@ -13,8 +14,13 @@ def load_engine(config: EngineConfig) -> Engine:
     Engines are imported only when they are needed: importing vLLM alone takes 6 to 17 s.
 
     Raises:
-        InputError: the model cannot be loaded.
+        InputError: the model cannot be loaded, or its responses are imported.
     """
+    if config.engine == "imported":
+        raise InputError(
+            f"model {config.name!r} cannot be asked, because its responses are imported; import those that "
+            "are missing with `pretexeval import-responses`"
+        )
     if config.engine == "vllm":
         from engines.vllm_engine import VllmEngine
 

@@ -16,7 +16,7 @@ from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
-from tasks.evaluation.scoring import score_evaluation
+from tasks.evaluation.scoring import score_evaluation, score_finished
 
 
 @flow(
@@ -43,7 +43,11 @@ def evaluate_model(config: Config, edition_id: str, model_name: str, setting: Se
         link_predictions(config, edition_id, evaluation.folder)
         mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
         with hold_evaluation(evaluation):
-            if not is_complete(evaluation):
+            if is_complete(evaluation):
+                pass
+            elif evaluation.model.engine == "imported":
+                score_finished(evaluation)
+            else:
                 complete_evaluation(evaluation)
         mirror.push_evaluation(edition_id, evaluation.model_id, setting)
         require_evaluated(evaluation)

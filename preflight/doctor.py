@@ -95,7 +95,9 @@ def _check_models(
     def check(model: EngineConfig) -> Finding:
         if model.engine == "openai":
             return _check_endpoint(model, keys)
-        return check_recording(model) if model.engine == "recorded" else check_local_model(model, machine)
+        if model.engine in ("recorded", "imported"):
+            return check_recording(model)
+        return check_local_model(model, machine)
 
     if not models:
         return []

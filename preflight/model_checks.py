@@ -64,7 +64,9 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
 
 
 def check_recording(config: EngineConfig) -> Finding:
-    """Check a model whose answers come from a file of recorded responses."""
+    """Check a model whose answers come from a file of recorded responses, or were imported from one."""
+    if config.engine == "imported" and config.revision is not None:
+        return Finding(f"model {config.name}", "ok", f"responses imported as revision {config.revision}")
     try:
         return Finding(f"model {config.name}", "ok", f"recorded responses {find_recording(config)}")
     except InputError as error:

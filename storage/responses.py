@@ -60,7 +60,7 @@ class ResponseStore:
                 "repeat": repeat,
                 "prompt": prompt.text,
                 **vars(completion),
-                **{name: _replace_surrogates(getattr(completion, name)) for name in FREE_TEXTS},
+                **{name: replace_surrogates(getattr(completion, name)) for name in FREE_TEXTS},
             }
             for key, prompt, completion in zip(keys, prompts, completions, strict=True)
         ]
@@ -125,6 +125,6 @@ class ResponseStore:
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
 
 
-def _replace_surrogates(text: str | None) -> str | None:
+def replace_surrogates(text: str | None) -> str | None:
     """Replace lone surrogates by U+FFFD: JSON answers can contain them, but UTF-8 files cannot."""
     return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

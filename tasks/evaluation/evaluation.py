@@ -21,6 +21,7 @@ from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
+from tasks.evaluation.imported_subject import select_imported
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.question_subject import build_question_subject
 from tasks.evaluation.requests import RequestSettings
@@ -97,12 +98,15 @@ def plan_evaluation(
     """Return the evaluation that a configuration describes: of the samples, or of the questions in a setting.
 
     Raises:
-        InputError: the configuration has no such model.
+        InputError: the configuration has no such model, or the file of its imported responses is missing.
     """
     table, model = config.scoring, find_model(config, model_name)
     words = AnswerWords(table.true_words, table.false_words)
     scoring = Scoring(table.policies, words, find_marks(model))
     subject = OF_SAMPLES if setting is None else build_question_subject(config, setting)
+    if model.engine == "imported":
+        store = ResponseStore(config.storage.root, identify_model(model).model_id)
+        subject = select_imported(subject, store)
     return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate, subject)
 
 

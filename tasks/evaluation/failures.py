@@ -73,9 +73,13 @@ def has_failure(mirror: Mirror, edition_id: str, name: str, setting: str | None 
 
 
 def has_only_failed(evaluation: Evaluation, mirror: Mirror) -> bool:
-    """Return whether there is nothing to score: the evaluation failed, and none was finished before."""
+    """Return whether there is nothing to score: the evaluation failed, and none was finished before.
+
+    Of a model with imported responses, there is nothing to score in a setting for which none were imported.
+    """
     names = (evaluation.edition_id, evaluation.model.name, evaluation.subject.setting)
-    return not read_run(evaluation) and has_failure(mirror, *names)
+    is_imported = evaluation.model.engine == "imported"
+    return not read_run(evaluation) and (is_imported or has_failure(mirror, *names))
 
 
 def write_failure(

@@ -89,9 +89,11 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
         report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
         return report, float(record["duration_s"])
     except (ValueError, KeyError, TypeError):
+        is_imported = evaluation.model.engine == "imported"
+        command = "pretexeval import-responses" if is_imported else "pretexeval evaluate"
         raise InputError(
             f"model {evaluation.model.name!r} has not been evaluated on {evaluation.edition_id}; "
-            "run `pretexeval evaluate` first"
+            f"run `{command}` first"
         ) from None
 
 

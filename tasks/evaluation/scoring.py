@@ -78,8 +78,12 @@ def score_again(evaluation: Evaluation) -> None:
         InputError: the evaluation was never finished, or answers are missing.
     """
     with hold_evaluation(evaluation):
-        if is_complete(evaluation):
-            return
-        report, duration_s = require_finished(evaluation)
-        requests = write_requests(evaluation)
-        complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s)
+        if not is_complete(evaluation):
+            score_finished(evaluation)
+
+
+def score_finished(evaluation: Evaluation) -> None:
+    """Score a finished evaluation again, for a caller that holds its lock. Raises as `score_again` does."""
+    report, duration_s = require_finished(evaluation)
+    requests = write_requests(evaluation)
+    complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, duration_s)

@@ -1,0 +1,155 @@
+"""Import recorded responses as the evaluation of a model: store them, score them, write the record last."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from config.file import Config
+from config.questions import Setting
+from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt
+from storage.files import read_stage_files
+from storage.layout import failure_file
+from storage.mirror import Mirror
+from tasks.asking.model_session import ModelSession
+from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
+from tasks.evaluation.imported_responses import ImportReport, Place, list_groups, match_rows, require_match
+from tasks.evaluation.imported_subject import ImportedRequestBuilder, hash_import
+from tasks.evaluation.missing_answers import AskingReport
+from tasks.evaluation.recorded_rows import RecordedFile, RecordedRow, list_some
+from tasks.evaluation.request_files import RequestFiles, write_requests
+from tasks.evaluation.run_record import complete_run, is_complete
+from tasks.evaluation.scoring import score_evaluation
+
+
+@dataclass(frozen=True)
+class ImportedRun:
+    """An imported evaluation."""
+
+    evaluation: Evaluation
+    report: ImportReport
+    n_stored: int
+    """Rows that were not stored before."""
+
+
+def import_responses(
+    config: Config, recorded: RecordedFile, edition_id: str, model_name: str, setting: Setting | None = None
+) -> ImportedRun:
+    """Import a file as the responses of a model of the configuration, whose engine is `imported`.
+
+    Importing the same file again changes nothing. If the import is interrupted, importing again completes it.
+
+    Args:
+        setting: the setting in which the questions were asked; None: the file holds responses to samples.
+
+    Raises:
+        InputError: the edition is not complete, the file does not fit it, or a response differs from one that
+            is stored under the same revision. Nothing is written then.
+    """
+    started = time.monotonic()
+    mirror = Mirror(config.storage)
+    mirror.pull_edition(edition_id)
+    evaluation = plan_evaluation(config, edition_id, model_name, setting)
+    mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+    found, report = _match_file(evaluation, recorded)
+    with hold_evaluation(evaluation), ModelSession(evaluation.model, mirror) as session:
+        fresh = _select_fresh(evaluation, found)
+        for stored in _store(evaluation, fresh, recorded.path):
+            mirror.send(stored.relative_to(mirror.root).as_posix())
+        session.write_model_record()
+        if not is_complete(evaluation):
+            requests = write_requests(evaluation)
+            counts = _count_requests(evaluation, requests)
+            scored = score_evaluation(evaluation, requests)
+            complete_run(evaluation, requests, scored, counts, time.monotonic() - started)
+    mirror.push_evaluation(edition_id, evaluation.model_id, setting)
+    mirror.remove(failure_file(edition_id, model_name, setting))
+    return ImportedRun(evaluation, report, len(fresh))
+
+
+def _match_file(
+    evaluation: Evaluation, recorded: RecordedFile
+) -> tuple[dict[Place, RecordedRow], ImportReport]:
+    files = list(evaluation.row_files().values())
+    stage = evaluation.subject.rows
+    if not files:
+        raise InputError(f"edition {evaluation.edition_id} has no {stage.name}")
+    if recorded.id_column != stage.key[0]:
+        raise InputError(
+            f"{recorded.path} has the column {recorded.id_column}, but {stage.name} need {stage.key[0]}"
+        )
+    tested = read_stage_files(evaluation.root, files, stage).filter(pl.col("split") == "test")
+    found, report = match_rows(recorded.rows, list_groups(tested))
+    require_match(report, recorded.rows)
+    if evaluation.subject.setting is None and any(row.repeat for row in recorded.rows):
+        raise InputError(f"{recorded.path}: samples are asked once, so that repeat must be 0")
+    return found, report
+
+
+def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:
+    """Return the rows, by key and repeat, that are not stored, or of which only an error is stored.
+
+    Raises:
+        InputError: another response is stored.
+    """
+    rows = evaluation.store.read(["prompt_key", "repeat", "response"]).iter_rows()
+    stored: dict[Place, str | None] = {(key, repeat): response for key, repeat, response in rows}
+    fresh, changed = {}, []
+    for (row_id, repeat), row in found.items():
+        place = hash_import(evaluation.model_id, evaluation.subject.setting, row_id), repeat
+        before = stored.get(place)
+        if place not in stored or (before is None and row.error is None):
+            fresh[place] = row
+        elif row.error is None and row.response != before:
+            changed.append(row_id)
+    if changed:
+        raise InputError(
+            f"other responses are stored under revision {evaluation.model.revision!r} of "
+            f"{evaluation.model.name!r}, and nothing was imported: "
+            f"{list_some(sorted(set(changed)), 'ids')}. Import the file under another revision"
+        )
+    return fresh
+
+
+def _store(evaluation: Evaluation, fresh: Mapping[Place, RecordedRow], source: Path) -> Iterator[Path]:
+    """Write the rows as one file of responses per repeat; yield the files.
+
+    The prompt that is stored with a response is the question without demonstrations.
+    """
+    prompts = _list_prompts(evaluation)
+    for repeat in sorted({repeat for _, repeat in fresh}):
+        rows = {key: row for (key, n), row in fresh.items() if n == repeat}
+        completions = [_build_completion(row, source) for row in rows.values()]
+        shown = [prompts[row.row_id] for row in rows.values()]
+        yield evaluation.store.append(list(rows), shown, completions, repeat)
+
+
+def _build_completion(row: RecordedRow, source: Path) -> Completion:
+    if row.error is not None:
+        return Completion(None, status="error", error=row.error)
+    served = f"imported from {source.name}"
+    return Completion(row.response, finish_reason=row.finish_reason, reasoning=row.reasoning, served=served)
+
+
+def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
+    """Return id -> prompt of every tested question or sample."""
+    builder = evaluation.subject.build_requests
+    assert isinstance(builder, ImportedRequestBuilder)
+    prompts: dict[str, Prompt] = {}
+    for ref in evaluation.row_files().values():
+        rows = read_stage_files(evaluation.root, [ref], evaluation.subject.rows)
+        built = builder.build_once(rows, evaluation.request_settings)
+        prompts.update(zip(built.frame[builder.id_column], built.prompts, strict=True))
+    return prompts
+
+
+def _count_requests(evaluation: Evaluation, requests: RequestFiles) -> AskingReport:
+    """Return the counts of the requests. The failed ones are never asked, so that none is open."""
+    columns = ["prompt_key", "repeat"]
+    asked = pl.concat(pl.read_parquet(evaluation.root / ref.path, columns=columns) for ref in requests.files)
+    failed = evaluation.store.read([*columns, "status"]).filter(status="error")
+    n_errors = asked.join(failed, on=columns, how="semi").height
+    return AskingReport(asked.height, n_reused=asked.height - n_errors, n_errors=n_errors)
