@@ -39,7 +39,7 @@ Row = dict[str, Any]
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, str]:
     """An edition with samples and questions, in a folder that every test copies."""
     folder = tmp_path_factory.mktemp("built")
-    rows = [(f"condition {i}", RELATION, f"drug {(i + k) % 17}") for i in range(16) for k in range(1 + i % 4)]
+    rows = [(f"condition {i}", RELATION, f"drug {(i + k) % 17}") for i in range(21) for k in range(1 + i % 4)]
     config = Config.model_validate(
         {
             "knowledge": {
