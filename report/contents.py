@@ -9,6 +9,7 @@ from typing import Any
 
 from report.palette import model_colour, model_dash
 from report.paper_tables import METHODS as PAPER_METHODS
+from report.question_contents import QuestionContents
 from report.remarks import list_remarks
 from schemas.stages import METHODS, SCORING_POLICIES
 
@@ -61,7 +62,7 @@ class Contents:
     setting: Setting
     n_settings: int
     models: list[Model]
-    """In the order of the leaderboard."""
+    """In the order of the leaderboard; then those that have answered only questions."""
     example: list[Row]
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
@@ -93,6 +94,8 @@ class Contents:
     diversity: list[Row]
     human_review: list[Row]
     views: list[Row]
+    questions: QuestionContents | None
+    """None if the edition has no questions."""
 
     def select_setting(self) -> list[Row]:
         """Return the leaderboard under the setting of the figures, the best model first."""
@@ -175,9 +178,13 @@ def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting,
     return min(found, key=order_setting), len(found)
 
 
-def list_models(leaderboard: list[Row], setting: Setting) -> list[Model]:
-    """Return the models, those of the setting first and by rank; colours follow the names, not the ranks."""
-    names = {row["model_id"]: str(row["model"]) for row in leaderboard}
+def list_models(leaderboard: list[Row], setting: Setting, asked: dict[str, str] | None = None) -> list[Model]:
+    """Return the models, those of the setting first and by rank; colours follow the names, not the ranks.
+
+    Args:
+        asked: model_id -> name of the models that have answered questions; those without a rank come last.
+    """
+    names = (asked or {}) | {row["model_id"]: str(row["model"]) for row in leaderboard}
     taken = list(names.values())
     labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}
     by_name = sorted(labels, key=lambda i: (labels[i], i))
@@ -187,5 +194,5 @@ def list_models(leaderboard: list[Row], setting: Setting) -> list[Model]:
     )
     return [
         Model(i, labels[i], model_colour(by_name.index(i)), tuple(model_dash(by_name.index(i))))
-        for i in dict.fromkeys(row["model_id"] for row in ranked)
+        for i in dict.fromkeys([*(row["model_id"] for row in ranked), *(asked or {})])
     ]

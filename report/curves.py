@@ -1,5 +1,6 @@
 """Draw curves over n with their bands, each with its name at its right end."""
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -27,16 +28,23 @@ LEFT = 50
 _N_LABEL = "datum.value == 1 ? 'n = 1' : format(datum.value, 'd')"
 
 
-def draw_curves(title: str, curves: Sequence[Curve], width: int, gutter: int = 0) -> Markup:
-    """Return a line with its band per curve, with names at the right ends if there is a gutter for them."""
+def draw_curves(
+    title: str, curves: Sequence[Curve], width: int, gutter: int = 0, labels: Sequence[str] | None = None
+) -> Markup:
+    """Return a line with its band per curve, with names at the right ends if there is a gutter for them.
+
+    Args:
+        labels: what stands below n = 1, 2, …; the numbers by default.
+    """
     right = max(gutter, SIDE)
     inner = width - LEFT - right
     points = [point for curve in curves for point in _place_points(curve)]
     steps = list(range(1, max(len(curve.shares) for curve in curves) + 1))
+    n_label = f"{json.dumps(list(labels))}[datum.value - 1]" if labels else _N_LABEL
     x = (
         alt.X("n:Q")
         .scale(domain=[1, len(steps)], nice=False)
-        .axis(values=steps, grid=False, tickSize=4, labelExpr=_N_LABEL, **AXIS)
+        .axis(values=steps, grid=False, tickSize=4, labelExpr=n_label, **AXIS)
     )
     layers = _draw_lines(points, x)
     if gutter:

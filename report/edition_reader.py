@@ -21,6 +21,10 @@ class EditionReader:
         names = [column[0] for column in result.description or []]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
+    def read_unbound(self, sql: str) -> list[Row]:
+        """Return the rows of SQL without parameters."""
+        return self.read(sql)
+
     def has_view(self, view: str) -> bool:
         """Return whether the warehouse has the view; an old warehouse may lack it."""
         return bool(self.read("select 1 from duckdb_views() where view_name = $view", view=view))

@@ -12,6 +12,17 @@ Row = dict[str, Any]
 Read = Callable[[str], list[Row]]
 """Runs SQL on the warehouse and returns the rows."""
 FACETS = tuple(FACET_OF.values())
+# What stands for a facet, or for mastered points, of which a model was asked nothing.
+_NOT_ASKED: Row = {
+    "accuracy": None,
+    "mastered_rate": None,
+    "ci_low": None,
+    "ci_high": None,
+    "no_answer_rate": None,
+    "error_rate": None,
+    "n_questions": 0,
+    "n_points": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -57,12 +68,20 @@ def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
     facets = read(f"from facet_accuracy {where} and is_negated is null")
     mastered = read(
         f"from mastered_points {where} and is_paper_order "
-        "qualify step = max(step) over (partition by setting)"
+        "qualify step = max(step) over (partition by setting, model_id, scoring_policy)"
     )
+    baselines = {row["facet"]: row["random_baseline"] for row in facets}
+    asked = {facet: baselines[facet] for facet in FACETS if facet in baselines}
     scores = [
         FacetScores(
             *key,
-            facets={row["facet"]: row for facet in FACETS for row in rows if row["facet"] == facet},
+            facets={
+                facet: next(
+                    (row for row in rows if row["facet"] == facet),
+                    _NOT_ASKED | {"facet": facet, "random_baseline": baseline},
+                )
+                for facet, baseline in asked.items()
+            },
             mastered=_find(mastered, key, is_negated_included=False),
             mastered_negated=_find(mastered, key, is_negated_included=True),
         )
@@ -90,7 +109,10 @@ def _key(row: Row) -> tuple[str, str, str, str]:
 
 
 def _find(rows: Iterable[Row], key: tuple[str, str, str, str], *, is_negated_included: bool) -> Row:
-    return next(row for row in rows if _key(row) == key and row["is_negated_included"] == is_negated_included)
+    return next(
+        (row for row in rows if _key(row) == key and row["is_negated_included"] == is_negated_included),
+        _NOT_ASKED,
+    )
 
 
 def _order(score: FacetScores) -> tuple[int, int, bool, float, str, str]:

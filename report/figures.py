@@ -15,6 +15,7 @@ from report.curves import draw_curves
 from report.drawings import PANEL, Drawing, Panel, draw_both, draw_panel
 from report.formats import BASELINES, FACTS, format_words
 from report.palette import BASELINE
+from report.question_figures import SettingDrawing, draw_mastered, draw_radars
 from report.reliability import draw_reliability_panels
 from report.shares import (
     Curve,
@@ -45,6 +46,8 @@ class Figures:
     known: list[Panel]
     reliability: list[Panel]
     drift: list[Panel]
+    radars: list[Panel]
+    mastered: list[SettingDrawing]
 
 
 def draw_figures(contents: Contents) -> Figures:
@@ -61,6 +64,8 @@ def draw_figures(contents: Contents) -> Figures:
         known=_draw_known(contents),
         reliability=draw_reliability_panels(contents),
         drift=draw_drift(contents),
+        radars=draw_radars(contents),
+        mastered=draw_mastered(contents),
     )
 
 

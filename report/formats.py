@@ -74,10 +74,19 @@ def shorten(text: str, n_chars: int) -> str:
     return text if len(text) <= n_chars else text[: n_chars - 1].rstrip() + "…"
 
 
+def format_answer(answer: str) -> str:
+    """Format the answer to a question: T -> true, A,C -> A, C, F|B -> wrong, B is right."""
+    if "|" in answer:
+        judgement, letter = answer.split("|")
+        return f"{'right' if judgement == 'T' else 'wrong'}, {letter} is right"
+    return {"T": "true", "F": "false"}.get(answer, answer.replace(",", ", "))
+
+
 FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "never seen"}
 """The facts of `known_mastery`, by `taught_with`."""
 FILTERS = {
     "facts": FACTS.__getitem__,
+    "answer": format_answer,
     "percent": format_percent,
     "points": format_points,
     "interval": format_interval,

@@ -14,6 +14,8 @@ from report.contents import (
     order_setting,
 )
 from report.edition_reader import EditionReader
+from report.facet_scores import read_facet_scores, select_first_policy
+from report.question_rows import read_question_contents
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
@@ -60,7 +62,9 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         edition = _read_edition(reader)
         leaderboard = _read_leaderboard(reader)
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
-        models = list_models(leaderboard, setting)
+        questions = read_question_contents(reader)
+        asked = {score.model_id: score.model for score in questions.scores} if questions else {}
+        models = list_models(leaderboard, setting, asked)
         drift, n_others = read_drift(reader, setting)
         return Contents(
             edition=edition,
@@ -89,6 +93,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
                 "select view_name as name, comment as grain from duckdb_views() "
                 "where not internal order by view_name"
             ),
+            questions=questions,
             **_read_views(reader, setting),
         )
 
@@ -175,8 +180,11 @@ def _read_summary(reader: EditionReader) -> Row:
     ranked = [row for row in leaderboard if setting.matches(row)]
     nothing = dict.fromkeys(SUMMARY)
     best = {name: ranked[0][name] for name in SUMMARY} if ranked else nothing
+    scores = select_first_policy(read_facet_scores(reader.read_unbound, reader.edition_id))
+    answered = {row["model_id"] for row in leaderboard} | {score.model_id for score in scores}
     counts = {
-        "n_models": len({row["model_id"] for row in leaderboard}),
+        "facets": max(scores, key=lambda score: score.average or 0.0, default=None),
+        "n_models": len(answered),
         "n_not_evaluated": len(reader.read_view("not_evaluated")),
     }
     return edition | best | counts

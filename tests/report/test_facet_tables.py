@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from report.facet_scores import FacetScores, read_facet_scores, select_first_policy
+from report.facet_scores import FACETS, FacetScores, Row, read_facet_scores, select_first_policy
 from report.facet_tables import render_facets, render_paper_facets
 from tests.report.conftest import ASKED, BANK, EDITION, ODD_NAME
 from warehouse.query import read_rows
@@ -64,3 +64,31 @@ def test_the_papers_table_begins_with_random(questioned: Path) -> None:
 def test_an_edition_without_questions_has_no_facets(published: Path) -> None:
     assert read(published, EDITION) == []
     assert render_paper_facets([]) == ""
+
+
+def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
+    facet = {
+        "setting": "answer_only",
+        "model_id": "m",
+        "model": "m",
+        "scoring_policy": "strict",
+        "accuracy": 0.5,
+        "ci_low": 0.4,
+        "ci_high": 0.6,
+        "random_baseline": 0.25,
+        "n_questions": 8,
+    }
+    other = facet | {"model_id": "o", "model": "o"}
+
+    def read_some(sql: str) -> list[Row]:
+        if "from facet_accuracy" in sql:
+            return [facet | {"facet": name} for name in FACETS] + [other | {"facet": "comparison"}]
+        return [] if "from mastered_points" in sql else [{"1": 1}]
+
+    whole, part = read_facet_scores(read_some, "e")
+    assert (whole.average, part.average, part.random_average) == (0.5, None, 0.25)
+    assert split(render_facets([whole, part]).splitlines()[3])[2:7] == [
+        "50.0 [40.0, 60.0]",
+        *["- [-, -]"] * 3,
+        "-",
+    ]
