@@ -15,7 +15,7 @@ from report.page import write_pages
 from schemas.stages import TRIPLETS
 from storage.layout import EDITIONS_FOLDER, MANIFEST, page_file
 from storage.publication import hold_publication
-from storage.records import read_manifest_files
+from storage.records import read_manifest, read_manifest_files
 from tasks.quality.diversity import write_diversity
 from tasks.quality.guesses import write_guesses
 from warehouse.publishing import build_warehouse
@@ -62,6 +62,7 @@ def measure_samples(root: Path, edition_id: str) -> list[Path]:
 
     An edition without triplets has no samples to measure.
     """
+    read_manifest(root, edition_id)
     if not read_manifest_files(root, edition_id, TRIPLETS.name):
         return []
     return [write_diversity(root, edition_id), write_guesses(root, edition_id)]
