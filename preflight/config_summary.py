@@ -5,6 +5,7 @@ import polars as pl
 from config.file import Config
 from engines.identity import identify_model
 from knowledge.question_bank import QuestionBank
+from preflight.question_summary import render_questions
 from primitives.errors import InputError
 from prototypes.pool import check_pool_wordings
 from report.console import align
@@ -15,7 +16,7 @@ MAX_LEFT_OUT_SHOWN = 10
 
 
 def render_summary(config: Config) -> str:
-    """Return the edition's name, a table of its relations, the rows left out, and the models.
+    """Return the edition's name, tables of its relations and questions, the rows left out, and the models.
 
     Raises:
         InputError: for everything that would stop the run.
@@ -25,6 +26,8 @@ def render_summary(config: Config) -> str:
     problems = check_pool_wordings(edition.pool, edition.base.relations) if edition.has_triplets else []
     if config.rephraser.kind == "reviewed" and problems:
         raise InputError("; ".join(problems))
+    if edition.has_questions:
+        parts.append(render_questions(edition))
     if edition.base.left_out:
         parts.append(_render_left_out(edition))
     writers = [identify_model(writer) for writer in config.writers]
