@@ -51,7 +51,7 @@ class Replay:
 def replay(folder: Path, root: Path, names: tuple[str, ...] = ()) -> Replay:
     """Import the published responses, of all models or of these, and load the warehouse."""
     edition_id = write_published_edition(folder, root)
-    reports = {}
+    reports: dict[tuple[str, str], str] = {}
     files = root / "files"
     files.mkdir()
     for file in write_responses(folder, files):

@@ -180,7 +180,8 @@ def _read_fragment(kind: str, row: dict[str, object]) -> str | None:
 def expect_fill(kind: str, fragment: str | None, right: str) -> float:
     """Return the probability that a random fill of what is missing gives the right answer.
 
-    The authors draw a letter (MCQ), a judgement (TFQ), and the missing halves of an RQ; an MAQ stays wrong.
+    The authors draw a letter (MCQ), a judgement (TFQ), and the missing halves of an RQ; an MAQ stays wrong. An
+    RQ that is judged true names the offered option, and one that is judged false one of the others.
     """
     if kind == "MAQ":
         return 0.0
@@ -189,8 +190,9 @@ def expect_fill(kind: str, fragment: str | None, right: str) -> float:
     judgement, letter = (fragment or "?|?").split("|")
     right_judgement, right_letter = right.split("|")
     of_judgement = 1 / 2 if judgement == "?" else float(judgement == right_judgement)
-    of_letter = 1 / N_OPTIONS if letter == "?" else float(letter == right_letter)
-    return of_judgement * of_letter
+    if letter != "?":
+        return of_judgement * (letter == right_letter)
+    return of_judgement * (1 if right_judgement == "T" else 1 / (N_OPTIONS - 1))
 
 
 def list_mastered(
