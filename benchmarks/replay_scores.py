@@ -180,8 +180,8 @@ def _read_fragment(kind: str, row: dict[str, object]) -> str | None:
 def expect_fill(kind: str, fragment: str | None, right: str) -> float:
     """Return the probability that a random fill of what is missing gives the right answer.
 
-    The authors draw a letter (MCQ), a judgement (TFQ), and the missing halves of an RQ; an MAQ stays wrong. An
-    RQ that is judged true names the offered option, and one that is judged false one of the others.
+    The authors draw a letter (MCQ), a judgement (TFQ), and the missing halves of an RQ; an MAQ stays wrong.
+    An RQ that is judged true names the offered option, and one that is judged false one of the others.
     """
     if kind == "MAQ":
         return 0.0
