@@ -43,11 +43,7 @@ def evaluate_model(config: Config, edition_id: str, model_name: str, setting: Se
         link_predictions(config, edition_id, evaluation.folder)
         mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
         with hold_evaluation(evaluation):
-            if is_complete(evaluation):
-                pass
-            elif evaluation.model.engine == "imported":
-                score_finished(evaluation)
-            else:
+            if not is_complete(evaluation):
                 complete_evaluation(evaluation)
         mirror.push_evaluation(edition_id, evaluation.model_id, setting)
         require_evaluated(evaluation)
@@ -55,7 +51,13 @@ def evaluate_model(config: Config, edition_id: str, model_name: str, setting: Se
 
 
 def complete_evaluation(evaluation: Evaluation) -> None:
-    """Write the requests, ask the model, score its answers, and write the record."""
+    """Write the requests, ask the model, score its answers, and write the record.
+
+    Imported answers are only scored again: there is no model to ask.
+    """
+    if evaluation.model.engine == "imported":
+        score_finished(evaluation)
+        return
     started = time.monotonic()
     provide_keys([evaluation.model])
     if evaluation.subject.asks_for_chains:
