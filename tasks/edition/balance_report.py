@@ -19,7 +19,7 @@ from tasks.drawing.related_names import exclude_related
 # 55 to 74 % in the relations above the limit, and on at most 54 % in those below it.
 MAX_UNMATCHED_SHARE = 0.1
 IMPOSSIBLE = 2**20
-"""The cost of two heads of which neither can give the other a negative: more than any number of pairs."""
+"""The cost if the giver has no true tail that may be false of the taker: more than any number of pairs."""
 
 
 @dataclass(frozen=True)
