@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from schemas.rules import Rule, is_constant_within, is_majority_value
+from schemas.rules import SAMPLING_IS_JSON, Rule, is_constant_within, is_majority_value
 
 _HAS_ERROR = pl.col("error").is_not_null()
 _IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & pl.col("prediction").is_null()
@@ -10,13 +10,7 @@ _IMPLIED_LABEL = pl.col("prediction") == pl.col("is_correct")
 
 ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "requests": (
-        Rule(
-            "sampling_is_json",
-            "the sampling parameters are a JSON object",
-            ("sampling",),
-            pl.col("sampling").str.starts_with("{")
-            & pl.col("sampling").str.json_path_match("$").is_not_null(),
-        ),
+        SAMPLING_IS_JSON,
         Rule(
             "prompt_is_one_per_sample",
             "all repeats of a sample have one prompt",

@@ -3,7 +3,7 @@
 import polars as pl
 
 from schemas.question_stages import FACET_OF, LETTERS
-from schemas.rules import Rule, is_constant_within
+from schemas.rules import SAMPLING_IS_JSON, Rule, is_constant_within
 
 _TYPE, _TEXT, _ANSWER, _OFFERED = (pl.col(name) for name in ("type", "text", "answer", "offered"))
 _N_OPTIONS = pl.col("options").list.len()
@@ -78,13 +78,7 @@ QUESTION_RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "question_requests": (
-        Rule(
-            "sampling_is_json",
-            "the sampling parameters are a JSON object",
-            ("sampling",),
-            pl.col("sampling").str.starts_with("{")
-            & pl.col("sampling").str.json_path_match("$").is_not_null(),
-        ),
+        SAMPLING_IS_JSON,
         Rule(
             "prompt_is_one_per_question",
             "all repeats of a question have one prompt",

@@ -23,6 +23,14 @@ class Rule:
     """Whether a broken rule is only reported. Real data can break such a rule, so the run goes on."""
 
 
+SAMPLING_IS_JSON = Rule(
+    "sampling_is_json",
+    "the sampling parameters are a JSON object",
+    ("sampling",),
+    pl.col("sampling").str.starts_with("{") & pl.col("sampling").str.json_path_match("$").is_not_null(),
+)
+
+
 def is_constant_within(columns: tuple[str, ...], group: tuple[str, ...]) -> pl.Expr:
     """Return whether each column has a single value in the group. Null counts as a value."""
     return pl.all_horizontal(pl.col(c).n_unique().over(group) == 1 for c in columns)
