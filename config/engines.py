@@ -4,7 +4,7 @@ The string below a field is the text of docs/configuration.md (`config.reference
 """
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -17,11 +17,7 @@ _ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
 Parameter = Literal["max_tokens", "temperature", "seed", "stop", "top_p"]
 # What a request contains already, so that extra_body must not contain it. It may contain top_p, which only
 # the setting chain_of_thought sends.
-_SENT = (
-    "max_tokens",
-    "temperature",
-    "seed",
-    "stop",
+_SENT = ({*get_args(Parameter)} - {"top_p"}) | {
     "logprobs",
     "top_logprobs",
     "model",
@@ -29,7 +25,7 @@ _SENT = (
     "prompt",
     "n",
     "stream",
-)
+}
 _SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
 
 
