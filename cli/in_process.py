@@ -1,6 +1,5 @@
 """Run the flows in the process of a command, one after the other."""
 
-import itertools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -161,7 +160,7 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     from tasks.evaluation.run_record import require_finished
 
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
-    for name, setting in itertools.product((model.name for model in config.models), config.asked_settings):
+    for name, setting in config.list_evaluations():
         evaluation = plan_evaluation(config, edition_id, name, setting)
         mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
         if not has_only_failed(evaluation, mirror):

@@ -98,11 +98,14 @@ class Config(ConfigTable):
             )
         return self
 
-    @property
-    def asked_settings(self) -> tuple[Setting | None, ...]:
-        """How each model is asked: None stands for samples, which every edition of triplets has."""
+    def list_evaluations(self) -> list[tuple[str, Setting | None]]:
+        """Return the model's name and the setting of every evaluation, by model.
+
+        The setting None stands for samples, which every edition of triplets has.
+        """
         samples = () if self.knowledge.format == "medqa" else (None,)
-        return (*samples, *self.questions.settings)
+        settings = (*samples, *self.questions.settings)
+        return [(model.name, setting) for model in self.models for setting in settings]
 
     def find_writer(self, name: str) -> WriterConfig:
         """Return the writer of that name. A valid configuration has one for every name that it uses."""

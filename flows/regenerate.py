@@ -98,7 +98,7 @@ def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
     Returns:
         Model, with the setting of questions in brackets -> why its evaluation failed, or null.
     """
-    asked = [(model.name, setting) for model in config.models for setting in config.asked_settings]
+    asked = config.list_evaluations()
     names = {"config": config, "edition_id": edition_id}
     calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
     reasons = run_subflows(evaluate_model, calls)

@@ -1,6 +1,5 @@
 """score-again: score stored answers again under other policies, and publish. No model is asked."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -31,7 +30,7 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
         InputError: a model was never evaluated on the edition.
     """
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
-    for name, setting in itertools.product((model.name for model in config.models), config.asked_settings):
+    for name, setting in config.list_evaluations():
         evaluation = plan_evaluation(config, edition_id, name, setting)
         if policies:
             table = replace(evaluation.scoring, policies=tuple(policies))

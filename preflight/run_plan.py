@@ -51,9 +51,8 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     """
     edition = plan_edition(config)
     evaluations = [
-        plan_evaluation(config, edition.edition_id, model.name, setting)
-        for model in config.models
-        for setting in config.asked_settings
+        plan_evaluation(config, edition.edition_id, name, setting)
+        for name, setting in config.list_evaluations()
     ]
     mirror.pull_edition(edition.edition_id)
     writers = [writer.model_id for writer in edition.writers]
