@@ -48,6 +48,8 @@ EDITION_COLUMNS = (
     "methods",
     "n_pairs",
 )
+# What only editions with triplets have. The manifest of another edition holds the defaults of these settings.
+TRIPLET_COLUMNS = ("negatives", "pool", "rephraser", "methods")
 EDITION_ORDER = {
     "triplets": "relation, pair_id, is_positive desc, triplet_id",
     "samples": "relation, pair_id, triplet_id, method, sample_index, sample_id",
@@ -79,6 +81,8 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Insert one row of editions, and the rows of those of its stages that it has."""
     manifest = read_record(folder / MANIFEST)
     manifest["edition_id"] = folder.name
+    if not find_files(folder, manifest, TRIPLETS):
+        manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
     row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration]
     insert_row(connection, "editions", row)

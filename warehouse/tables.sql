@@ -2,6 +2,7 @@
 -- because triplet and sample ids do not contain the edition. There are no primary keys: each stage is checked when
 -- it is written, and an index on millions of hashes would take more time and space than everything else.
 
+-- negatives, pool, rephraser and methods are null for an edition without triplets.
 create table editions (
     edition_id varchar not null,
     kb varchar,

@@ -97,7 +97,8 @@ def test_an_edition_of_questions_alone_says_nothing_about_samples(bank: Parsed) 
 
 
 def test_the_list_of_editions_names_the_best_in_questions(questioned: Path) -> None:
-    table = parse(write_index(questioned).read_text(encoding="utf-8")).tables[1]
+    editions, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
+    assert [row[2:4] for row in editions[1:]] == [["matched", "reviewed"], ["–", "–"]]
     assert table[0][:3] == ["Edition", "Best model", "Setting"]
     assert [row[:3] for row in table[1:]] == [
         [ASKED, "always_right", "answer only"],

@@ -48,6 +48,8 @@ def test_questions_without_samples(folder: QuestionFolder) -> None:
         100,
     )
     assert run["finished_at"] == datetime(2026, 11, 20, 10)
+    (edition,) = folder.data.query("select seed, negatives, pool, rephraser, methods from editions")
+    assert list(edition.values()) == [1, None, None, None, None]
     for view in VIEWS:
         folder.data.query(f"from {view}")
     assert {row["accuracy"] for row in folder.data.query("from facet_accuracy")} == {1.0}
