@@ -66,7 +66,9 @@ class EvaluationTally:
         self.settled = self.evaluation.store.read_settled_keys()
 
     def add(self, asked: AskedSamples) -> None:
-        """Count one relation."""
+        """Count one relation. A model with imported responses is asked nothing."""
+        if self.evaluation.model.engine == "imported":
+            return
         worded, unwritten = asked.worded, asked.unwritten
         to_ask = self._select_open(worded, asked.demonstrations) if self.settled else worded
         self.n_prompts += worded.height + unwritten.height

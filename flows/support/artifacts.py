@@ -87,7 +87,8 @@ def _link(key: str, text: str, address: str) -> None:
 def show_leaderboard(root: Path, edition_id: str) -> None:
     """Show the leaderboard of the edition, with the changes since the previous edition.
 
-    Models that count as not evaluated follow without scores, with the reason.
+    Models that count as not evaluated follow without scores, with the reason, and with the setting if it is
+    that of questions.
     """
     rows = read_leaderboard(root, edition_id)
     scored = [
@@ -113,7 +114,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     failed = [
         nothing
         | {
-            "model": row["model"],
+            "model": f"{row['model']} ({row['setting']})" if row["setting"] else row["model"],
             "failed %": _percent(row["error_rate"]),
             "evaluated": f"not evaluated: {row['reason']}",
         }

@@ -89,12 +89,18 @@ def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
         report = AskingReport(**{field.name: record[field.name] for field in fields(AskingReport)})
         return report, float(record["duration_s"])
     except (ValueError, KeyError, TypeError):
-        is_imported = evaluation.model.engine == "imported"
-        command = "pretexeval import-responses" if is_imported else "pretexeval evaluate"
-        raise InputError(
-            f"model {evaluation.model.name!r} has not been evaluated on {evaluation.edition_id}; "
-            f"run `{command}` first"
-        ) from None
+        raise InputError(_explain_unfinished(evaluation)) from None
+
+
+def _explain_unfinished(evaluation: Evaluation) -> str:
+    name, edition_id, setting = evaluation.model.name, evaluation.edition_id, evaluation.subject.setting
+    if evaluation.model.engine != "imported":
+        return f"model {name!r} has not been evaluated on {edition_id}; run `pretexeval evaluate` first"
+    asked = evaluation.subject.rows.name + (f" in the setting {setting}" if setting else "")
+    return (
+        f"no responses of model {name!r} to the {asked} of {edition_id} were imported; import them with "
+        "`pretexeval import-responses`"
+    )
 
 
 def remove_run(evaluation: Evaluation) -> None:

@@ -108,6 +108,11 @@ def test_answered_prompts_are_not_counted_again(base: Path) -> None:
     assert "nothing to ask" in render_plan(plan_here(configure(base)))
 
 
+def test_a_model_with_imported_responses_is_asked_nothing(base: Path) -> None:
+    estimate = only(plan_here(configure(base, {"engine": "imported", "base_url": None, "revision": "1"})))
+    assert estimate.n_prompts == estimate.n_to_ask == Span.of(0)
+
+
 def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_built(base: Path) -> None:
     build(configure(base, methods=["prototype"]))
     n_before = ask(configure(base, methods=["prototype"]))

@@ -35,11 +35,12 @@ def test_leaderboard_artifact_lists_models_without_a_score(
 ) -> None:
     config = Config.model_validate({"storage": {"root": data.root}})
     write_failure(Mirror(config.storage), config, EDITION, "down", "the endpoint is down")
+    write_failure(Mirror(config.storage), config, EDITION, "down", "nothing was imported", "answer_only")
     build_warehouse(data.root)
     shown: list[dict[str, Any]] = []
     monkeypatch.setattr(artifacts, "create_table_artifact", lambda table, **_: shown.extend(table))
     artifacts.show_leaderboard(data.root, EDITION)
-    expert, down = shown
+    expert, down, unasked = shown
     assert expert["evaluated"] == "yes"
     assert (expert["model"], expert["failed %"], expert["no answer %"]) == ("Expert", 3.1, 0.0)
     assert list(down) == list(expert)
@@ -47,6 +48,7 @@ def test_leaderboard_artifact_lists_models_without_a_score(
         "model": "down",
         "evaluated": "not evaluated: the endpoint is down",
     }
+    assert unasked["model"] == "down (answer_only)"
 
 
 def test_model_whose_worker_is_lost_is_listed(data: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
