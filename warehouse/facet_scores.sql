@@ -32,6 +32,7 @@ parts as (
         sum(bit_count(graded_bits & mask))::bigint as n_questions,
         sum(bit_count(correct_bits & mask))::bigint as n_correct,
         sum(bit_count(unanswered_bits & mask))::bigint as n_no_answer,
+        sum(bit_count(unfinished_bits & mask))::bigint as n_unfinished,
         sum(bit_count(failed_bits & mask))::bigint as n_errors,
         share(bit_count(correct_bits & mask & right_offer_bits), bit_count(graded_bits & mask & right_offer_bits))
             as right_offer_accuracy,
@@ -83,6 +84,7 @@ select
     if(parts.type = 'RQ', parts.right_offer_accuracy, null) as right_offer_accuracy,
     if(parts.type = 'RQ', parts.wrong_offer_accuracy, null) as wrong_offer_accuracy,
     parts.n_no_answer / nullif(parts.n_asked - parts.n_errors, 0) as no_answer_rate,
+    parts.n_unfinished / nullif(parts.n_asked - parts.n_errors, 0) as unfinished_reasoning_rate,
     parts.n_errors,
     parts.n_errors / parts.n_asked as error_rate,
     estimates.inflation,

@@ -1,11 +1,18 @@
 -- Grain: one row per edition, setting, model, scoring policy and test point.
 -- What pair_scores is for samples: bit sets of the point's questions (question_slots), over which every score is
 -- a sum. asked ⊇ failed: no repeat has a response. asked ⊇ unanswered: no repeat has an answer, under any policy.
+-- unanswered ⊇ unfinished: the thought of one of its repeats did not end.
 -- asked ⊇ graded (is_correct is not null) ⊇ correct.
 -- run: a number per edition, setting, model and scoring policy. The clusters are those of point_clusters.
 -- Evaluations with too many failed questions (question_error_counts) have no rows.
 create table point_scores as
-with bit_sets as (
+with unfinished as (
+    select distinct edition_id, setting, model_id, question_id, true as is_unfinished
+    from question_answers
+    where is_unfinished_reasoning
+),
+
+bit_sets as (
     select
         predictions.edition_id,
         predictions.setting,
@@ -15,10 +22,12 @@ with bit_sets as (
         bit_or(slots.bit) as asked_bits,
         bit_or(if(error is not null, slots.bit, 0)) as failed_bits,
         bit_or(if(n_answers = 0 and error is null, slots.bit, 0)) as unanswered_bits,
+        bit_or(if(n_answers = 0 and error is null and is_unfinished, slots.bit, 0)) as unfinished_bits,
         bit_or(if(is_correct is not null, slots.bit, 0)) as graded_bits,
         bit_or(if(is_correct, slots.bit, 0)) as correct_bits
     from question_predictions as predictions
     inner join question_slots as slots using (edition_id, question_id)
+    left join unfinished using (edition_id, setting, model_id, question_id)
     semi join (from question_error_counts where is_evaluated) as evaluated
         on predictions.edition_id = evaluated.edition_id
         and predictions.setting = evaluated.setting
@@ -51,6 +60,7 @@ select
     bit_sets.asked_bits,
     bit_sets.failed_bits,
     bit_sets.unanswered_bits,
+    bit_sets.unfinished_bits,
     bit_sets.graded_bits,
     bit_sets.correct_bits
 from bit_sets

@@ -21,11 +21,17 @@ from tests.support.stage_rows import Row, digest, response_row, write_record, wr
 AnswerRule = Callable[[Row, int], str | None]
 # Why the prompt of a question failed; None if it has a response.
 FailRule = Callable[[Row], str | None]
+# Whether the thought of a repeat of a question did not end.
+ThoughtRule = Callable[[Row, int], bool]
 FORMS = [("MCQ", ""), ("RQ", "right"), ("RQ", "wrong"), ("MAQ", ""), ("TFQ", "")]
 
 
 def never_fail(question: Row) -> str | None:
     return None
+
+
+def never_cut(question: Row, repeat: int) -> bool:
+    return False
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,7 @@ class QuestionFolder:
         n_repeats: int = 1,
         policies: tuple[str, ...] = ("strict",),
         fail: FailRule = never_fail,
+        cut: ThoughtRule = never_cut,
     ) -> None:
         """Let the model answer every test question by its rule, and score the answers under every policy."""
         requests, readings, predictions, responses = [], [], [], []
@@ -150,7 +157,7 @@ class QuestionFolder:
                         "answer": answer,
                         "rule": answer and "answer_is",
                         "error": error,
-                        "is_unfinished_reasoning": None,
+                        "is_unfinished_reasoning": cut(question, repeat) or None,
                     }
                 )
                 responses.append(given | (fail_response(error) if error else {}))

@@ -8,6 +8,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.expected_facets import expected_accuracy, judge_questions
 from tests.support.question_folder import AnswerRule, Point, QuestionFolder
 from tests.support.question_models import MODELS, agreeing, fill_points
+from tests.support.stage_rows import Row
 from warehouse.publishing import build_warehouse
 
 EDITION = "facets-seed1-00000001"
@@ -62,6 +63,34 @@ def test_random_baselines(published: QuestionFolder) -> None:
         ("RQ", 1 / 4),
         ("TFQ", 1 / 2),
     ]
+
+
+def test_thoughts_that_did_not_end_are_part_of_the_missing_answers(tmp_path: Path) -> None:
+    folder = QuestionFolder(DataFolder(tmp_path / "data"))
+    for n in range(4):
+        folder.add_point(Point("symptoms", f"Disease {n}"))
+    folder.write_edition(EDITION)
+    folder.data.write_model("m")
+
+    def answer(question: Row, repeat: int) -> str | None:
+        """Answer nothing about Disease 0 and Disease 1; answer the rest in the first repeat alone."""
+        is_answered = question["head"] not in ("Disease 0", "Disease 1") and repeat == 0
+        return str(question["answer"]) if is_answered else None
+
+    def cut(question: Row, repeat: int) -> bool:
+        return question["head"] != "Disease 1" and question["type"] == "MCQ" and repeat == 1
+
+    folder.write_answers(EDITION, "m", answer, n_repeats=2, cut=cut)
+    build_warehouse(folder.data.root)
+    rows = folder.data.query(
+        "select type, no_answer_rate, unfinished_reasoning_rate from facet_accuracy where not is_negated"
+    )
+    assert {row["type"]: tuple(row.values())[1:] for row in rows} == {
+        "MCQ": (0.5, 0.25),
+        "RQ": (0.5, 0.0),
+        "MAQ": (0.5, 0.0),
+        "TFQ": (0.5, 0.0),
+    }
 
 
 def test_points_weigh_the_same_whatever_their_options(tmp_path: Path) -> None:

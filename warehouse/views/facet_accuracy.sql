@@ -12,7 +12,9 @@
 -- (estimate_shares). n_effective: the effective number of heads or tails. Below 20, ci_low and ci_high are only a
 -- rough guide.
 -- n_questions: graded questions; n_points: the points that accuracy counts. no_answer_rate: of the questions with
--- a response, those of which no repeat has an answer. error_rate: of the asked ones, those without a response.
+-- a response, those of which no repeat has an answer. unfinished_reasoning_rate: the part of it in which the model
+-- was still thinking in a repeat when its tokens were used up. error_rate: of the asked ones, those without a
+-- response.
 create or replace view facet_accuracy as
 select
     edition_id,
@@ -36,6 +38,7 @@ select
     wrong_offer_accuracy,
     share_right,
     no_answer_rate,
+    unfinished_reasoning_rate,
     n_errors,
     error_rate
 from facet_scores
