@@ -19,6 +19,7 @@ _NOT_ASKED: Row = {
     "ci_low": None,
     "ci_high": None,
     "no_answer_rate": None,
+    "unfinished_reasoning_rate": None,
     "error_rate": None,
     "n_questions": 0,
     "n_points": 0,

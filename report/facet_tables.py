@@ -5,6 +5,7 @@ from typing import Any
 
 from report.console import align, format_share, format_with_interval
 from report.facet_scores import FACETS, FacetScores
+from report.reasoning_notes import note_unfinished_questions
 
 # The columns of the paper's tables.
 PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True))
@@ -15,7 +16,8 @@ def render_facets(scores: Sequence[FacetScores]) -> str:
     """Return a table with one line per model and setting: its facets with their 95 % intervals.
 
     The scoring policy is a column only if there are several, the share of failed prompts only if a prompt
-    failed. The last line is what random answers score.
+    failed. The last line of the table is what random answers score. Sentences about thoughts that did not end
+    follow.
 
     Args:
         scores: at least one.
@@ -25,7 +27,8 @@ def render_facets(scores: Sequence[FacetScores]) -> str:
         _drop(lines, "scoring")
     if not any(score.mastered_negated["error_rate"] for score in scores):
         _drop(lines, "failed %")
-    return align(list(lines[0]), [list(line.values()) for line in lines])
+    table = align(list(lines[0]), [list(line.values()) for line in lines])
+    return "\n".join([table, *note_unfinished_questions(scores)])
 
 
 def _describe(score: FacetScores) -> dict[str, str]:

@@ -12,7 +12,7 @@ from report.comparison_rows import N_EDITIONS_SHOWN
 from report.contents import Contents, Model, Row, order_methods
 from report.formats import FILTERS, NOTHING
 from report.page_rows import read_contents, read_editions
-from report.reasoning_notes import note_unfinished
+from report.reasoning_notes import note_unfinished, note_unfinished_questions
 from storage.files import write_atomically
 from storage.layout import page_file
 
@@ -54,6 +54,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
 
     ranked = contents.select_setting()
     by_id = {model.model_id: model for model in contents.models}
+    asked = contents.questions.scores if contents.questions else ()
     return _render(
         "page.html",
         title=title,
@@ -63,6 +64,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
         best=_choose_best(ranked, by_id),
         n_ranked=len(ranked),
         unfinished=note_unfinished(ranked),
+        unfinished_questions=note_unfinished_questions(asked),
         n_drift_editions=N_EDITIONS_SHOWN,
         quoted_id=contents.edition["edition_id"].replace("'", "''"),
     )

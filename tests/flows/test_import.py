@@ -62,7 +62,7 @@ def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
         call("build", config).require()
         (edition,) = (root / "editions").iterdir()
         page = root / "report" / edition.name / "index.html"
-        options = ["--edition", edition.name, "--model", "elsewhere", "--revision", "1", "--root", root]
+        options = ["--edition", edition.name, "--model", "elsewhere", "--revision", "1", "--root", str(root)]
         outcomes = [call("import-responses", path, *options) for path in write_responses(edition, folder)]
         pages = [parse(page.read_text(encoding="utf-8"))]
         tables = call("tables", config)

@@ -77,8 +77,9 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
         "ci_high": 0.6,
         "random_baseline": 0.25,
         "n_questions": 8,
+        "unfinished_reasoning_rate": 0.0,
     }
-    other = facet | {"model_id": "o", "model": "o"}
+    other = facet | {"model_id": "o", "model": "o", "unfinished_reasoning_rate": 0.125}
 
     def read_some(sql: str) -> list[Row]:
         if "from facet_accuracy" in sql:
@@ -87,7 +88,10 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
 
     whole, part = read_facet_scores(read_some, "e")
     assert (whole.average, part.average, part.random_average) == (0.5, None, 0.25)
-    assert split(render_facets([whole, part]).splitlines()[3])[2:7] == [
+    lines = render_facets([whole, part]).splitlines()
+    assert lines[-1].startswith("o (answer_only): the thought did not end in 12.5 % of comparison, so")
+    assert lines[-1].endswith("Raise max_tokens of [questions].")
+    assert split(lines[3])[2:7] == [
         "50.0 [40.0, 60.0]",
         *["- [-, -]"] * 3,
         "-",

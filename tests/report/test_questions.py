@@ -85,6 +85,7 @@ def test_both_methods_are_compared_where_both_were_asked(asked: Parsed, bank: Pa
 def test_an_edition_of_questions_alone_says_nothing_about_samples(bank: Parsed) -> None:
     assert "Case 0" in bank.text
     assert "of 6 knowledge points" in bank.text
+    assert "the thought did not end in" in bank.text
     for word in (
         "Leaderboard",
         "statements about",
