@@ -12,47 +12,69 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
 from tasks.edition.preview import preview_questions
 from tasks.edition.recipes import RECIPES
-from tasks.questions.missing import describe_missing
+from tasks.questions.missing import Form, collect_facts, count_carriers, group_missing
+from tasks.questions.points import Points
 from tasks.questions.questions import Facts
 
 MAX_NAMES_SHOWN = 3
+# How many questions of each type, in each form, are asked about a point. One RQ offers the right option, the
+# other a wrong one.
+N_QUESTIONS = {"MCQ": 1, "RQ": 2, "MAQ": 1, "TFQ": 1}
 
 
 def render_questions(edition: Edition) -> str:
     """Return a table of the test questions by type and form, and those that heads cannot carry, with reasons.
 
-    The questions are built in memory, which takes seconds for large knowledge bases.
+    Questions about a knowledge base are counted without drawing their options, which takes most of the time.
     """
-    tested = pl.concat(preview_questions(edition)).filter(pl.col("split") == "test")
-    rows = []
-    for type_ in TYPES:
-        for is_negated in (False, True):
-            found = tested.filter((pl.col("type") == type_) & (pl.col("is_negated") == is_negated))
-            if found.height:
-                form = "negated" if is_negated else "affirmed"
-                rows.append([type_, form, f"{found.height:,}", f"{found['point_id'].n_unique():,}"])
+    if edition.has_triplets:
+        points = [collect_facts(facts, edition.sampling) for facts in _iterate_facts(edition)]
+        carriers = sum(map(count_carriers, points), Counter[Form]())
+        counts = {form: (n * N_QUESTIONS[form[0]], n) for form, n in carriers.items()}
+        n_points = sum(len(found.tested) for found in points)
+        lines = [line for found in points for line in _list_missing(found)]
+    else:
+        tested = pl.concat(preview_questions(edition)).filter(pl.col("split") == "test")
+        n_points = tested["point_id"].n_unique()
+        counts = _count_rows(tested)
+        lines = list(_list_unturned(edition))
+    rows = [
+        [type_, "negated" if is_negated else "affirmed", *(f"{n:,}" for n in counts[type_, is_negated])]
+        for type_ in TYPES
+        for is_negated in (False, True)
+        if counts.get((type_, is_negated), (0,))[0]
+    ]
     table = align(["type", "form", "test questions", "points"], rows)
-    lines = list(_list_missing(edition) if edition.has_triplets else _list_unturned(edition))
-    return "\n".join([f"questions about {tested['point_id'].n_unique():,} points", table, *lines])
+    return "\n".join([f"questions about {n_points:,} points", table, *lines])
 
 
-def _list_missing(edition: Edition) -> Iterator[str]:
-    """Yield a line per relation, type, form and reason with the heads that cannot carry the question."""
+def _iterate_facts(edition: Edition) -> Iterator[Facts]:
+    """Yield what the questions of each relation are made from, with triplets that are built in memory."""
     for relation in edition.base.relations:
-        facts = Facts(
+        yield Facts(
             relation,
             edition.base.select_relation(relation),
             edition.base.select_false(relation),
             RECIPES[TRIPLETS.name].build(edition, relation, {}),
         )
-        for item in describe_missing(facts, edition.sampling):
-            names = item["heads"]
-            more = ", …" if len(names) > MAX_NAMES_SHOWN else ""
-            form = "negated " if item["is_negated"] else ""
-            yield (
-                f"  {relation}: no {form}{item['type']} about {item['n_heads']:,} heads "
-                f"({', '.join(names[:MAX_NAMES_SHOWN])}{more}): {item['reason']}"
-            )
+
+
+def _list_missing(points: Points) -> Iterator[str]:
+    """Yield a line per type, form and reason with the heads that cannot carry the question."""
+    for item in group_missing(points):
+        names = item["heads"]
+        more = ", …" if len(names) > MAX_NAMES_SHOWN else ""
+        form = "negated " if item["is_negated"] else ""
+        yield (
+            f"  {points.relation}: no {form}{item['type']} about {item['n_heads']:,} heads "
+            f"({', '.join(names[:MAX_NAMES_SHOWN])}{more}): {item['reason']}"
+        )
+
+
+def _count_rows(questions: pl.DataFrame) -> dict[Form, tuple[int, int]]:
+    """Return (type, is_negated) -> the number of its questions, and of the points that they are about."""
+    counted = questions.group_by("type", "is_negated").agg(pl.len(), pl.n_unique("point_id").alias("points"))
+    return {(type_, is_negated): (n, n_points) for type_, is_negated, n, n_points in counted.iter_rows()}
 
 
 def _list_unturned(edition: Edition) -> Iterator[str]:

@@ -7,7 +7,7 @@ its bytes, so a truncated or changed file is noticed: it is renamed, and its pro
 import hashlib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -34,6 +34,7 @@ class ResponseStore:
         self.model_id = model_id
         self.folder = root / responses_folder(model_id)
         self._intact: dict[str, tuple[int, int]] = {}
+        self._selected: dict[frozenset[str], dict[str, pl.DataFrame]] = {}
 
     @staticmethod
     def is_response_file(name: str) -> bool:
@@ -103,12 +104,22 @@ class ResponseStore:
         if not files:
             return pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
-        rows = pl.concat([read_stage_file(file, RESPONSES, wanted) for file in files])
-        return (
-            rows.sort("status", descending=True, maintain_order=True)
-            .unique(KEYS, keep="first", maintain_order=True)
-            .select(names)
-        )
+        return _prefer_responses(read_stage_file(file, RESPONSES, wanted) for file in files).select(names)
+
+    def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
+        """Return prompt_key, repeat and response of a few prompts, as `read` does.
+
+        If the same keys are read again, only files that are new since then are read.
+        """
+        known = self._selected.setdefault(keys, {})
+        names = [*KEYS, "response", "status"]
+        empty = pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
+        files = self.list_files()
+        for file in files:
+            if file.name not in known:
+                rows = read_stage_file(file, RESPONSES, names)
+                known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys))
+        return _prefer_responses([empty, *(known[file.name] for file in files)]).drop("status")
 
     def read_failed_keys(self, repeat: int = 0) -> set[str]:
         """Return the keys of the prompts that were asked and have no answer of this repeat."""
@@ -123,6 +134,12 @@ class ResponseStore:
         rows = self.read(["prompt_key", "repeat", "status", "error"]).filter(repeat=repeat)
         is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
+
+
+def _prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per (prompt_key, repeat): the first response if there is one, else the first error."""
+    rows = pl.concat(frames).sort("status", descending=True, maintain_order=True)
+    return rows.unique(KEYS, keep="first", maintain_order=True)
 
 
 def replace_surrogates(text: str | None) -> str | None:

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import Prompt, hash_prompt
@@ -51,8 +49,8 @@ def read_chains(evaluation: Evaluation) -> dict[str, str]:
     if evaluation.subject.chains is not None:
         return read_chain_file(evaluation.subject.chains)
     requests = {request.key: request for request in list_chain_requests(evaluation)}
-    rows = evaluation.store.read(["prompt_key", "repeat", "response"]).drop_nulls("response")
-    stored = rows.filter(pl.col("prompt_key").is_in(list(requests))).sort("repeat", descending=True)
+    rows = evaluation.store.read_selected(frozenset(requests)).drop_nulls("response")
+    stored = rows.sort("repeat", descending=True)
     # Of several right chains, the one of the lowest repeat is kept, because it comes last.
     return {
         str(requests[key].row["question_id"]): chain

@@ -1,10 +1,13 @@
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
+from storage.files import read_stage_file
 from storage.responses import ResponseStore
 
 K1, K2, K3, K4 = (f"{i:032x}" for i in range(1, 5))
@@ -51,6 +54,28 @@ def test_answers_without_reasoning_are_stored_in_the_same_columns_as_before_it(s
     path = append(store, k1=Completion("True"), k2=FAILED)
     assert pq.read_schema(path).names == RESPONSES.names[: RESPONSES.names.index("reasoning")]
     assert store.read(["prompt_key", "reasoning"]).rows() == [(K1, None), (K2, None)]
+
+
+def test_selected_prompts_are_read_from_each_file_once(
+    store: ResponseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths: list[Path] = []
+
+    def read_file(path: Path, *arguments: Any) -> pl.DataFrame:  # noqa: ANN401
+        paths.append(path)
+        return read_stage_file(path, *arguments)
+
+    monkeypatch.setattr("storage.responses.read_stage_file", read_file)
+    wanted = frozenset({K1, K2})
+    assert store.read_selected(wanted).rows() == []
+    first = append(store, k1=FAILED, k3=FULL)
+    assert store.read_selected(wanted).rows() == [(K1, 0, None)]
+    second = append(store, k1=FULL, k2=Completion("False"))
+    for _ in range(2):
+        assert sorted(store.read_selected(wanted).rows()) == [(K1, 0, " True\n"), (K2, 0, "False")]
+    assert paths == [first, second]
+    second.write_bytes(b"damaged")
+    assert store.read_selected(wanted).rows() == [(K1, 0, None)]
 
 
 @pytest.mark.parametrize("text", ["β \u2028 \x00 \x1f", "👍🏽", "\ufefftrue", '{"a": "\\"}', "\r\n"])

@@ -19,6 +19,7 @@ from schemas.question_stages import QUESTIONS
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.related_names import RelatedNames
 from tasks.edition.triplets import sample_triplets
+from tasks.questions.missing import collect_facts, count_carriers
 from tasks.questions.points import Point, identify_point
 from tasks.questions.questions import DrawnQuestions, Facts, draw_questions, identify_question
 from tasks.questions.writing import Question
@@ -174,6 +175,9 @@ def test_questions_of_any_base_are_sound(
     triplets = sample_triplets("r", base, TripletSampling(seed, policy)).frame
     require_pairs(drawn.frame, triplets)
     require_complete(drawn, set(base.filter(~pl.col("also_true"))["head"]))
+    points = collect_facts(Facts("r", base, NO_FALSE, triplets), TripletSampling(seed, policy))
+    tested = drawn.frame.filter(split="test").select("type", "is_negated", "point_id").unique()
+    assert +count_carriers(points) == Counter(tested.select("type", "is_negated").iter_rows())
     shuffled = random.sample(rows, len(rows))
     again = draw(as_rows(shuffled), policy, seed)
     assert again.frame.equals(drawn.frame)
