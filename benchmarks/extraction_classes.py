@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from tasks.answers.letter_rules import STATED, find_letters
 from tasks.answers.letters import scan_letters
 from tasks.answers.options import AnswerOptions, fold_text
-from tasks.answers.reading import OTHER_QUESTION, Reading
+from tasks.answers.reading import OTHER_QUESTION, STATING_RULES, Reading
 from tasks.answers.segments import remove_repeated_options, split_questions, tidy_text
+from tasks.answers.text_rules import find_concluded
 
 # In these classes the authors' extraction is wrong: docs/multifaceteval.md says why.
 AUTHORS_WRONG = (
@@ -17,12 +18,20 @@ AUTHORS_WRONG = (
     "one of identical options",
     "letter inside a word",
     "article A",
+    "another option than the stated one",
+    "another option than the one called right",
     "judgement of something else",
     "judgement in 'correct answer'",
     "'consistent' in prose",
     "words of the prompt",
 )
 PROMPT = re.compile(r"true\s?(?:or|/)\s?false", re.IGNORECASE)
+# "hepatitis A" and "Vitamin C" name no option.
+NAME = re.compile(
+    r"\b(?:hepatitis|vitamins?|types?|group|figure|image|factor|protein|grade|class|stage)[ -]$",
+    re.IGNORECASE,
+)
+N_NAME = 12
 PROSE = re.compile(r"consistent|correct", re.IGNORECASE)
 
 
@@ -81,8 +90,13 @@ def _classify_letters(
             if re.search(r"(?<!\w)A(?= [a-z])", own) and their_letters == {"A"}
             else "letter inside a word"
         )
-    if len(_find_statements(own, options)) > 1:
+    if len(_find_statements(own, options)) > 1 or _begins_with(own, their_letters, options):
         return "several statements"
+    rule = (comparison.ours.rule or "").rpartition("+")[2]
+    if rule in STATING_RULES and not our_letters & their_letters:
+        return "another option than the stated one"
+    if rule == "concluded_text" and len(set(find_concluded(own, options))) == 1:
+        return "another option than the one called right"
     return "text of an option" if ours is None or "text" in (comparison.ours.rule or "") else "other"
 
 
@@ -90,9 +104,21 @@ def _list_letters(answer: str | None) -> set[str]:
     return set(re.findall(r"[A-J]", (answer or "").replace("T|", "").replace("F|", "")))
 
 
+def _begins_with(text: str, letters: set[str], options: AnswerOptions) -> bool:
+    """Whether the response begins with these letters, alone or with the text of an option."""
+    scan = scan_letters(text, 0, options)
+    if scan is None or set(scan.found) != letters:
+        return False
+    return scan.n_texts == 0 or bool(options.find_mentions(fold_text(text[: scan.end])))
+
+
 def _stands_alone(text: str, letter: str, options: AnswerOptions) -> bool:
     """Whether the response names the letter, or quotes the text of its option."""
-    places = (match.start() for match in re.finditer(rf"(?<![\w]){letter}(?![\w])", text))
+    places = (
+        match.start()
+        for match in re.finditer(rf"(?<![\w]){letter}(?![\w])", text)
+        if not NAME.search(text[: match.start()][-N_NAME:])
+    )
     is_named = any((scan := scan_letters(text, place, options)) and letter in scan.found for place in places)
     return is_named or any(letter in mention.letters for mention in options.find_mentions(fold_text(text)))
 

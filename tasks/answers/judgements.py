@@ -44,10 +44,36 @@ STATED = re.compile(
     r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also|considered)\s){0,3}",
     re.IGNORECASE,
 )
+# "The answer is: True" states the judgement itself, wherever it stands.
+CONCLUDED = re.compile(
+    r"(?:\b(?:the|my|final|so)\s(?:final\s)?|^[\s*_#>\-•]{0,8}(?:final\s)?)(?:answer|judge?ment|verdict)\b"
+    r"[\s*_\"']{0,4}(?:is\b|[:=])[\s*_:\"'`({]{0,8}"
+    r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also)\s){0,3}",
+    re.IGNORECASE | re.MULTILINE,
+)
+# An answer word judges if its clause ends after it or goes on with such a word. "No fever" and "False
+# positive results" judge nothing.
+CLAUSE_GOES_ON = (
+    r"because|since|as|and|or|but|for|in|on|of|at|by|if|when|while|which|so|then|therefore|however|due|given"
+    r"|based|according|with|without|that|to|from|is|are|was|would|about|regarding|the|this|these|it|its|i|he"
+    r"|she|her|option|choice|statement|answer"
+)
+CLAUSE_ENDS = re.compile(
+    rf"[*_`”)\]}}]{{1,8}}(?!\w)|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{CLAUSE_GOES_ON})\b|[A-J]\b(?!-))",
+    re.IGNORECASE,
+)
+# In "the correct mechanism" and "an accurate estimate", the word belongs to a noun. After "is", it judges
+# all the same: "D is the correct diagnosis".
+COPULA = re.compile(
+    r"(?:\b(?:is|are|was|were|be|am|as|seems?|appears?|remains?|not)|['’]s|[:=])[\s*_\"']{1,4}"
+    r"(?:(?:the|a|an|also|indeed|most|more|partially|likely|only|both|all|absolutely|completely)\s){0,3}$",
+    re.IGNORECASE,
+)
+TEST_RESULT = re.compile(r"[\s\-](?:positive|negative|alarm)", re.IGNORECASE)
 # "True or false?" and "True/False" repeat the question.
 BOTH = re.compile(r"\s?(?:/|or)\s?(?:true|false|correct|incorrect|yes|no)\b", re.IGNORECASE)
 SECOND = re.compile(r"\b(?:true|false|correct|yes)\s?(?:/|or)\s?$", re.IGNORECASE)
-N_CONTEXT = 14
+N_CONTEXT = 40
 CONDITION = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;!?\n]\s")
 NAMED_OPTION = re.compile(
@@ -55,6 +81,12 @@ NAMED_OPTION = re.compile(
 )
 OTHER_OPTIONS = re.compile(r"\b(?:other|remaining|rest|options|choices)\b", re.IGNORECASE)
 MAX_CLAUSE = 160
+# A clause that judges the offered answer or agrees with it, and not a finding, a fact or an option.
+ABOUT_ANSWER = re.compile(
+    r"(?<!\bthis )\b(?:answer|response|judge?ment)\b|\b(?:s?he|they)\s(?:is|are|was|were)\s(?:\w+\s)?$"
+    r"|\b(?:I|we)\s(?:\w+\s)?$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -72,6 +104,7 @@ def read_truth(text: str) -> Judgement | None:
     return (
         _read_at(text, JSON_VALUE, "json")
         or _read_leading(text)
+        or _read_concluded(text)
         or _read_at(text, STATED, "stated_word")
         or _read_first(text, TRUTH_WORDS, "first_word")
         or _read_first(text, JUDGING_WORDS, "judging_word")
@@ -83,22 +116,49 @@ def read_judgement(text: str, offered: str) -> Judgement | None:
 
     What it says about other options does not count, such as "Option C is incorrect" where A was offered.
     """
-    found = _read_at(text, JSON_VALUE, "json") or _read_leading(text)
+    found = _read_at(text, JSON_VALUE, "json") or _read_leading(text) or _read_concluded(text)
     if found:
         return found
-    for match in JUDGING_WORDS.pattern.finditer(text):
-        clause = SENTENCE_END.split(text[max(0, match.start() - MAX_CLAUSE) : match.start()])[-1]
-        named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
-        is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None
-        if not is_other and not CONDITION.search(clause) and _judges(text, match):
-            return _build(match, "judging_word")
-    return None
+    about_offered = [
+        match for match in JUDGING_WORDS.pattern.finditer(text) if _is_about(text, match, offered)
+    ]
+    named = [match for match in about_offered if ABOUT_ANSWER.search(_find_clause(text, match))]
+    if named:
+        return _build(named[-1], "judged_answer")
+    return _build(about_offered[0], "judging_word") if about_offered else None
+
+
+def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
+    """Whether the word judges the offered answer, as far as its clause says."""
+    clause = _find_clause(text, match)
+    named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
+    is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None
+    return not is_other and not CONDITION.search(clause) and _judges(text, match)
+
+
+def _find_clause(text: str, match: re.Match[str]) -> str:
+    return SENTENCE_END.split(text[max(0, match.start() - MAX_CLAUSE) : match.start()])[-1]
+
+
+def _read_concluded(text: str) -> Judgement | None:
+    """Read the last "The answer is: True"."""
+    found = None
+    for place in CONCLUDED.finditer(text):
+        match = LEADING_WORDS.pattern.match(text, place.end())
+        is_condition = CONDITION.search(text, max(0, place.start() - N_CONTEXT), place.start())
+        if match and not is_condition and _ends_clause(text, match):
+            found = _build(match, "stated_word")
+    return found
+
+
+def _ends_clause(text: str, match: re.Match[str]) -> bool:
+    return CLAUSE_ENDS.match(text, match.end()) is not None and not BOTH.match(text, match.end())
 
 
 def _read_leading(text: str) -> Judgement | None:
     lead = LEAD.match(text)
     match = LEADING_WORDS.pattern.match(text, lead.end() if lead else 0)
-    return _build(match, "leading_word") if match and not BOTH.match(text, match.end()) else None
+    return _build(match, "leading_word") if match and _ends_clause(text, match) else None
 
 
 def _read_at(text: str, lead: re.Pattern[str], rule: str) -> Judgement | None:
@@ -121,6 +181,11 @@ def _judges(text: str, match: re.Match[str]) -> bool:
     before = NEEDS_BEFORE.get(word)
     context = text[max(0, match.start() - N_CONTEXT) : match.start()]
     is_judging = before is None or match["negated"] is not None or before.search(context) is not None
+    is_adjective = (
+        not CLAUSE_ENDS.match(text, match.end()) and not match["negated"] and not COPULA.search(context)
+    )
+    if is_adjective or TEST_RESULT.match(text, match.end()):
+        return False
     return is_judging and not BOTH.match(text, match.end()) and not SECOND.search(context)
 
 

@@ -38,7 +38,9 @@ STATED = re.compile(
     r"|\b(?:choose|chose|select(?:ed)?|pick(?:ed)?|go(?:ing)? with|opt for|answer)\b"
     r"(?=\s(?:options?|choices?|letters?|\W{0,3}[A-J]\b))"
     rf"|{SAYS}(?=\s(?:options?|choices?|letters?)\s)"
-    rf"|\b(?:it(?:['’]s|\sis)|is)(?:\s{ADVERB}){{0,3}}(?=\s[\"'*(]{{0,3}}[A-J][\"'*)]{{0,3}}\s?(?:$|[.,;:\n]))",
+    rf"|\b(?:it(?:['’]s|\sis)|is)(?:\s{ADVERB}){{0,3}}(?=\s[\"'*(]{{0,3}}(?-i:[A-J])[\"'*)]{{0,3}}\s?(?:$|[.,;:\n]))"
+    # "The best treatment is: D: Ceftriaxone", "The correct statements are:", and then the letters.
+    rf"|{SAYS}\s?[*_]{{0,2}}:(?=[\s*_\"'(]{{0,8}}(?-i:[A-J])[\"'*_)]{{0,3}}\s?(?:$|[.,;:)\n]))",
     re.IGNORECASE,
 )
 NOT_BUT = re.compile(r"\s?not\s[^.\n]{1,40}?,?\sbut\s(?:rather\s)?", re.IGNORECASE)
@@ -49,6 +51,9 @@ OFFERED = re.compile(
     re.IGNORECASE,
 )
 N_OFFERED = 14
+# "Plasma level (option D) is a": a response that was cut after an article states nothing.
+CUT_ARTICLE = re.compile(r"\s?a$")
+NAMED = re.compile(r"\b[A-J]\b")
 JSON_KEY = re.compile(
     r"[\"'](?:\w{1,20}[ _-])?(?:answers?|choices?|options?|letters?|selections?)(?:[ _-]?letters?)?[\"']"
     r"\s?[:=]\s?",
@@ -108,6 +113,8 @@ def read_stated(text: str, options: AnswerOptions) -> Found:
         denied = NOT_BUT.match(text, match.end())
         place = denied.end() if denied else match.end()
         letters = scan_letters(text, place, options)
+        if letters and CUT_ARTICLE.match(text, place) and NAMED.search(match[0]):
+            continue
         if letters:
             found = letters.found
         elif match["noun"]:
@@ -143,10 +150,14 @@ def read_all_options(text: str, options: AnswerOptions) -> Found:
 
 
 def read_last_line(text: str, options: AnswerOptions) -> Found:
-    """Read a last line that is nothing but letters."""
-    line = text.rstrip().rpartition("\n")[2]
+    """Read a last line that is nothing but letters, or a letter and a text."""
+    *lines, line = text.rstrip().splitlines() or [""]
     letters = scan_letters(line, 0, options)
-    return letters.found if letters and is_line_end(line, letters.end) else ()
+    if not letters or not is_line_end(line, letters.end):
+        return ()
+    # After other lines such as "A: text", a last line "E: text" belongs to a list.
+    is_list = letters.n_texts > 0 and any(scan_letters(other, 0, options) for other in lines)
+    return () if is_list else letters.found
 
 
 def read_verdicts(text: str, options: AnswerOptions) -> Found:

@@ -1,6 +1,7 @@
 """Find the part of a response that answers the question: without repeated options and invented questions."""
 
 import re
+from bisect import bisect_right
 from itertools import islice
 
 from tasks.answers.letters import scan_letters
@@ -12,6 +13,18 @@ NEW_QUESTION = re.compile(
 FIRST_OPTION = re.compile(r"(?:^|(?<=[\s(*_]))A(?=[*_]{0,2}[.:)])", re.MULTILINE)
 MAX_LISTS = 50
 OPTIONS_HEADER = re.compile(r"\b(?:options?|choices|answer choices)\b[\s*_:]{0,8}$", re.IGNORECASE)
+# "The correct answer to the second question is B", "Question 2: B", "2. The correct answer is B" and
+# "2. Incorrect" answer several questions, one of which may be this one.
+ORDINALS = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth"
+NUMBERED = re.compile(
+    rf"\b(?:(?P<word>{ORDINALS}|\d{{1,2}}(?:st|nd|rd|th)|final|last)\s(?:(?:sample|example|exam)\s)?"
+    r"(?:questions?|samples?|examples?|problems?)"
+    r"|(?:question|sample|example|problem)\s(?:#|number\s)?(?P<number>\d{1,2}))\b"
+    r"|^(?P<line>\d{1,2})[.)] (?:(?:the )?(?:correct |right |final |best )?answers?|correct|incorrect)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+FINAL = ("final", "last")
+SENTENCE_START = re.compile(r"(?:^|(?<=[.!?:;] )|(?<=\n))(?=\S)")
 SPACES = re.compile(r"[ \t\r\f\v\u00a0\u2000-\u200b\u3000]+")
 LINES = re.compile(r"\n(?: ?\n){2,}")
 FULL_WIDTH = str.maketrans({0xFF01 + n: 0x21 + n for n in range(94)})
@@ -33,7 +46,29 @@ def split_questions(text: str, question: str, options: AnswerOptions) -> tuple[s
     own, *others = NEW_QUESTION.split(text)
     if not own.strip() and others and _is_repeated(others[0], question, options):
         own = others.pop(0)
-    return own.strip(), [other for other in others if other.strip()]
+    own, *numbered = _split_numbered(own, options)
+    return own.strip(), [other for other in (*numbered, *others) if other.strip()]
+
+
+def _split_numbered(text: str, options: AnswerOptions) -> list[str]:
+    """Return the part that answers this question, and those that answer others of several numbered questions.
+
+    This question is "the final question", or the only one whose answer quotes one of its options. If none can
+    be told to be this one, the first part is empty.
+    """
+    sentences = [match.start() for match in SENTENCE_START.finditer(text)]
+    starts: dict[str, int] = {}
+    for match in NUMBERED.finditer(text):
+        name = (match["word"] or match["number"] or match["line"]).casefold()
+        starts.setdefault(name, sentences[bisect_right(sentences, match.start()) - 1])
+    if len(starts) < 2:
+        return [text]
+    ends = [*list(starts.values())[1:], len(text)]
+    parts = {name: text[start:end] for (name, start), end in zip(starts.items(), ends, strict=True)}
+    final = [name for name in FINAL if name in parts]
+    quoting = [name for name, part in parts.items() if options.find_mentions(fold_text(part))]
+    own = final[0] if final else quoting[0] if len(quoting) == 1 else None
+    return [parts.pop(own) if own else "", *parts.values()]
 
 
 def remove_repeated_options(text: str, options: AnswerOptions) -> str:

@@ -1,6 +1,7 @@
 """The rules that find the chosen options by their texts, where a response names no letter."""
 
 import re
+from collections.abc import Iterator
 
 from tasks.answers.letters import SEPARATOR
 from tasks.answers.options import EDGES, AnswerOptions, Mention, fold_text
@@ -14,10 +15,20 @@ SUPERLATIVE = re.compile(
 )
 LINK = re.compile(r"\b(?:is|are|be|was)(?: most likely| likely)?(?: to)?(?: (?!not\b)\w+)?(?: the| a| an)? $")
 CONSISTENT = re.compile(
-    r"\b(?:consistent with|suggestive of|indicative of)(?: the| a| an)?(?: diagnosis of)? $"
+    r"\b(?:consistent with|suggestive of|indicative of|suggests?(?= a diagnosis))(?: the| a| an)?"
+    r"(?: diagnosis of)? $"
 )
+# "The most appropriate next step is to place the wrist in a ...": some words may stand before the option.
+PREDICATE = re.compile(
+    r"\b(?:most likely|most appropriate|best|correct)\b(?:(?! (?:is|are|who|which|that) )[^:;?]){0,120}"
+    r" (?:is|are|would be)\b"
+    r"(?:(?! (?:not|no|because|that|which|than|due|rather|instead|for|since|when|if|of|by|but|or|unless)\b)"
+    r" [\w'()/-]+){0,8} $"
+)
+CONDITION = re.compile(r"\b(?:if|whether|unless)\b")
 CALLED_BEST = re.compile(
-    r"(?: \([^)]{0,60}\))?[,:.]?(?: this)?(?: option| choice)? (?:is|are|would be|was)(?: (?!not\b)\w+){0,3}?"
+    r"(?: \([^)]{0,60}\))?[,:.]?(?: this)?(?: option| choice)? (?:is|are|would be|was)"
+    r"(?: (?!(?:not|also)\b)\w+){0,3}?"
     r" (?:most|best|correct|next|likely|appropriate|answer|right|primary|recommended|indicated)\b"
 )
 # The clause before a quotation: 60 characters hold the verb, 200 the "most likely diagnosis" before it.
@@ -61,9 +72,15 @@ def read_text_alone(text: str, options: AnswerOptions) -> Found:
 
 def read_concluded_text(text: str, options: AnswerOptions) -> Found:
     """Read the first option's text that is called the answer: "The most likely diagnosis is ..."."""
+    return next(find_concluded(text, options), ())
+
+
+def find_concluded(text: str, options: AnswerOptions) -> Iterator[Found]:
+    """Yield the letters of each quotation of an option that is called the answer, from left to right."""
     folded = fold_text(text)
-    mentions = options.find_mentions(folded)[:MAX_MENTIONS]
-    return next((mention.letters for mention in mentions if _is_concluded(folded, mention)), ())
+    for mention in options.find_mentions(folded)[:MAX_MENTIONS]:
+        if _is_concluded(folded, mention):
+            yield mention.letters
 
 
 def read_only_text(text: str, options: AnswerOptions) -> Found:
@@ -86,8 +103,10 @@ def read_opening_text(text: str, options: AnswerOptions) -> Found:
 def _is_concluded(folded: str, mention: Mention) -> bool:
     sentence = folded[max(0, mention.start - N_SENTENCE) : mention.start].rpartition(". ")[2]
     clause = sentence[-N_LINK:]
+    if CONDITION.search(clause):
+        return False
     if " not " not in clause:
-        if CONSISTENT.search(clause):
+        if CONSISTENT.search(clause) or PREDICATE.search(sentence):
             return True
         if LINK.search(clause) and SUPERLATIVE.search(sentence):
             return True

@@ -7,6 +7,8 @@ from tasks.answers.reading import read_answer
 
 OPTIONS = ("Ifosfamide", "Mesna", "Mesna", "Prednisone", "Rest")
 LIST = "A: Ifosfamide\nB: Mesna\nC: Mesna\nD: Prednisone\nE: Rest"
+STATED = "another option than the stated one"
+CALLED_RIGHT = "another option than the one called right"
 # (type, response, what the authors extract, what we read, class)
 EXAMPLES = (
     ("MCQ", "Question: A new case.\nOptions: A: x\tB: y\nAnswer: B", "E", "B", "answer to another question"),
@@ -18,7 +20,18 @@ EXAMPLES = (
     ("MCQ", "Autosomal recessive", "A", None, "letter inside a word"),
     ("MCQ", "Cef", "C", None, "letter inside a word"),
     ("MAQ", "Answer: B,C", "A", "B,C", "letter inside a word"),
+    ("MCQ", "She has hepatitis B. Prednisone is the best drug.", "B", "D", "letter inside a word"),
     ("MCQ", "A digital rectal exam helps", "A", None, "article A"),
+    ("MCQ", "Prednisone (option D) is wrong. The correct answer is A: Ifosfamide.", "D", "A", STATED),
+    ("RQ", "A: Statins lower it.\n\nThe correct answer is D.", "?|A", "?|D", STATED),
+    ("MCQ", "The best drug is prednisone. Ifosfamide is too toxic.", "A", "D", CALLED_RIGHT),
+    (
+        "RQ",
+        "The answer to question 1 is A. The answer to question 2 is B.",
+        "?|B",
+        "?|A",
+        "answer to another question",
+    ),
     ("RQ", "Correct. Option A is incorrect.", "F|?", "T|D", "judgement of something else"),
     ("RQ", "The correct answer is D", "T|D", "?|D", "judgement in 'correct answer'"),
     ("TFQ", "The statement is not true.", "T", "F", "judgement of something else"),
@@ -26,6 +39,8 @@ EXAMPLES = (
     ("TFQ", "Please answer true or false.", "F", None, "words of the prompt"),
     # In these classes the text allows both readings, or none is safe.
     ("MCQ", "The answer is E. The correct answer is D.", "E", "D", "several statements"),
+    ("MCQ", "E. The correct answer is D.", "E", "D", "several statements"),
+    ("MAQ", "The correct answer is B. Mesna", "B,C", "B", "other"),
     ("MCQ", "1. Rest is common. 2. Prednisone works.", "D", None, "text of an option"),
 )
 

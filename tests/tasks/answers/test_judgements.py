@@ -20,6 +20,15 @@ REVISIONS = {
     "Alice's answer is correct. Option A is incorrect because it is harmful.": "T|D",
     "Correct, the correct answer is B": "T|B",
     # The offered answer is called wrong, and corrected.
+    # A judgement that is stated as the answer counts before words about options and findings in the thought.
+    "D is false for this patient, one could think. Therefore, the answer is: True. The answer is D.": "T|D",
+    "It is true that D helps, but not here. Therefore, the answer is: False. The answer is B.": "F|B",
+    "The test was a false positive. So Alice's answer is correct.": "T|D",
+    "D is true of adults. In children it is harmful. Her answer is incorrect. The answer is B.": "F|B",
+    "No fever was reported, and the right lung is clear. The given answer is correct.": "T|D",
+    "No treatment is needed here. Final judgement: incorrect. The correct answer is B.": "F|B",
+    "The effect on D is false to assume. I agree with the answer.": "T|D",
+    "Alice's answer is correct. The correct answer is D. This answer is wrong only in adults.": "T|D",
     "incorrect, the correct answer is B": "F|B",
     "incorrect, the correct answer is atropine": "F|B",
     "False. The correct answer is C": "F|C",
@@ -52,6 +61,9 @@ HALVES = {
     "D": "?|D",
     "The correct answer is B": "?|B",
     "B: Atropine": "?|B",
+    # An adjective of a noun judges nothing.
+    "The correct mechanism is blocked here. The answer is B": "?|B",
+    "A trial gives a more accurate estimate. The answer is B": "?|B",
 }
 
 
@@ -70,6 +82,9 @@ def test_half_a_revision_is_a_fragment_and_no_answer(response: str, fragment: st
         "Her symptoms began yesterday.",
         "I cannot judge this.",
         "Option C is incorrect.",
+        "No fever was seen.",
+        "False positive results are common.",
+        "The correct answer is not among the options.",
     ],
 )
 def test_words_of_the_prompt_and_of_prose_are_no_judgement(response: str) -> None:
@@ -97,6 +112,11 @@ TRUTHS = {
     "True or false? False": "F",
     '{"answer": "false"}': "F",
     "Therefore, the answer is: false": "F",
+    "No signs of infection were seen. The statement is true.": "T",
+    "False positive tests are common. The statement is true.": "T",
+    "It is true that gout hurts. So the answer is: False": "F",
+    "**True** Gout hurts.": "T",
+    "The correct diagnosis is gout.": None,
     "": None,
     "Yesterday she had pain": None,
     "True or false?": None,

@@ -45,6 +45,7 @@ ONE_LETTER = {
     "At first the answer is A, but on reflection the correct answer is B.": "stated",
     "Therefore, the answer is: B\n\nQuestion: A man has a rash. Answer: C": "stated",
     "The most likely drug is B: Atropine.": "stated",
+    "Therefore, the best drug for this patient is: B: Atropine.": "stated",
     f"{ALL_OPTIONS}\nAnswer: B": "stated",
     "A) Aspirin - incorrect because x.\nB) Atropine - correct because y.\n\nFinal answer: B": "stated",
     "Therefore, B is the best answer.": "called_right",
@@ -59,6 +60,12 @@ ONE_LETTER = {
     "The answer is atropine.": "stated",
     "The most likely drug is atropine because of the bradycardia. Aspirin is not used.": "concluded_text",
     "Atropine is the most appropriate drug, aspirin is not.": "concluded_text",
+    "The best next step is to treat him with atropine. Aspirin is not indicated.": "concluded_text",
+    "The best drug is a vagal blocker such as atropine. Aspirin is no blocker.": "concluded_text",
+    "The pulse suggests a diagnosis of atropine intoxication. Aspirin is out.": "concluded_text",
+    # A response that was cut after an article states no option A.
+    "The best drug is atropine. Aspirin (option A) is a": "concluded_text",
+    "The best drug is atropine. Aspirin is a": "concluded_text",
     "One gives atropine, which blocks the vagus.": "only_text",
     "Atropine blocks the vagus. Aspirin does not.": "opening_text",
 }
@@ -96,6 +103,10 @@ NO_ANSWER = (
     ALL_OPTIONS,
     "Therefore, the answer is",
     "As shown in figure A, the graph rises.",
+    "The drug that is best for this patient is a",
+    "A doctor decides if aspirin is an appropriate drug. Atropine is a drug, too.",
+    # The last line of a list, or of a list that was cut, is no answer.
+    "What helps?\nA: Aspirin\nB: Atropine\nC: Clonidine\nD: Difficile toxin",
 )
 
 
@@ -183,6 +194,31 @@ def test_the_answer_to_an_invented_question_is_a_fragment() -> None:
     question = "A woman has bradycardia. Which drug is best?"
     assert read_answer("MCQ", INVENTED, OPTIONS, None, question) == Reading(None, OTHER_QUESTION, "B")
     assert read_answer("MCQ", f"C\n\n{INVENTED}", OPTIONS, None, question).answer == "C"
+
+
+NUMBERED = {
+    "The correct answer for the first question is C. The correct answer for the second question is B.": "C",
+    "The answer to question 1 is C: Rest.\n\nFor question 2, the correct answer is B: Surgery.": "C",
+    "1. The correct answer is C.\n2. The correct answer is B.": "C",
+}
+
+
+@pytest.mark.parametrize(("response", "fragment"), NUMBERED.items())
+def test_answers_to_numbered_questions_are_answers_to_other_questions(response: str, fragment: str) -> None:
+    assert read_answer("MCQ", response, OPTIONS) == Reading(None, OTHER_QUESTION, fragment)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        # Only one of the answers quotes an option of this question.
+        "The answer to the first question is C: Rest. The answer to the second question is B: Atropine.",
+        "The answer to the first sample is C. The answer to the final question is B.",
+        "The first question asks for a drug. The answer is B.",
+    ],
+)
+def test_the_answer_to_this_question_is_found_among_numbered_ones(response: str) -> None:
+    assert read_answer("MCQ", response, OPTIONS).answer == "B"
 
 
 @pytest.mark.parametrize("options", [f"Options: {ALL_OPTIONS}", ""])

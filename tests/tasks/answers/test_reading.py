@@ -66,6 +66,10 @@ REPEATED = (
         "aspirin is the ",
         "the most likely is aspirin ",
         "1. A: Aspirin\n",
+        "1. The correct answer is A\n",
+        "the first question. question 2: A. ",
+        "the answer is: true. D is false. ",
+        "the best step is to give a ",
         "\\boxed{",
     ),
 )
