@@ -65,11 +65,11 @@ def classify(comparison: Comparison) -> str | None:
         if PROMPT.search(own):
             return "words of the prompt"
         return "'consistent' in prose" if PROSE.search(own) else "other"
-    return _classify_letters(comparison, ours, theirs, own, options)
+    return _classify_letters(comparison, ours, theirs, own, others, options)
 
 
 def _classify_letters(
-    comparison: Comparison, ours: str | None, theirs: str, own: str, options: AnswerOptions
+    comparison: Comparison, ours: str | None, theirs: str, own: str, others: list[str], options: AnswerOptions
 ) -> str:
     our_letters, their_letters = _list_letters(ours), _list_letters(theirs)
     if comparison.question_type == "RQ" and (not their_letters or our_letters == their_letters):
@@ -79,12 +79,19 @@ def _classify_letters(
     if their_letters < our_letters:
         texts = {fold_text(options.texts[options.letters.index(letter)]) for letter in our_letters}
         return "one of identical options" if len(texts) == 1 else "one of several letters"
+    if theirs == f"T|{comparison.offered}" and not _stands_alone(own, comparison.offered, options):
+        # The authors read only a judgement, which names the offered option.
+        if (ours or "").startswith("T|"):
+            return "several statements"
+        return "'consistent' in prose" if PROSE.search(own) else "other"
     found, _ = find_letters(own, options)
     if comparison.question_type != "MAQ" and len(found) > 1 and their_letters < set(found):
         return "one of several letters"
     if remove_repeated_options(own, options) != own and len(their_letters) == 1:
         return "list of all options"
     if len(their_letters) == 1 and not _stands_alone(own, next(iter(their_letters)), options):
+        if any(_stands_alone(other, next(iter(their_letters)), options) for other in others):
+            return "answer to another question"
         return (
             "article A"
             if re.search(r"(?<!\w)A(?= [a-z])", own) and their_letters == {"A"}

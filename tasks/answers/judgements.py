@@ -79,7 +79,9 @@ SENTENCE_END = re.compile(r"[.;!?\n]\s")
 NAMED_OPTION = re.compile(
     r"(?i:\b(?:options?|choices?|answers?)\s)[\"'*(]{0,3}([A-J])\b|\(([A-J])\)|^[\s*_(]{0,4}([A-J])\b(?=\s(?:is|was))"
 )
-OTHER_OPTIONS = re.compile(r"\b(?:other|remaining|rest|options|choices)\b", re.IGNORECASE)
+OTHER_OPTIONS = re.compile(
+    r"\b(?:other|remaining|rest)\b|\b(?:options|choices)\b(?! and answers?\b)", re.IGNORECASE
+)
 MAX_CLAUSE = 160
 # A clause that judges the offered answer or agrees with it, and not a finding, a fact or an option.
 ABOUT_ANSWER = re.compile(
