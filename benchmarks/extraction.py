@@ -29,7 +29,7 @@ def compare_responses(folder: Path) -> Iterator[Comparison]:
     """Yield one comparison per response for which the authors recorded what they extracted."""
     for question_type in TYPES:
         for setting in ("ao", "cot"):
-            for row in _read_rows(folder, setting, question_type):
+            for row in read_rows(folder, setting, question_type):
                 if "extracted" not in row:
                     continue
                 responses = [row["raw_response"]] if setting == "ao" else row["raw_responses"]
@@ -44,7 +44,7 @@ def compare_responses(folder: Path) -> Iterator[Comparison]:
                         row["offered"] or "",
                         row["question"],
                         _normalize(theirs, row["offered"]),
-                        _read(row, question_type, response),
+                        read_row(row, question_type, response),
                     )
 
 
@@ -56,8 +56,8 @@ def compare_votes(folder: Path) -> Iterator[tuple[str, str, bool]]:
     of an RQ whose responses hold only a letter, the letter is compared.
     """
     for question_type in TYPES:
-        for row in _read_rows(folder, "cot", question_type):
-            readings = [_read(row, question_type, response) for response in row["raw_responses"]]
+        for row in read_rows(folder, "cot", question_type):
+            readings = [read_row(row, question_type, response) for response in row["raw_responses"]]
             counts = Counter(_text(reading) for reading in readings if _text(reading)).most_common(2)
             is_tied = len(counts) == 2 and counts[0][1] == counts[1][1]
             is_drawn = "extracted" not in row and not all(map(_text, readings))
@@ -69,7 +69,8 @@ def compare_votes(folder: Path) -> Iterator[tuple[str, str, bool]]:
             yield row["model"], question_type, (voted[2:] == theirs[2:] if is_half else voted == theirs)
 
 
-def _read_rows(folder: Path, setting: str, question_type: str) -> Iterator[dict[str, Any]]:
+def read_rows(folder: Path, setting: str, question_type: str) -> Iterator[dict[str, Any]]:
+    """Yield the recorded responses of a setting ("ao", "cot") and type, each with its question."""
     questions = pl.read_parquet(folder / "multifacet_questions.parquet").filter(
         split="test", type=question_type
     )
@@ -78,7 +79,8 @@ def _read_rows(folder: Path, setting: str, question_type: str) -> Iterator[dict[
     return answers.join(asked, on=["form", "knowledge_point"]).iter_rows(named=True)
 
 
-def _read(row: dict[str, Any], question_type: str, response: str) -> Reading:
+def read_row(row: dict[str, Any], question_type: str, response: str) -> Reading:
+    """Return our reading of a response to the question of a row."""
     return read_answer(question_type, response, row["options"] or (), row["offered"], row["question"])
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.replay_edition import AUTHORS, ReplayedFile, write_published_edition, write_responses
+from benchmarks.replay_readings import EFFECT_COLUMNS, list_effects
 from benchmarks.replay_scores import ReplayedScore, list_mastered, list_scores
 from config.file import Config
 from report.console import align
@@ -29,6 +30,7 @@ SCORE_COLUMNS = (
     "published",
     "strict",
     "no answer",
+    "ties",
     "expected",
     "sd",
     "difference",
@@ -83,6 +85,7 @@ def render_score(score: ReplayedScore) -> list[str]:
         score.type,
         *(_render(number, 4 if k < 2 else 1 if k == 2 else 2) for k, number in enumerate(numbers)),
         str(score.n_no_answer),
+        str(score.n_tied),
         _render(score.expected, 2),
         _render(sd, 2),
         _render(difference, 2),
@@ -120,6 +123,8 @@ def main() -> None:
             mastered = list(list_mastered(connection, folder))
     print("Scores in percent, from the predictions of the authors and from the raw responses")
     print(align(SCORE_COLUMNS, [render_score(score) for score in scores]))
+    print("\nQuestions without a random draw that are right in one of both readings, by class")
+    print(align(EFFECT_COLUMNS, [effect.render() for effect in list_effects(folder, options.model)]))
     print("\nMastered points as facets are added, from the predictions of the authors")
     print(align(MASTERED_COLUMNS, [render_mastered(*row) for row in mastered]))
     for (setting, model), report in replayed.reports.items():

@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
 
+from benchmarks.replay_draws import measure_draws
 from benchmarks.replay_edition import AUTHORS, SETTINGS
-from tasks.answers.reading import Reading, read_answer
-from tasks.answers.vote import vote
 
-N_OPTIONS = 5
 N_SD = 3
 """The published scores are another draw of the random fill, so they should be within so many deviations."""
 ROUNDING = 0.05
@@ -71,9 +67,12 @@ class ReplayedScore:
     strict: float | None
     """The accuracy that our views compute from the raw responses, as this project reads them."""
     n_no_answer: int
-    expected_fill: float
+    n_tied: int
+    """Questions whose repeats give several answers equally often."""
+    expected_draw: float
+    """What drawing missing answers and ties at random adds to the strict score, on average."""
     own_sd: float
-    """Standard deviation of the random fill of the questions without an answer."""
+    """Standard deviation of these draws."""
     n_other_readings: int
     """Questions whose answer this project reads differently from the prediction of the authors."""
     effect: float
@@ -81,8 +80,8 @@ class ReplayedScore:
 
     @property
     def expected(self) -> float | None:
-        """The strict score plus the expected random fill."""
-        return None if self.strict is None else self.strict + self.expected_fill
+        """The strict score plus what the random draws add on average."""
+        return None if self.strict is None else self.strict + self.expected_draw
 
     @property
     def is_exact(self) -> bool:
@@ -115,7 +114,7 @@ def list_scores(connection: duckdb.DuckDBPyConnection, folder: Path) -> Iterator
             sd_of_fill=row["sd_of_fill"],
             replayed=_read_accuracy(connection, authors),
             strict=_read_accuracy(connection, key),
-            **measure_fill(row["type"], rows),
+            **measure_draws(row["type"], rows),
         )
 
 
@@ -130,69 +129,6 @@ def _query(
 def _read_accuracy(connection: duckdb.DuckDBPyConnection, key: dict[str, str]) -> float | None:
     found = connection.execute(ACCURACY, key).fetchone()
     return None if found is None else float(found[0])
-
-
-def measure_fill(kind: str, rows: list[dict[str, object]]) -> dict[str, Any]:
-    """Return the fields of a replayed score about questions without an answer and other readings."""
-    weights = _weigh(kind, rows)
-    fill = variance = effect = 0.0
-    n_none = n_other = 0
-    for row, weight in zip(rows, weights, strict=True):
-        right, prediction, theirs = row["right_answer"], row["prediction"], row["authors_prediction"]
-        if prediction is None:
-            n_none += 1
-            chance = expect_fill(kind, _read_fragment(kind, row), str(right))
-            fill += weight * chance
-            variance += weight**2 * chance * (1 - chance)
-        elif prediction != theirs:
-            n_other += 1
-            effect += weight * ((prediction == right) - (theirs == right))
-    return {
-        "n_no_answer": n_none,
-        "expected_fill": 100 * fill,
-        "own_sd": 100 * sqrt(variance),
-        "n_other_readings": n_other,
-        "effect": 100 * effect,
-    }
-
-
-def _weigh(kind: str, rows: list[dict[str, object]]) -> list[float]:
-    """Return what a right answer to each question adds to the score: 1/n, or its part of the debiased one."""
-    if kind != "RQ":
-        return [1 / len(rows) for _ in rows]
-    is_right = [str(row["right_answer"]).startswith("T") for row in rows]
-    n_right = sum(is_right)
-    n_wrong = len(rows) - n_right
-    return [1 / N_OPTIONS / n_right if right else (N_OPTIONS - 1) / N_OPTIONS / n_wrong for right in is_right]
-
-
-def _read_fragment(kind: str, row: dict[str, object]) -> str | None:
-    """Return the half of an RQ that the responses hold; answers to other questions are no halves."""
-    readings: list[Reading] = [
-        read_answer(kind, response, row["options"] or (), row["offered"], row["text"])  # type: ignore[arg-type]
-        for response in row["responses"]  # type: ignore[attr-defined]
-        if response is not None
-    ]
-    fragment = vote(readings).fragment if readings else None
-    return fragment if fragment is not None and "?" in fragment else None
-
-
-def expect_fill(kind: str, fragment: str | None, right: str) -> float:
-    """Return the probability that a random fill of what is missing gives the right answer.
-
-    The authors draw a letter (MCQ), a judgement (TFQ), and the missing halves of an RQ; an MAQ stays wrong.
-    An RQ that is judged true names the offered option, and one that is judged false one of the others.
-    """
-    if kind == "MAQ":
-        return 0.0
-    if kind != "RQ":
-        return 1 / N_OPTIONS if kind == "MCQ" else 1 / 2
-    judgement, letter = (fragment or "?|?").split("|")
-    right_judgement, right_letter = right.split("|")
-    of_judgement = 1 / 2 if judgement == "?" else float(judgement == right_judgement)
-    if letter != "?":
-        return of_judgement * (letter == right_letter)
-    return of_judgement * (1 if right_judgement == "T" else 1 / (N_OPTIONS - 1))
 
 
 def list_mastered(

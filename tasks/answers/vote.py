@@ -14,10 +14,19 @@ def vote(readings: Sequence[Reading]) -> Reading:
     Args:
         readings: the readings of the repeats of one question, in the order of the repeats.
     """
+    return next(iter(list_winners(readings)), NOTHING)
+
+
+def list_winners(readings: Sequence[Reading]) -> list[Reading]:
+    """Return the first reading of each of the most frequent answers, or else of the most frequent fragments.
+
+    Several come back if there is a tie, in the order in which they were given; none if nothing was read.
+    """
     for key in ("answer", "fragment"):
-        values = [value for reading in readings if (value := getattr(reading, key)) is not None]
-        if values:
-            # A Counter keeps the order of first occurrence among equals.
-            winner = Counter(values).most_common(1)[0][0]
-            return next(reading for reading in readings if getattr(reading, key) == winner)
-    return NOTHING
+        firsts: dict[str, Reading] = {}
+        for reading in readings:
+            firsts.setdefault(getattr(reading, key), reading)
+        counts = Counter(value for reading in readings if (value := getattr(reading, key)) is not None)
+        if counts:
+            return [firsts[value] for value, n in counts.items() if n == max(counts.values())]
+    return []

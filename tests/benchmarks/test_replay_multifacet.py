@@ -6,8 +6,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from benchmarks.replay_draws import expect_fill, expect_right
 from benchmarks.replay_multifacet import replay
-from benchmarks.replay_scores import expect_fill, list_mastered, list_scores
+from benchmarks.replay_readings import list_effects
+from benchmarks.replay_scores import list_mastered, list_scores
+from tasks.answers.reading import Reading
 
 FOLDER = Path(os.environ.get("PRETEXEVAL_REFERENCE_DATA", ""))
 needs_reference = pytest.mark.skipif(
@@ -34,6 +37,12 @@ def test_predictions_of_the_authors_give_their_scores_and_mastered_points(tmp_pa
     assert "1 ids without a row" in report
 
 
+@needs_reference
+def test_the_questions_behind_a_difference_are_named() -> None:
+    (effect,) = list_effects(FOLDER, ["med42-70B"])
+    assert effect.render() == ["med42-70B", "ours", "one of identical options", "1", "289"]
+
+
 @pytest.mark.parametrize(
     ("kind", "fragment", "right", "chance"),
     [
@@ -50,3 +59,14 @@ def test_predictions_of_the_authors_give_their_scores_and_mastered_points(tmp_pa
 )
 def test_missing_halves_are_drawn(kind: str, fragment: str | None, right: str, chance: float) -> None:
     assert expect_fill(kind, fragment, right) == pytest.approx(chance)
+
+
+def test_ties_are_drawn() -> None:
+    winners = [Reading("A", "stated"), Reading("B", "stated"), Reading("C", "leading")]
+    assert expect_right("MCQ", winners, "B") == pytest.approx(1 / 3)
+    assert expect_right("MCQ", winners, "E") == 0
+    assert expect_right("MCQ", winners[:1], "A") == 1
+    assert expect_right("MCQ", [Reading(None, "other_question", "A")], "A") == pytest.approx(0.2)
+    halves = [Reading(None, "stated", "?|A"), Reading(None, "stated", "?|C")]
+    assert expect_right("RQ", halves, "F|C") == pytest.approx(0.25)
+    assert expect_right("TFQ", [], "T") == 0.5
