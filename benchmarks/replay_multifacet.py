@@ -15,6 +15,7 @@ import duckdb
 from benchmarks.replay_edition import AUTHORS, ReplayedFile, write_published_edition, write_responses
 from benchmarks.replay_readings import EFFECT_COLUMNS, list_effects
 from benchmarks.replay_scores import ReplayedScore, list_mastered, list_scores
+from benchmarks.replay_ties import TIE_COLUMNS, list_ties
 from config.file import Config
 from report.console import align
 from tasks.evaluation.import_run import import_responses
@@ -125,6 +126,8 @@ def main() -> None:
     print(align(SCORE_COLUMNS, [render_score(score) for score in scores]))
     print("\nQuestions without a random draw that are right in one of both readings, by class")
     print(align(EFFECT_COLUMNS, [effect.render() for effect in list_effects(folder, options.model)]))
+    print("\nTies in what the authors extracted (MCQ, chain of thought)")
+    print(align(TIE_COLUMNS, [ties.render() for ties in list_ties(folder)]))
     print("\nMastered points as facets are added, from the predictions of the authors")
     print(align(MASTERED_COLUMNS, [render_mastered(*row) for row in mastered]))
     for (setting, model), report in replayed.reports.items():

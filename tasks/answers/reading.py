@@ -29,7 +29,7 @@ class Reading:
     """The name of the rule that found the answer or the fragment; null if nothing was found."""
     fragment: str | None = None
     """What was found but is no answer: half of an RQ ("F|?" without a letter, "?|B" without a judgement), or
-    the answer to another question that the model asked itself. Null where there is an answer."""
+    the answer to another question that the model asked itself or numbered. Null where there is an answer."""
 
 
 NOTHING = Reading(None, None)

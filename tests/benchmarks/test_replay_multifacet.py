@@ -10,6 +10,7 @@ from benchmarks.replay_draws import expect_fill, expect_right
 from benchmarks.replay_multifacet import replay
 from benchmarks.replay_readings import list_effects
 from benchmarks.replay_scores import list_mastered, list_scores
+from benchmarks.replay_ties import list_ties
 from tasks.answers.reading import Reading
 
 FOLDER = Path(os.environ.get("PRETEXEVAL_REFERENCE_DATA", ""))
@@ -41,6 +42,14 @@ def test_predictions_of_the_authors_give_their_scores_and_mastered_points(tmp_pa
 def test_the_questions_behind_a_difference_are_named() -> None:
     (effect,) = list_effects(FOLDER, ["med42-70B"])
     assert effect.render() == ["med42-70B", "ours", "one of identical options", "1", "289"]
+
+
+@needs_reference
+def test_the_authors_draw_ties_of_what_they_extracted() -> None:
+    for ties in list_ties(FOLDER):
+        assert ties.n_drawn_from == ties.n_questions == 795
+        assert ties.n_first < ties.n_tied
+        assert abs(ties.score - ties.expected) < 3 * ties.sd
 
 
 @pytest.mark.parametrize(
