@@ -30,10 +30,12 @@ TABLE_MACROS = (
     "estimate_shares",
     "measure_scores",
     "compare_scores",
+    "estimate_mastered",
     "match_taught",
     "observe_facets",
     "match_points",
     "join_methods",
+    "name_transformations",
 )
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (

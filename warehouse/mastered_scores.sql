@@ -14,21 +14,8 @@ with scores as (
     inner join facet_sets using (edition_id)
 ),
 
-observations as (
-    select
-        key,
-        'mastered' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
-        (correct_bits & needed_bits = needed_bits)::integer as gained,
-        1 as n
-    from scores
-    where graded_bits & needed_bits = needed_bits
-),
-
 estimates as (
-    from estimate_shares('observations')
+    from estimate_mastered('scores')
 ),
 
 summed as (

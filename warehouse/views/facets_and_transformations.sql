@@ -14,19 +14,6 @@ with named_facets as (
     from range(0, 16) as sets
     left join facets on (sets.range >> facets.position) & 1 = 1
     group by sets.range
-),
-
-named_transformations as (
-    select
-        sets.range as transformation_set,
-        coalesce(
-            list(transformations.transformation order by transformations.position)
-                filter (where transformations.transformation is not null),
-            []
-        ) as names
-    from range(0, 256) as sets
-    left join transformations on (positive_bits(transformations.bits) & sets.range) > 0
-    group by sets.range
 )
 
 select
@@ -50,4 +37,4 @@ select
 from join_methods() as scores
 inner join point_clusters as points using (edition_id, point_id)
 inner join named_facets using (facet_set)
-inner join named_transformations using (transformation_set)
+inner join name_transformations() as named_transformations using (transformation_set)

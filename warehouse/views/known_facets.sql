@@ -26,21 +26,8 @@ scored as materialized (
     where taught_points.is_as_taught and asked_bits & needed_bits = needed_bits
 ),
 
-observations as (
-    select
-        key,
-        'mastered' as measure,
-        head_cluster,
-        positive_tail_cluster,
-        negative_tail_cluster,
-        (correct_bits & needed_bits = needed_bits)::integer as gained,
-        1 as n
-    from scored
-    where is_complete = 1
-),
-
 estimates as materialized (
-    from estimate_shares('observations')
+    from estimate_mastered('scored')
 ),
 
 counted as (

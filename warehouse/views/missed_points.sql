@@ -33,20 +33,6 @@ points as (
     from triplets
     where split = 'test'
     group by edition_id, pair_id
-),
-
--- The names of every possible set of wrong transformations of one triplet: 256 lists, computed once.
-named_sets as (
-    select
-        sets.range as wrong,
-        coalesce(
-            list(transformations.transformation order by transformations.position)
-                filter (where transformations.transformation is not null),
-            []
-        ) as names
-    from range(0, 256) as sets
-    left join transformations on (positive_bits(transformations.bits) & sets.range) > 0
-    group by sets.range
 )
 
 select
@@ -70,5 +56,5 @@ select
     case when missed.method <> 'llmeval' then of_false.names end as wrong_of_false
 from missed
 inner join points on missed.edition_id = points.edition_id and missed.pair_id = points.pair_id
-inner join named_sets as of_true on positive_bits(missed.wrong_bits) = of_true.wrong
-inner join named_sets as of_false on negative_bits(missed.wrong_bits) = of_false.wrong
+inner join name_transformations() as of_true on positive_bits(missed.wrong_bits) = of_true.transformation_set
+inner join name_transformations() as of_false on negative_bits(missed.wrong_bits) = of_false.transformation_set
