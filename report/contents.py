@@ -11,7 +11,8 @@ from report.palette import model_colour, model_dash
 from report.paper_tables import METHODS as PAPER_METHODS
 from report.question_contents import QuestionContents
 from report.remarks import list_remarks
-from schemas.stages import METHODS, SCORING_POLICIES
+from schemas.columns import SCORING_POLICIES
+from schemas.stages import METHODS
 
 Row = dict[str, Any]
 

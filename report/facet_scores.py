@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from schemas.columns import SCORING_POLICIES
 from schemas.question_stages import FACET_OF, SETTINGS
-from schemas.stages import SCORING_POLICIES
 
 Row = dict[str, Any]
 Read = Callable[[str], list[Row]]

@@ -7,6 +7,7 @@ import pyarrow as pa
 from schemas import transformations
 
 SPLITS = ("test", "demonstration")
+SCORING_POLICIES = ("strict", "coin-flip", "excluded")
 ID16 = "^[0-9a-f]{16}$"
 ID32 = "^[0-9a-f]{32}$"
 
@@ -76,3 +77,9 @@ MODEL_ID = Column(
 )
 PROMPT_KEY = define_id("prompt_key", "hash of what was sent and to whom", pattern=ID32)
 REPEAT = Column("repeat", pa.int16(), "0, 1, … where the same prompt is asked several times")
+HOW_ASKED = (
+    Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
+    Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
+    Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+)
+SCORING_POLICY = Column("scoring_policy", pa.string(), "how no answer counts", values=SCORING_POLICIES)

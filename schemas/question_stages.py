@@ -3,10 +3,12 @@
 import pyarrow as pa
 
 from schemas.columns import (
+    HOW_ASKED,
     MODEL_ID,
     PROMPT_KEY,
     RELATION,
     REPEAT,
+    SCORING_POLICY,
     SPLIT,
     Column,
     Stage,
@@ -68,9 +70,7 @@ QUESTION_REQUESTS = Stage(
         PROMPT_KEY,
         REPEAT,
         RELATION,
-        Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
-        Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
-        Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+        *HOW_ASKED,
     ),
 )
 QUESTION_READINGS = Stage(
@@ -113,9 +113,7 @@ QUESTION_PREDICTIONS = Stage(
         QUESTION_ID,
         MODEL_ID,
         RELATION,
-        Column(
-            "scoring_policy", pa.string(), "how no answer counts", values=("strict", "coin-flip", "excluded")
-        ),
+        SCORING_POLICY,
         Column(
             "prediction",
             pa.string(),

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from schemas import transformations
 from schemas.columns import (
+    HOW_ASKED,
     LABEL,
     MODEL_ID,
     PAIR_ID,
@@ -15,6 +16,7 @@ from schemas.columns import (
     RELATION,
     REPEAT,
     SAMPLE_ID,
+    SCORING_POLICY,
     SPLIT,
     TRANSFORMATION,
     TRIPLET_ID,
@@ -33,7 +35,6 @@ METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 RESPONSE_STATUSES = ("ok", "error")
 GUESSERS = ("overlap",)
-SCORING_POLICIES = ("strict", "coin-flip", "excluded")
 
 TRIPLETS = Stage(
     "triplets",
@@ -210,9 +211,7 @@ REQUESTS = Stage(
         PROMPT_KEY,
         REPEAT,
         RELATION,
-        Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
-        Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
-        Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
+        *HOW_ASKED,
         LABEL,
     ),
 )
@@ -259,7 +258,7 @@ PREDICTIONS = Stage(
         PROMPT_KEY,
         REPEAT,
         RELATION,
-        Column("scoring_policy", pa.string(), "how no answer counts", values=SCORING_POLICIES),
+        SCORING_POLICY,
         Column("prediction", pa.bool_(), "true or false; null for no answer", is_nullable=True),
         Column(
             "is_correct",

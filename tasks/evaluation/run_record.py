@@ -8,8 +8,8 @@ import polars as pl
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
+from schemas.columns import SCORING_POLICIES
 from schemas.exchange import MAX_ERROR_RATE
-from schemas.stages import SCORING_POLICIES
 from storage.files import FileRef, write_json
 from storage.layout import run_file
 from storage.records import RecordError, list_files, read_files, read_record
