@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from config.engines import ModelConfig
 from engines.loading import load_engine
 from schemas.exchange import Completion, Prompt, Sampling
+from tests.support.web_server import QuietHandler, serve
 
 Body = dict[str, Any]
 
@@ -54,7 +54,7 @@ def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[End
     """Run an endpoint on a free port; ``answer`` gets the body of a request and how many came before it."""
     lock = threading.Lock()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
@@ -69,19 +69,9 @@ def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[End
             self.end_headers()
             self.wfile.write(content.encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    endpoint = Endpoint(f"http://127.0.0.1:{server.server_port}/v1")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with serve(Handler) as address:
+        endpoint = Endpoint(f"{address}/v1")
         yield endpoint
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def build_model_config(base_url: str, **settings: object) -> ModelConfig:

@@ -19,13 +19,34 @@ class WebServer:
     requests: list[tuple[str, str | None]] = field(default_factory=list)
 
 
+class QuietHandler(BaseHTTPRequestHandler):
+    """A handler that logs nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serve(handler: type[QuietHandler]) -> Iterator[str]:
+    """Run a server with this handler on a free port, and yield its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 @contextmanager
 def serve_routes(
     routes: Mapping[str, Route], *, wait_s: float = 0, headers: Mapping[str, str] | None = None
 ) -> Iterator[WebServer]:
     """Run a server that answers with JSON by path, and with 404 for every other path."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             self.rfile.read(int(self.headers["Content-Length"] or 0))
             web.requests.append((self.path, self.headers["Authorization"]))
@@ -41,16 +62,6 @@ def serve_routes(
 
         do_POST = do_GET
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    web = WebServer(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with serve(Handler) as address:
+        web = WebServer(address)
         yield web
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
