@@ -188,13 +188,16 @@ def test_relation_without_a_circulation_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("policy", "checksum"),
     [
-        ("balanced", "e5cbf23b1d730dd589c0b4de28836da4"),
-        ("matched", "083d7a95586f7d304744d067c9e497da"),
-        ("uniform", "6fc8aef39b49969d6d30897e0ae64415"),
+        ("balanced", "b5007e8d083c94f9c5cd8dc4c6fc17a5"),
+        ("matched", "6ea7d95f6ae60f69c278d9ce76f67978"),
+        ("uniform", "5f8e432afadd1b78c364ed009b25b1a1"),
     ],
 )
 def test_a_policy_draws_the_same_triplets_for_ever(policy: Policy, checksum: str) -> None:
-    """Complete editions are made again from their configuration, so another draw needs another policy."""
+    """Complete editions are made again from their configuration, so another draw needs another policy.
+
+    The checksums change with the facts of the starter base, and for no other reason.
+    """
     base = read_knowledge_base(KnowledgeConfig())
     frames = [
         sample_triplets(relation, base.select_relation(relation), sampling(policy, 7)).frame
