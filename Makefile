@@ -3,7 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-CONFIG ?= configs/quickstart.toml
+# The configurations that `make run` runs, one after the other.
+CONFIG ?= configs/quickstart.toml configs/facets.toml
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -11,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: run test quick lint types docs bench lock clean
 
 run: $(STAMP)
-	$(BIN)/pretexeval run $(CONFIG)
+	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadscope

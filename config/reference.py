@@ -34,8 +34,8 @@ is an error, so a misspelt key is never ignored.
   is an error.
 - Types are strict: `"1"` is not a number, and `1` is not a text.
 
-`configs/quickstart.toml`, `configs/comparison.toml`, `configs/medlama.toml` and `configs/paper.toml` are
-complete examples.
+`configs/` has complete examples: `quickstart.toml`, `facets.toml`, `comparison.toml`, `medlama.toml`,
+`medqa.toml` and `paper.toml`.
 """
 COLUMNS = "| key | type | default | meaning |\n| --- | --- | --- | --- |"
 PIPE = r"\|"

@@ -1,0 +1,119 @@
+"""Measure facet models and write the scores into their cards: ``python -m training.measure_facets NAME ...``.
+
+The pipeline itself measures them, on editions of seeds that nothing else uses: the quickstart uses seed 1,
+the tests use seed 2. On one of them the models also think before they answer.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from training.card import MODELS
+from training.facet_card import FacetScores, read_facet_card, write_facet_card
+from training.train_facets import RELATIONS, read_base
+from warehouse.query import run_query
+
+SETTINGS = {11: ("answer_only", "chain_of_thought"), 12: ("answer_only",), 13: ("answer_only",)}
+"""Seed -> the settings in which the questions are asked."""
+CONFIG = """\
+[knowledge]
+relations = {relations}
+
+[edition]
+seed = {seed}
+
+[questions]
+settings = {settings}
+
+[storage]
+root = "{root}"
+"""
+MODEL = """
+[[models]]
+name = "{name}"
+model = "{folder}"
+dtype = "bfloat16"
+"""
+MASTERED = """
+    select
+        facets.model, seed, setting, facets.is_known, facets.n_points, mastered_rate,
+        facets.ci_low, facets.ci_high, samples.n_pairs,
+        mastery as pair_mastery, average_accuracy as pair_accuracy
+    from known_facets as facets
+    inner join editions using (edition_id)
+    inner join known_mastery as samples using (edition_id, model_id, is_known, scoring_policy)
+    where is_negated_included
+    order by facets.model, setting, facets.is_known desc, seed
+"""
+ACCURACY = """
+    select
+        model, seed, setting, is_known, concat_ws(' ', type, if(is_negated, 'negated', null)) as form,
+        avg(is_correct::integer)
+    from facet_details
+    inner join editions using (edition_id)
+    inner join taught_points using (edition_id, model_id, point_id)
+    where repeat = 0
+    group by all
+    order by form
+"""
+
+
+def write_configuration(
+    file: Path, names: list[str], seed: int, settings: tuple[str, ...], models: Path = MODELS
+) -> None:
+    """Write a configuration of the relations that the facet models know, with data beside the file."""
+    head = CONFIG.format(
+        relations=list(RELATIONS), seed=seed, settings=list(settings), root=file.parent / "data"
+    )
+    tables = (MODEL.format(name=name, folder=models / name) for name in names)
+    file.write_text(head + "".join(tables), encoding="utf-8")
+
+
+def read_scores(root: Path) -> dict[str, list[FacetScores]]:
+    """Return, by model name, the scores of all editions in the data folder, learned heads first."""
+    accuracy: dict[tuple[str, int, str, bool], dict[str, float]] = defaultdict(dict)
+    for *key, form, share in run_query(root, ACCURACY)[1]:
+        model, seed, setting, is_known = key
+        accuracy[model, seed, setting, is_known][form] = round(share, 4)
+    scores: dict[str, list[FacetScores]] = defaultdict(list)
+    columns, rows = run_query(root, MASTERED)
+    for model, *values in rows:
+        row: dict[str, Any] = {
+            name: round(value, 4) if isinstance(value, float) else value
+            for name, value in zip(columns[1:], values, strict=True)
+        }
+        forms = accuracy[model, row["seed"], row["setting"], row["is_known"]]
+        scores[model].append(FacetScores(**row, accuracy=forms))
+    return dict(scores)
+
+
+def measure_models(names: list[str], models: Path) -> dict[str, list[FacetScores]]:
+    """Return, by model name, the scores on the editions of all seeds."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    with tempfile.TemporaryDirectory(prefix="pretexeval-facets-") as place:
+        for seed, settings in SETTINGS.items():
+            file = Path(place) / f"seed{seed}.toml"
+            write_configuration(file, names, seed, settings, models)
+            subprocess.run([sys.executable, "-m", "cli", "run", str(file)], env=environment, check=True)
+        return read_scores(Path(place) / "data")
+
+
+def main() -> None:
+    """Measure the models, and write their cards again."""
+    parser = argparse.ArgumentParser(prog="python -m training.measure_facets", description=__doc__)
+    parser.add_argument("names", nargs="+", help="names of folders under models/")
+    parser.add_argument("--models", type=Path, default=MODELS, help="where the folders are")
+    options = parser.parse_args()
+    for name, scores in measure_models(options.names, options.models.resolve()).items():
+        folder = options.models / name
+        write_facet_card(folder, replace(read_facet_card(folder), scores=scores), read_base())
+
+
+if __name__ == "__main__":
+    main()
