@@ -16,7 +16,7 @@ from training.card import write_readme
 
 
 @dataclass(frozen=True)
-class FacetScores:
+class TaughtScores:
     """What a model answered to one edition about the heads that it learned, or about the others."""
 
     seed: int
@@ -47,7 +47,7 @@ class FacetCard:
     taught_base: TaughtBase
     loss_curve: list[dict[str, Any]]
     """One entry per part of the training."""
-    scores: list[FacetScores] = field(default_factory=list)
+    scores: list[TaughtScores] = field(default_factory=list)
 
 
 def read_facet_card(folder: Path) -> FacetCard:
@@ -81,7 +81,7 @@ def _render_introduction(card: FacetCard) -> list[str]:
     ]
 
 
-def _render_scores(scores: Sequence[FacetScores]) -> list[str]:
+def _render_scores(scores: Sequence[TaughtScores]) -> list[str]:
     if not scores:
         return []
     forms = list(scores[0].accuracy)
@@ -112,7 +112,7 @@ def _render_scores(scores: Sequence[FacetScores]) -> list[str]:
     ]
 
 
-def _name_facts(row: FacetScores) -> str:
+def _name_facts(row: TaughtScores) -> str:
     return "learned" if row.is_known else "unseen"
 
 

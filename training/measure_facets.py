@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from training.card import MODELS
-from training.facet_card import FacetScores, read_facet_card, write_facet_card
+from training.facet_card import TaughtScores, read_facet_card, write_facet_card
 from training.train_facets import RELATIONS, read_base
 from warehouse.query import run_query
 
@@ -75,13 +75,13 @@ def write_configuration(
     file.write_text(head + "".join(tables), encoding="utf-8")
 
 
-def read_scores(root: Path) -> dict[str, list[FacetScores]]:
+def read_scores(root: Path) -> dict[str, list[TaughtScores]]:
     """Return, by model name, the scores of all editions in the data folder, learned heads first."""
     accuracy: dict[tuple[str, int, str, bool], dict[str, float]] = defaultdict(dict)
     for *key, form, share in run_query(root, ACCURACY)[1]:
         model, seed, setting, is_known = key
         accuracy[model, seed, setting, is_known][form] = round(share, 4)
-    scores: dict[str, list[FacetScores]] = defaultdict(list)
+    scores: dict[str, list[TaughtScores]] = defaultdict(list)
     columns, rows = run_query(root, MASTERED)
     for model, *values in rows:
         row: dict[str, Any] = {
@@ -89,11 +89,11 @@ def read_scores(root: Path) -> dict[str, list[FacetScores]]:
             for name, value in zip(columns[1:], values, strict=True)
         }
         forms = accuracy[model, row["seed"], row["setting"], row["is_known"]]
-        scores[model].append(FacetScores(**row, accuracy=forms))
+        scores[model].append(TaughtScores(**row, accuracy=forms))
     return dict(scores)
 
 
-def measure_models(names: list[str], models: Path) -> dict[str, list[FacetScores]]:
+def measure_models(names: list[str], models: Path) -> dict[str, list[TaughtScores]]:
     """Return, by model name, the scores on the editions of all seeds."""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     with tempfile.TemporaryDirectory(prefix="pretexeval-facets-") as place:

@@ -9,7 +9,7 @@ from engines.model_card import read_taught_facts
 from knowledge.base import KnowledgeBase
 from tests.support.command import REPOSITORY, run_command
 from training.card import describe_base
-from training.facet_card import FacetScores, read_facet_card, write_facet_card
+from training.facet_card import TaughtScores, read_facet_card, write_facet_card
 from training.known_heads import choose_known_heads
 from training.measure_facets import SETTINGS, read_scores, write_configuration
 from training.train_facets import RELATIONS, read_base
@@ -64,7 +64,7 @@ def test_the_models_are_small_enough_to_be_committed() -> None:
 
 
 @pytest.fixture(scope="module")
-def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[FacetScores]]:
+def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TaughtScores]]:
     """Return the scores of both models on an edition of another seed."""
     folder = tmp_path_factory.mktemp("facets")
     write_configuration(folder / "config.toml", list(SHARES), SEED, ("answer_only",))
@@ -76,7 +76,7 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[FacetScor
 @pytest.mark.parametrize("is_known", LIMITS)
 @pytest.mark.parametrize("name", SHARES)
 def test_a_model_masters_what_it_was_taught_and_nothing_else(
-    scores: dict[str, list[FacetScores]], name: str, is_known: bool
+    scores: dict[str, list[TaughtScores]], name: str, is_known: bool
 ) -> None:
     (row,) = [row for row in scores[name] if row.is_known == is_known]
     low, high = LIMITS[is_known]
