@@ -15,6 +15,7 @@ FACETS = tuple(FACET_OF.values())
 # What stands for a facet, or for mastered points, of which a model was asked nothing.
 _NOT_ASKED: Row = {
     "accuracy": None,
+    "average_accuracy": None,
     "mastered_rate": None,
     "ci_low": None,
     "ci_high": None,
@@ -36,6 +37,8 @@ class FacetScores:
     scoring_policy: str
     facets: dict[str, Row]
     """Facet -> its row of facet_accuracy over all its questions, in the order of the types."""
+    averaged: Row
+    """The row of average_facet_accuracy over all questions."""
     mastered: Row
     """The row of mastered_points with all facets, without negated questions."""
     mastered_negated: Row
@@ -44,7 +47,8 @@ class FacetScores:
     @property
     def average(self) -> float | None:
         """Return the mean accuracy of the facets; None if a facet has no score."""
-        return _average(row["accuracy"] for row in self.facets.values())
+        average: float | None = self.averaged["average_accuracy"]
+        return average
 
     @property
     def random_average(self) -> float | None:
@@ -63,10 +67,11 @@ def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
     There are none if the edition has no questions, if no model has answered them, or if the warehouse comes
     from a version without questions.
     """
-    if not read("select 1 from duckdb_views() where view_name = 'mastered_points'"):
+    if not read("select 1 from duckdb_views() where view_name = 'average_facet_accuracy'"):
         return []
     where = f"where edition_id = '{edition_id}'"
     facets = read(f"from facet_accuracy {where} and is_negated is null")
+    averages = read(f"from average_facet_accuracy {where} and is_negated is null")
     mastered = read(
         f"from mastered_points {where} and is_paper_order "
         "qualify step = max(step) over (partition by setting, model_id, scoring_policy)"
@@ -83,6 +88,7 @@ def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
                 )
                 for facet, baseline in asked.items()
             },
+            averaged=_find(averages, key),
             mastered=_find(mastered, key, is_negated_included=False),
             mastered_negated=_find(mastered, key, is_negated_included=True),
         )
@@ -109,9 +115,10 @@ def _key(row: Row) -> tuple[str, str, str, str]:
     return row["setting"], row["model_id"], row["model"], row["scoring_policy"]
 
 
-def _find(rows: Iterable[Row], key: tuple[str, str, str, str], *, is_negated_included: bool) -> Row:
+def _find(rows: Iterable[Row], key: tuple[str, str, str, str], **values: object) -> Row:
+    """Return the first row of the key with these values."""
     return next(
-        (row for row in rows if _key(row) == key and row["is_negated_included"] == is_negated_included),
+        (row for row in rows if _key(row) == key and values.items() <= row.items()),
         _NOT_ASKED,
     )
 

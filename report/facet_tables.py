@@ -37,7 +37,7 @@ def _describe(score: FacetScores) -> dict[str, str]:
         {"model": score.model, "setting": score.setting, "scoring": score.scoring_policy}
         | {f"{facet} %": _accuracy(score.facets.get(facet)) for facet in FACETS}
         | {
-            "average %": format_share(score.average),
+            "average %": _average(score.averaged),
             "mastered %": _mastered(score.mastered),
             "with negated %": _mastered(score.mastered_negated),
             "no answer %": format_share(score.mastered_negated["no_answer_rate"]),
@@ -59,6 +59,10 @@ def _accuracy(row: dict[str, Any] | None) -> str:
     if row is None:
         return "-"
     return format_with_interval(row["accuracy"], row["ci_low"], row["ci_high"])
+
+
+def _average(row: dict[str, Any]) -> str:
+    return format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"])
 
 
 def _mastered(row: dict[str, Any]) -> str:

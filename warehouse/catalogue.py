@@ -40,6 +40,7 @@ TABLE_MACROS = (
 # Tables of estimates, which are made with these queries once, because they take longer than a view may.
 ESTIMATES = (
     "facet_scores",
+    "average_scores",
     "facet_differences",
     "mastered_scores",
     "mastered_differences",
@@ -79,6 +80,7 @@ VIEWS = (
     "diversity",
     "human_review",
     "facet_accuracy",
+    "average_facet_accuracy",
     "facet_comparison",
     "facet_details",
     "mastered_points",

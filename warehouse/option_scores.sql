@@ -131,6 +131,7 @@ numbered as (
 scores as materialized (
     select
         numbered.key,
+        numbered.point_id,
         any_value(numbered.edition_id) as edition_id,
         any_value(numbered.relation) as relation,
         any_value(numbered.baseline) as baseline,
@@ -143,7 +144,7 @@ scores as materialized (
         null::ubigint as lost_bits
     from numbered
     inner join point_clusters as points using (edition_id, point_id)
-    group by numbered.key, point_id
+    group by numbered.key, numbered.point_id
 ),
 
 observations as (

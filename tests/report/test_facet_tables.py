@@ -27,7 +27,7 @@ def test_lines_stand_by_setting_then_average(questioned: Path) -> None:
     right, erratic, agreeing, thinking, random = map(split, lines[2:])
     assert right[:2] == ["always_right", "answer_only"]
     assert right[2].startswith("100.0 [")
-    assert right[6] == "100.0"
+    assert right[6].startswith("100.0 [")
     assert right[9:] == ["0.0", "14", "131"]
     assert erratic[:2] == [ODD_NAME, "answer_only"]
     assert agreeing[:2] == ["agreeing", "answer_only"]
@@ -84,6 +84,9 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
     def read_some(sql: str) -> list[Row]:
         if "from facet_accuracy" in sql:
             return [facet | {"facet": name} for name in FACETS] + [other | {"facet": "comparison"}]
+        if "from average_facet_accuracy" in sql:
+            unknown = dict.fromkeys(("average_accuracy", "ci_low", "ci_high"))
+            return [facet | {"average_accuracy": 0.5}, other | unknown]
         return [] if "from mastered_points" in sql else [{"1": 1}]
 
     whole, part = read_facet_scores(read_some, "e")
@@ -93,6 +96,5 @@ def test_a_model_that_was_asked_one_facet_has_no_average() -> None:
     assert lines[-1].endswith("Raise max_tokens of [questions].")
     assert split(lines[3])[2:7] == [
         "50.0 [40.0, 60.0]",
-        *["- [-, -]"] * 3,
-        "-",
+        *["- [-, -]"] * 4,
     ]

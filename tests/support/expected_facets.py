@@ -1,6 +1,7 @@
 """The expected accuracy of facets, computed question by question with the formulas of docs/statistics.md."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
 from statistics import mean
 
 from tests.support.expected_clusters import (
@@ -14,6 +15,7 @@ from tests.support.expected_views import group
 from tests.support.question_folder import AnswerRule, FailRule, QuestionFolder, judge, never_fail, vote
 from tests.support.stage_rows import Row
 
+WHOLE = 10**8
 PARTS = 2520
 """A revision question's accuracy is a number of these parts."""
 
@@ -106,6 +108,27 @@ def expected_accuracy(folder: QuestionFolder, rows: list[Row]) -> Row:
         low, high = share_interval(observations, measure_clustering(observations), n_most)
         expected |= {"accuracy": share(observations), "ci_low": low, "ci_high": high}
     return expected
+
+
+def expected_average(folder: QuestionFolder, rows: list[Row]) -> Row:
+    """Return the mean accuracy of the facets of these questions, with its interval (average_scores.sql)."""
+    facets = [observe_points(folder, own) for own in group(rows, lambda row: row["type"]).values()]
+    average = mean(share(observations) for observations, _ in facets)
+    shares: dict[Hashable, list[tuple[Observation, float, int]]] = {}
+    for observations, _ in facets:
+        accuracy, total = share(observations), sum(o.n for o in observations)
+        for o in observations:
+            shares.setdefault(o.pair, []).append((o, accuracy, total))
+    points = []
+    for own in shares.values():
+        gained = sum(round(WHOLE * o.gained / total) for o, _, total in own)
+        gained += round(WHOLE * sum((average - accuracy) * o.n / total for o, accuracy, total in own))
+        points.append(
+            replace(own[0][0], gained=gained, n=sum(round(WHOLE * o.n / total) for o, _, total in own))
+        )
+    n_most = len(facets) ** 2 / sum(1 / n for _, n in facets)
+    low, high = share_interval(points, measure_clustering(points), n_most)
+    return {"average_accuracy": average, "n_points": len(points), "ci_low": low, "ci_high": high}
 
 
 def expected_gap(folder: QuestionFolder, rows: list[Row], other_rows: list[Row]) -> Row:
