@@ -36,6 +36,7 @@ EXAMPLES = (
     ("RQ", "The correct answer is D", "T|D", "?|D", "judgement in 'correct answer'"),
     ("TFQ", "The statement is not true.", "T", "F", "judgement of something else"),
     ("TFQ", "The rash is consistent with lupus.", "T", None, "'consistent' in prose"),
+    ("RQ", "The pain is consistent with gout.", "T|D", None, "'consistent' in prose"),
     ("TFQ", "Please answer true or false.", "F", None, "words of the prompt"),
     # In these classes the text allows both readings, or none is safe.
     ("MCQ", "The answer is E. The correct answer is D.", "E", "D", "several statements"),
