@@ -1,36 +1,46 @@
-"""One request to an OpenAI endpoint, and the completion or error that its answer becomes.
+"""Ask an OpenAI endpoint one prompt, with retries; the answer is a completion or an error with its cause.
 
 The texts of errors of single prompts are stored with the responses, so their wording stays as it is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
+from engines.endpoint_client import (
+    BrokenReplyError,
+    EndpointClient,
+    HttpReply,
+    NoConnectionError,
+    NoReplyInTimeError,
+)
 from engines.openai_parameters import advise_on_refusal, build_parameters
+from engines.openai_replies import AbortedAnswerError, UnreadableAnswerError, read_completion, read_json
 from engines.prompts import read_messages
+from engines.retry_pauses import find_pause, find_pause_of_limit, read_requested_pause
 from primitives.errors import InputError
 from primitives.secrets import MIN_LENGTH, hide_value
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
-if TYPE_CHECKING:
-    from openai import APIStatusError, OpenAI
-
-Number = TypeVar("Number", int, float)
-Fault = Literal["none", "prompt", "endpoint", "slow", "unreachable"]
+Fault = Literal["none", "prompt", "refused", "endpoint", "slow", "unreachable"]
 # The server behind the gateway is down or overloaded, for an unknown time. The prompt is not the cause.
 UNAVAILABLE = (429, 502, 503, 504)
-# The finish_reason of a prompt that vLLM aborted at shutdown. The status is 200, and the text is incomplete.
-ABORTED = ("abort", "error")
-# The fields of a chat message in which endpoints return what the model thought.
-REASONING_FIELDS = ("reasoning_content", "reasoning")
-# No prompt can pass. With 403, some gateways also refuse single prompts for their content.
+LIMITED = 429
+# No prompt can pass, unless the endpoint answers others. With 400 and 403, gateways also refuse single prompts
+# for their content.
 REFUSALS = {
     401: "refuses the key; check the variable named in api_key_env, or its block",
     404: "does not know the model or the path; check model and base_url",
 }
+REDIRECTED = "sends requests to another address, where neither key nor prompts are sent; check base_url"
+# Bytes of an answer beside its tokens, of a token, and of a token with its 20 log-probabilities.
+ANSWER_BYTES, TOKEN_BYTES, LOGPROBS_BYTES = 1_000_000, 256, 4096
+MAX_MESSAGE = 300
 
 
 @dataclass(frozen=True)
@@ -39,172 +49,142 @@ class Answer:
 
     completion: Completion
     fault: Fault = "none"
+    remedy: str = ""
+    """What is wrong with the endpoint, if every prompt meets this error."""
 
 
-def ask_endpoint(
-    client: OpenAI, config: EngineConfig, prompt: Prompt, sampling: Sampling, key: str | None
-) -> Answer:
-    """Return the answer to one prompt, after the client's retries. The key is hidden everywhere in it.
+@dataclass(frozen=True)
+class Attempt:
+    """The answer to one request, and whether and when to send the request again."""
+
+    answer: Answer
+    is_retryable: bool = False
+    is_limited: bool = False
+    requested_s: float | None = None
+
+
+@dataclass
+class Endpoint:
+    """An endpoint, and what it has done in this run."""
+
+    config: EngineConfig
+    client: EndpointClient
+    key: str | None
+    has_answered: bool = False
+    is_stopping: bool = False
+    """Whether to send nothing more."""
+
+    def hide(self, text: str) -> str:
+        """Return the text without the key. An endpoint may repeat the key in any of its texts."""
+        return hide_value(text, self.key) if self.key and len(self.key) >= MIN_LENGTH else text
+
+    def fail(self, reason: str, fault: Fault, remedy: str = "") -> Answer:
+        """Return the answer of a prompt that failed."""
+        text = hide_value(" ".join(reason.split()), self.key)[:MAX_MESSAGE]
+        return Answer(Completion(None, status="error", error=text), fault, remedy)
+
+
+async def ask_endpoint(endpoint: Endpoint, prompt: Prompt, sampling: Sampling, max_attempts: int) -> Answer:
+    """Return the answer to one prompt, after the retries. The key is hidden everywhere in it.
+
+    A prompt whose answer has begun to arrive is not sent again, because it is paid for. If the endpoint
+    limits the rate (429), the prompt waits as long as the endpoint asks, which is no attempt.
 
     Raises:
-        InputError: the endpoint refuses the key or does not know the model (401, 404).
+        InputError: the prompt is not a list of messages.
     """
-    import httpx
-    import openai
+    started, n_attempts, n_limited = time.monotonic(), 0, 0
+    while True:
+        attempt = await _attempt(endpoint, prompt, sampling)
+        if attempt.is_limited:
+            n_limited += 1
+            waited_s = time.monotonic() - started
+            pause_s = find_pause_of_limit(
+                attempt.requested_s, n_limited, waited_s, max_attempts, has_answered=endpoint.has_answered
+            )
+        else:
+            n_attempts += 1
+            can_retry = attempt.is_retryable and n_attempts < max_attempts
+            pause_s = find_pause(attempt.requested_s, n_attempts) if can_retry else None
+        if pause_s is None or endpoint.is_stopping:
+            return attempt.answer
+        await asyncio.sleep(pause_s)
 
+
+async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> Attempt:
+    config = endpoint.config
+    path, body = _build_request(config.model, prompt, sampling)
     try:
-        result = _send(client, config.model, prompt, sampling)
-    except openai.APITimeoutError as error:
-        # A host that is switched off does not refuse a connection, so connecting to it ends in a timeout.
-        if isinstance(error.__cause__, httpx.ConnectTimeout):
-            return _fail(f"no connection within {config.timeout_s:g} s", "unreachable")
-        return _fail(f"no answer within {config.timeout_s:g} s", "slow")
-    except openai.APIConnectionError as error:
-        return _fail(f"connection failed: {_hide(error.__cause__ or error, key)}", "unreachable")
-    except openai.APIStatusError as error:
-        return _explain_status(error, config, sampling, prompt.style, key)
-    except InputError:
-        raise
-    except (openai.OpenAIError, ValueError) as error:
-        return _fail(f"the answer cannot be read: {_hide(error, key)}", "endpoint")
-    return _hide_in_answer(_read_result(result, prompt.style, key), key)
+        reply = await endpoint.client.post(path, body, _limit_size(sampling))
+        if not reply.is_success:
+            return _read_failure(endpoint, reply, sampling, prompt.style)
+        return Attempt(Answer(read_completion(reply.content, prompt.style, endpoint.hide)))
+    except NoReplyInTimeError as error:
+        return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)
+    except NoConnectionError as error:
+        return Attempt(endpoint.fail(str(error), "unreachable"), is_retryable=True)
+    except AbortedAnswerError as error:
+        return Attempt(endpoint.fail(str(error), "unreachable"))
+    except (BrokenReplyError, UnreadableAnswerError) as error:
+        return Attempt(endpoint.fail(str(error), "endpoint"))
+    except Exception as error:  # Whatever an endpoint sends, it costs no other prompt its answer.
+        reason = f"the answer cannot be read: {type(error).__name__}: {error}"
+        return Attempt(endpoint.fail(reason, "endpoint"))
 
 
-def _send(client: OpenAI, model: str, prompt: Prompt, sampling: Sampling) -> object:
-    # Everything goes through extra_body, because the client refuses parameters that it does not know.
+def _build_request(model: str, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, object]]:
     body = build_parameters(sampling, prompt.style)
     if prompt.style == "chat":
-        messages: Any = read_messages(prompt)
-        return client.chat.completions.create(model=model, messages=messages, extra_body=body)
-    return client.completions.create(model=model, prompt=prompt.text, extra_body=body)
+        return "/chat/completions", {"messages": read_messages(prompt), "model": model, **body}
+    return "/completions", {"prompt": prompt.text, "model": model, **body}
 
 
-def _explain_status(
-    error: APIStatusError, config: EngineConfig, sampling: Sampling, style: str, key: str | None
-) -> Answer:
-    status, message = error.status_code, _hide(error, key)
-    if status in REFUSALS:
-        raise InputError(
-            f"model {config.name!r}: the endpoint {REFUSALS[status]} (HTTP {status}: {message})"
-        ) from None
+def _limit_size(sampling: Sampling) -> int:
+    return ANSWER_BYTES + sampling.max_tokens * (LOGPROBS_BYTES if sampling.logprobs else TOKEN_BYTES)
+
+
+def _read_failure(endpoint: Endpoint, reply: HttpReply, sampling: Sampling, style: str) -> Attempt:
+    status = reply.status
+    message, code = _read_message(reply)
+    message = endpoint.hide(message)
+    reason = f"HTTP {status}: {message}"
+    requested_s = read_requested_pause(reply.headers)
     if status in UNAVAILABLE:
-        return _fail(f"HTTP {status}: {message}", "unreachable")
+        answer = endpoint.fail(reason, "unreachable")
+        return Attempt(answer, is_retryable=True, is_limited=status == LIMITED, requested_s=requested_s)
     if status in (408, 409) or status >= 500:
-        return _fail(f"HTTP {status}: {message}", "endpoint")
-    if error.code == "context_length_exceeded" or "maximum context length" in message:
-        return _fail(f"{PROMPT_TOO_LONG}: {message}", "prompt")
+        return Attempt(endpoint.fail(reason, "endpoint"), is_retryable=True, requested_s=requested_s)
+    if status < 400:
+        return Attempt(endpoint.fail(reason, "refused", REDIRECTED))
+    if status in REFUSALS:
+        return Attempt(endpoint.fail(reason, "refused", REFUSALS[status]))
+    if code == "context_length_exceeded" or "maximum context length" in message:
+        return Attempt(endpoint.fail(f"{PROMPT_TOO_LONG}: {message}", "prompt"))
     # A message about credit (402) or moderation (403) can name a parameter that is not its cause.
     advice = advise_on_refusal(message, sampling, style) if status in (400, 422) else ""
-    return _fail(f"HTTP {status}: {message}{advice}", "prompt")
+    failed = endpoint.fail(reason, "prompt").completion
+    return Attempt(Answer(Completion(None, status="error", error=f"{failed.error}{advice}"), "prompt"))
 
 
-def _hide(error: BaseException, key: str | None) -> str:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return hide_value(text, key)[:300]
-
-
-def _hide_in_answer(answer: Answer, key: str | None) -> Answer:
-    """Return the answer without the key. An endpoint may repeat the key in any of its texts."""
-    if key is None or len(key) < MIN_LENGTH:
-        return answer
-    said = answer.completion
-    hidden = replace(
-        said,
-        response=said.response and hide_value(said.response, key),
-        error=said.error and hide_value(said.error, key),
-        finish_reason=said.finish_reason and hide_value(said.finish_reason, key),
-        reasoning=said.reasoning and hide_value(said.reasoning, key),
-        served=said.served and hide_value(said.served, key),
-    )
-    return replace(answer, completion=hidden)
-
-
-def _fail(reason: str, fault: Fault) -> Answer:
-    return Answer(Completion(None, status="error", error=reason), fault)
-
-
-def _read_result(result: Any, style: str, key: str | None) -> Answer:  # noqa: ANN401 (an endpoint sends anything)
+def _read_message(reply: HttpReply) -> tuple[str, object]:
+    """Return the endpoint's words and its code of the error; of a redirect, the host that it names."""
+    words = f"Error code: {reply.status}"
+    if reply.status < 400:
+        return f"{words} - {_find_host(reply.headers.get('Location', ''))}", None
     try:
-        choice = result.choices[0]
-        text, reasoning = _read_message(choice.message) if style == "chat" else (choice.text, None)
-        finish_reason = choice.finish_reason
-    except (AttributeError, IndexError, TypeError, KeyError):
-        return _fail(f"the answer holds no choice: {hide_value(str(result), key)[:100]!r}", "endpoint")
-    if text is None and (reasoning is not None or finish_reason is not None) and style == "chat":
-        # An empty answer: the model has used all its tokens for reasoning, or it said nothing. A retry would
-        # be paid for as well, and would give the same.
-        text = ""
-    if finish_reason in ABORTED:
-        return _fail(f"the answer was cut short (finish_reason {finish_reason})", "unreachable")
-    if not isinstance(text, str):
-        return _fail(f"the answer holds no text (finish_reason {finish_reason})", "endpoint")
-    # The first token of a reply with reasoning is not the first token of its answer.
-    read_logprobs = _read_chat_logprobs if style == "chat" else _read_completion_logprobs
-    logprob_true, logprob_false = read_logprobs(choice) if reasoning is None else (None, None)
-    usage = getattr(result, "usage", None)
-    return Answer(
-        Completion(
-            text,
-            finish_reason=finish_reason if isinstance(finish_reason, str) else None,
-            n_prompt_tokens=_as_number(getattr(usage, "prompt_tokens", None), int),
-            n_completion_tokens=_as_number(getattr(usage, "completion_tokens", None), int),
-            logprob_true=_as_number(logprob_true, float),
-            logprob_false=_as_number(logprob_false, float),
-            reasoning=reasoning,
-            served=_describe_served(result),
-        )
-    )
+        answer = read_json(reply.content)
+    except UnreadableAnswerError:
+        return words, None
+    error = answer.get("error", answer) if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        return words, None
+    message = error.get("message")
+    return (f"{words} - {message}" if isinstance(message, str) and message else words), error.get("code")
 
 
-def _read_message(message: Any) -> tuple[object, str | None]:  # noqa: ANN401
-    """Return the text of a chat message, which may be null, and the reasoning that came apart from it."""
-    content = message.content
-    fields = (getattr(message, name, None) for name in REASONING_FIELDS)
-    reasoning = next((field for field in fields if isinstance(field, str) and field), None)
-    if isinstance(content, list):
-        text, thought = (_join_parts(content, kind) for kind in ("text", "thinking"))
-        return text, thought or reasoning
-    return content, reasoning
-
-
-def _join_parts(parts: list[Any], kind: str) -> str:
-    """Return the text of all parts of a kind. A thought is a list of parts with texts."""
-    found = [part.get(kind) for part in parts]
-    return "".join(_join_parts(each, "text") if isinstance(each, list) else each for each in found if each)
-
-
-def _describe_served(result: object) -> str | None:
-    """Return the name and the fingerprint of the model that answered, as the endpoint reports them."""
-    said = (getattr(result, name, None) for name in ("model", "system_fingerprint"))
-    return ", ".join(text for text in said if isinstance(text, str) and text) or None
-
-
-def _as_number(value: object, kind: type[Number]) -> Number | None:
-    """Return the number, or None for anything else: the error about a wrong type would contain the value."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or kind(value) != value:
-        return None
-    return kind(value)
-
-
-def _read_completion_logprobs(choice: Any) -> tuple[float | None, float | None]:  # noqa: ANN401
+def _find_host(location: str) -> str:
     try:
-        top = choice.logprobs.top_logprobs[0]
-        return top.get(" True"), top.get(" False")
-    except (AttributeError, IndexError, TypeError):
-        return None, None
-
-
-def _read_chat_logprobs(choice: Any) -> tuple[float | None, float | None]:  # noqa: ANN401
-    """Return the log-probability of True and of False, of the likelier spelling with or without a space.
-
-    It depends on the end of the chat template whether a reply begins with a space.
-    """
-    try:
-        top = choice.logprobs.content[0].top_logprobs
-        found = [
-            max((t.logprob for t in top if t.token.strip() == word), default=None)
-            for word in ("True", "False")
-        ]
-    except (AttributeError, IndexError, TypeError):
-        return None, None
-    return found[0], found[1]
+        parts = urlsplit(location)
+        return f"redirected to {parts.scheme}://{parts.hostname}" if parts.hostname else "redirected"
+    except ValueError:
+        return "redirected"

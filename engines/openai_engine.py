@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
-from engines.api_keys import explain_missing_key, is_sendable
 from engines.base import EngineLostError
-from engines.openai_answers import Answer, ask_endpoint
+from engines.endpoint_address import read_api_key, render_safe_address
+from engines.endpoint_client import EndpointClient
+from engines.loop_thread import LoopThread
+from engines.openai_answers import Answer, Endpoint, ask_endpoint
 from engines.outages import ask_through_outages
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
@@ -30,7 +31,7 @@ PROBE_PROMPTS = {
 
 
 class OpenaiEngine:
-    """Concurrent requests to one endpoint. The client retries, and waits as long as the endpoint asks."""
+    """Concurrent requests to one endpoint, with retries. It waits as long as the endpoint asks."""
 
     def __init__(self, config: EngineConfig) -> None:
         """Prepare the client without sending anything.
@@ -38,19 +39,14 @@ class OpenaiEngine:
         Raises:
             InputError: the variable of the key is not set, or the address is not valid.
         """
-        import openai
-
         self._config = config
         self._address = render_safe_address(config)
-        self._has_answered = False
-        self._key = read_api_key(config)
-        self._client = openai.OpenAI(
-            base_url=config.base_url,
-            # A local server needs no key. Without this text the client would send the user's OPENAI_API_KEY.
-            api_key=self._key or "none",
-            timeout=config.timeout_s,
-            max_retries=config.max_attempts - 1,
-        )
+        key = read_api_key(config)
+        client = EndpointClient(config.base_url or "", key, config.timeout_s)
+        self._endpoint = Endpoint(config, client, key)
+        self._thread = LoopThread()
+        # One prompt at a time finds out whether a refusal concerns all prompts.
+        self._is_judging = asyncio.Lock()
 
     def generate(
         self,
@@ -65,48 +61,108 @@ class OpenaiEngine:
                 reachable again within MAX_WAIT_S, or has never sent a readable answer. The error holds the
                 completions so far.
         """
-        answers: dict[int, Answer] = {}
+        received: dict[int, Completion] = {}
         try:
-            self._ask(prompts, sampling, on_progress or _ignore, answers)
+            self.generate_into(received, prompts, sampling, on_progress or _ignore)
         except InputError as error:
-            given = {n: each.completion for n, each in answers.items() if each.fault == "none"}
-            raise EngineLostError(str(error), given) from error
-        return [answers[number].completion for number in range(len(prompts))]
+            raise EngineLostError(str(error), received) from error
+        return [received[number] for number in range(len(prompts))]
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
-
-    def _ask(
+    def generate_into(
         self,
+        received: MutableMapping[int, Completion],
         prompts: Sequence[Prompt],
         sampling: Sampling,
         on_progress: Callable[[int], None],
-        answers: dict[int, Answer],
     ) -> None:
-        """Put an answer to every prompt into `answers`. If this raises, the answers so far stay there."""
+        """Put answers into `received` as soon as they arrive, and at the end the errors of failed prompts.
 
-        def ask(number: int) -> Answer:
-            return ask_endpoint(self._client, self._config, prompts[number], sampling, self._key)
+        If this raises or is interrupted, the answers so far are in `received`. See `generate`.
+        """
+        faults: dict[int, Answer | None] = {}
+        n_reported = 0
 
-        if prompts and not self._has_answered:
+        def keep(number: int, answer: Answer) -> None:
+            if answer.fault == "none":
+                received[number] = answer.completion
+                self._endpoint.has_answered = True
+            faults[number] = None if answer.fault == "none" else answer
+
+        def report() -> None:
+            nonlocal n_reported
+            n_done = len(faults)
+            on_progress(n_done - n_reported)
+            n_reported = n_done
+
+        self._endpoint.is_stopping = False
+        self._thread.run(self._ask(prompts, sampling, faults, keep), report, self._stop)
+        received.update({n: answer.completion for n, answer in faults.items() if answer is not None})
+
+    def is_answering(self, style: str, sampling: Sampling) -> bool:
+        """Return whether the endpoint answers a throwaway prompt of this style."""
+        return self._thread.run(self._is_answering(style, sampling))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._stop()
+        self._thread.close(self._endpoint.client.close())
+
+    def _stop(self) -> None:
+        self._endpoint.is_stopping = True
+
+    async def _ask(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        faults: dict[int, Answer | None],
+        keep: Callable[[int, Answer], None],
+    ) -> None:
+        """Give an answer to every prompt to `keep`, which puts it into `faults`."""
+
+        async def ask(number: int) -> Answer:
+            if self._endpoint.is_stopping:
+                raise InputError("interrupted")
+            answer = await ask_endpoint(
+                self._endpoint, prompts[number], sampling, self._config.max_attempts
+            )
+            if answer.fault == "refused":
+                await self._judge_refusal(answer, prompts[number].style, sampling)
+            return answer
+
+        if prompts and not self._endpoint.has_answered:
             # The first request is sent alone: an endpoint that is down is then noticed after the retries of
             # one request and not after those of all.
-            answers[0] = ask(0)
-            if answers[0].fault in ("unreachable", "slow"):
-                raise self._explain_silence(answers[0])
-            on_progress(1)
-        ask_through_outages(
+            answer = await ask(0)
+            is_silent = answer.fault in ("unreachable", "slow")
+            if is_silent and not await self._is_answering(prompts[0].style, sampling):
+                raise self._explain_silence(answer)
+            if answer.fault != "unreachable":
+                keep(0, answer)
+        await ask_through_outages(
             ask,
             range(len(prompts)),
-            answers,
+            faults,
+            keep=keep,
             n_at_once=self._config.concurrency,
             wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
-            on_progress=on_progress,
         )
-        self._require_an_answer(list(answers.values()))
+        self._require_an_answer([answer for answer in faults.values() if answer is not None])
 
-    def _wait_for_endpoint(self, style: str, sampling: Sampling, silence: Answer) -> None:
+    async def _judge_refusal(self, answer: Answer, style: str, sampling: Sampling) -> None:
+        """Raise InputError if the refusal concerns every prompt: if a throwaway prompt gets no answer."""
+        async with self._is_judging:
+            if self._endpoint.is_stopping:
+                raise InputError("interrupted")
+            if self._endpoint.has_answered and await self._is_answering(style, sampling):
+                return
+            self._stop()
+            raise self._explain_refusal(answer)
+
+    async def _is_answering(self, style: str, sampling: Sampling) -> bool:
+        probe = await ask_endpoint(self._endpoint, PROBE_PROMPTS[style], sampling, max_attempts=1)
+        return probe.fault == "none"
+
+    async def _wait_for_endpoint(self, style: str, sampling: Sampling, silence: Answer) -> None:
         """Return as soon as the endpoint answers a throwaway prompt.
 
         Raises:
@@ -114,23 +170,27 @@ class OpenaiEngine:
         """
         said = f"{silence.completion.error}; waiting up to {MAX_WAIT_S:g} s for {self._address}"
         logger.warning("model %r: %s", self._config.name, said)
-        client = self._client.with_options(max_retries=0)
         probe = replace(sampling, max_tokens=1)
         deadline = time.monotonic() + MAX_WAIT_S
         while True:
-            answer = ask_endpoint(client, self._config, PROBE_PROMPTS[style], probe, self._key)
+            answer = await ask_endpoint(self._endpoint, PROBE_PROMPTS[style], probe, max_attempts=1)
             if answer.fault in ("none", "prompt"):
                 return
-            if time.monotonic() >= deadline:
+            if answer.fault == "refused":
+                raise self._explain_refusal(answer)
+            if time.monotonic() >= deadline or self._endpoint.is_stopping:
                 raise self._explain_silence(silence, f", then a wait of {MAX_WAIT_S:g} s")
-            time.sleep(PROBE_INTERVAL_S)
+            await asyncio.sleep(PROBE_INTERVAL_S)
 
-    def _require_an_answer(self, answers: Sequence[Answer]) -> None:
-        """Note whether the endpoint has answered. Raise InputError if it has never answered any prompt."""
-        faults = {answer.fault for answer in answers}
-        if faults and not self._has_answered and faults <= {"unreachable", "slow", "endpoint"}:
-            raise self._explain_silence(answers[0])
-        self._has_answered |= "none" in faults
+    def _require_an_answer(self, failed: Sequence[Answer]) -> None:
+        """Raise InputError if the endpoint has never answered any prompt."""
+        faults = {answer.fault for answer in failed}
+        if faults and not self._endpoint.has_answered and faults <= {"unreachable", "slow", "endpoint"}:
+            raise self._explain_silence(failed[0])
+
+    def _explain_refusal(self, answer: Answer) -> InputError:
+        said = f"the endpoint {answer.remedy} ({answer.completion.error})"
+        return InputError(f"model {self._config.name!r}: {said}")
 
     def _explain_silence(self, answer: Answer, more: str = "") -> InputError:
         return InputError(
@@ -142,46 +202,3 @@ class OpenaiEngine:
 
 def _ignore(_: int) -> None:
     """Do nothing with the number of newly done prompts."""
-
-
-def read_api_key(config: EngineConfig) -> str | None:
-    """Return the key from the environment, or None if the configuration names no variable.
-
-    The flows copy keys of Secret blocks into the environment.
-
-    Raises:
-        InputError: the variable is not set, or an HTTP header cannot hold its value.
-    """
-    if config.api_key_env is None:
-        return None
-    key = os.environ.get(config.api_key_env, "").strip()
-    if not key:
-        missing = explain_missing_key(config.api_key_env)
-        raise InputError(
-            f"model {config.name!r}: {missing}; leave api_key_env out if the endpoint needs no key"
-        )
-    if not is_sendable(key):
-        raise InputError(
-            f"model {config.name!r}: the value of {config.api_key_env} is not a valid key: it contains a "
-            "space, a line break or a non-ASCII character; set the variable again"
-        )
-    return key
-
-
-def render_safe_address(config: EngineConfig) -> str:
-    """Return the endpoint's address without user, password and query, which may be secrets.
-
-    Raises:
-        InputError: it is not an HTTP address.
-    """
-    try:
-        parts = urlsplit(config.base_url or "")
-        host, is_web = parts.hostname, parts.scheme in ("http", "https")
-        parts.port  # noqa: B018 (raises ValueError if it is not a number)
-    except ValueError:
-        host, is_web = None, False
-    if not host or not is_web:
-        raise InputError(
-            f"model {config.name!r}: base_url is not an address such as http://127.0.0.1:8000/v1"
-        )
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

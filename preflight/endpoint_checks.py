@@ -4,7 +4,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
-from engines.openai_engine import read_api_key, render_safe_address
+from engines.endpoint_address import read_api_key, render_safe_address
 from preflight.findings import Finding
 from primitives.errors import InputError
 from primitives.http_client import HttpReply, fetch
