@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from cli import before_run, data, deployment, imports, pipeline, review
+from cli.interrupts import STATUS, end_on_signals, is_interrupted, report_interrupt
 from cli.subcommands import Command, report_error
 from primitives.errors import InputError
 
@@ -20,10 +21,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0: success; 1: a part failed; 2: bad input; 130: interrupted.
     """
     options = build_parser().parse_args(arguments)
+    try:
+        return _run_command(options)
+    except KeyboardInterrupt:
+        report_interrupt()
+        return STATUS
+    except BaseException:
+        # Libraries turn the interrupt into exceptions of their own.
+        if not is_interrupted():
+            raise
+        report_interrupt()
+        return STATUS
+
+
+def _run_command(options: argparse.Namespace) -> int:
     command: Command = options.command
     try:
         return command(options)
     except InputError as error:
+        if is_interrupted():
+            raise
         report_error(str(error))
         return 2
     except OSError as error:
@@ -32,9 +49,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f" ({error.filename})" if error.filename else ""
         report_error(f"{error.strerror}{where}; no half-written file was kept: solve this and run again")
         return 1
-    except KeyboardInterrupt:
-        report_error("interrupted; run the same command again to continue")
-        return 130
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -52,6 +66,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run() -> None:
     """Run the command as this process's main program and end the process with its exit status."""
+    end_on_signals()
     status: list[int] = []
     # The handler that is registered first runs last: after Prefect and its server have ended.
     atexit.register(_leave, status)

@@ -23,7 +23,6 @@ from engines.openai_parameters import advise_on_refusal, build_parameters
 from engines.openai_replies import AbortedAnswerError, UnreadableAnswerError, read_completion, read_json
 from engines.prompts import read_messages
 from engines.retry_pauses import find_pause, find_pause_of_limit, read_requested_pause
-from primitives.errors import InputError
 from primitives.secrets import MIN_LENGTH, hide_value
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
@@ -31,8 +30,8 @@ Fault = Literal["none", "prompt", "refused", "endpoint", "slow", "unreachable"]
 # The server behind the gateway is down or overloaded, for an unknown time. The prompt is not the cause.
 UNAVAILABLE = (429, 502, 503, 504)
 LIMITED = 429
-# No prompt can pass, unless the endpoint answers others. With 400 and 403, gateways also refuse single prompts
-# for their content.
+# No prompt can pass, unless the endpoint answers others. With 400 and 403, gateways also refuse single
+# prompts for their content.
 REFUSALS = {
     401: "refuses the key; check the variable named in api_key_env, or its block",
     404: "does not know the model or the path; check model and base_url",

@@ -122,9 +122,7 @@ class OpenaiEngine:
         async def ask(number: int) -> Answer:
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
-            answer = await ask_endpoint(
-                self._endpoint, prompts[number], sampling, self._config.max_attempts
-            )
+            answer = await ask_endpoint(self._endpoint, prompts[number], sampling, self._config.max_attempts)
             if answer.fault == "refused":
                 await self._judge_refusal(answer, prompts[number].style, sampling)
             return answer
@@ -153,13 +151,15 @@ class OpenaiEngine:
         async with self._is_judging:
             if self._endpoint.is_stopping:
                 raise InputError("interrupted")
-            if self._endpoint.has_answered and await self._is_answering(style, sampling):
+            if await self._is_answering(style, sampling):
+                self._endpoint.has_answered = True
                 return
             self._stop()
             raise self._explain_refusal(answer)
 
     async def _is_answering(self, style: str, sampling: Sampling) -> bool:
-        probe = await ask_endpoint(self._endpoint, PROBE_PROMPTS[style], sampling, max_attempts=1)
+        # The second attempt is for a connection that the endpoint has just closed.
+        probe = await ask_endpoint(self._endpoint, PROBE_PROMPTS[style], sampling, max_attempts=2)
         return probe.fault == "none"
 
     async def _wait_for_endpoint(self, style: str, sampling: Sampling, silence: Answer) -> None:

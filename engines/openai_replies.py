@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
+from primitives.numbers import read_count, read_float
 from schemas.exchange import Completion
 
 # The finish_reason of a prompt that vLLM aborted at shutdown. The status is 200, and the text is incomplete.
@@ -79,24 +79,6 @@ def read_completion(content: bytes, style: str, hide: Callable[[str], str]) -> C
         reasoning=reasoning and hide(reasoning),
         served=_describe_served(answer, hide),
     )
-
-
-def read_count(value: object) -> int | None:
-    """Return a number of tokens; None for anything else, also for a number that no column can hold."""
-    number = read_float(value)
-    is_count = number is not None and number.is_integer() and 0 <= number < 2**31
-    return int(number) if number is not None and is_count else None
-
-
-def read_float(value: object) -> float | None:
-    """Return a finite number; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 def _get(value: object, name: str) -> object:

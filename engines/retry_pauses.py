@@ -11,8 +11,8 @@ FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 8.0
 # An endpoint that fails and asks for a longer pause counts as unavailable.
 MAX_REQUESTED_S = 60.0
-# An endpoint that limits the rate (429) is given as much time as one that has gone. Before its first answer it
-# is given less, because its limit may be a quota that is used up.
+# An endpoint that limits the rate (429) is given as much time as one that has gone. Before its first answer
+# it is given less, because its limit may be a quota that is used up.
 MAX_LIMITED_S = 600.0
 MAX_LIMITED_AT_START_S = 60.0
 # Of 32 concurrent prompts of which the endpoint takes 10 a minute, each is taken within so many attempts.
@@ -20,7 +20,7 @@ MIN_LIMITED_ATTEMPTS = 30
 
 
 def read_requested_pause(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that the endpoint asks to wait (Retry-After-Ms, Retry-After); None if it does not."""
+    """Return the seconds that the endpoint asks to wait (Retry-After-Ms, Retry-After), or None."""
     for name, divisor in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         text = headers.get(name, "")
         pause = _parse_number(text)

@@ -207,7 +207,7 @@ class Mirror:
 
     def _fetch_responses(self, path: str) -> bool:
         """Fetch a file of answers, whose name holds the first digits of its checksum."""
-        return self.fetch(path, Path(path).stem.removeprefix("part-"))
+        return self.fetch(path, ResponseStore.read_checksum(Path(path).name))
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:

@@ -1,29 +1,35 @@
 """The response store: the answers of models, stored unchanged, so that no prompt is asked twice.
 
-Each model has a folder of Parquet files, one per chunk of answers. The name of a file holds the checksum of
-its bytes, so a truncated or changed file is noticed: it is renamed, and its prompts are asked again.
+Each model has a folder of Parquet files, each with the answers of some seconds. The name of a file holds the
+checksum of its bytes and the number of its answers, so a truncated or changed file is noticed: it is reported
+and renamed, and its prompts are asked again.
 """
 
 import hashlib
 import io
+import logging
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from primitives.checksums import checksum_file
+from primitives.numbers import read_count, read_float
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 from storage.files import build_stage_table, read_stage_file, write_bytes
 from storage.layout import responses_folder
 
+logger = logging.getLogger(__name__)
+
 # Digits of the checksum in a file's name.
 N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
-# What a model or an endpoint may fill with any text.
-FREE_TEXTS = ("response", "error", "reasoning", "served")
+# Files that were written before names held the number of answers lack it.
+_NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet")
 
 
 class ResponseStore:
@@ -39,7 +45,13 @@ class ResponseStore:
     @staticmethod
     def is_response_file(name: str) -> bool:
         """Return whether a file of that name holds responses."""
-        return re.fullmatch(r"part-[0-9a-f]+\.parquet", name) is not None
+        return _NAME.fullmatch(name) is not None
+
+    @staticmethod
+    def read_checksum(name: str) -> str:
+        """Return the first digits of the checksum that a file of responses must have."""
+        found = _NAME.fullmatch(name)
+        return found["checksum"] if found else "-"
 
     @property
     def is_empty(self) -> bool:
@@ -53,15 +65,17 @@ class ResponseStore:
         completions: Sequence[Completion],
         repeat: int = 0,
     ) -> Path:
-        """Write one chunk of responses atomically as a new file, and return its path."""
+        """Write responses atomically as a new file, and return its path.
+
+        A value that its column cannot hold becomes null, so that one response never costs another one.
+        """
         rows = [
             {
                 "prompt_key": key,
                 "model_id": self.model_id,
                 "repeat": repeat,
-                "prompt": prompt.text,
-                **vars(completion),
-                **{name: replace_surrogates(getattr(completion, name)) for name in FREE_TEXTS},
+                "prompt": replace_surrogates(prompt.text),
+                **_fit_columns(completion),
             }
             for key, prompt, completion in zip(keys, prompts, completions, strict=True)
         ]
@@ -76,12 +90,12 @@ class ResponseStore:
         content = io.BytesIO()
         pq.write_table(table, content, compression="zstd")
         name = hashlib.sha256(content.getbuffer()).hexdigest()[:N_DIGITS]
-        path = self.folder / f"part-{name}.parquet"
+        path = self.folder / f"part-{name}-{len(rows)}.parquet"
         write_bytes(path, content.getbuffer())
         return path
 
     def list_files(self) -> list[Path]:
-        """Return the intact files, sorted by name; rename each damaged file to `.damaged`.
+        """Return the intact files, sorted by name; report each damaged file and rename it to `.damaged`.
 
         A file is read again only if its size or time has changed since the last call.
         """
@@ -90,8 +104,8 @@ class ResponseStore:
             stat = path.stat()
             stamp = (stat.st_size, stat.st_mtime_ns)
             if self._intact.get(path.name) != stamp:
-                if checksum_file(path)[:N_DIGITS] != path.stem.removeprefix("part-"):
-                    path.rename(path.with_suffix(".damaged"))
+                if checksum_file(path)[:N_DIGITS] != self.read_checksum(path.name):
+                    _set_aside(path)
                     continue
                 self._intact[path.name] = stamp
             intact.append(path)
@@ -140,6 +154,42 @@ def _prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return one row per (prompt_key, repeat): the first response if there is one, else the first error."""
     rows = pl.concat(frames).sort("status", descending=True, maintain_order=True)
     return rows.unique(KEYS, keep="first", maintain_order=True)
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a damaged file, and say which it is and how many answers are lost with it."""
+    aside = path.with_suffix(".damaged")
+    logger.warning(
+        "%s is damaged (%s): its prompts will be asked again. To keep these answers, end this run, restore "
+        "the file from a backup, and delete %s",
+        path,
+        _count_answers(path),
+        aside.name,
+    )
+    path.rename(aside)
+
+
+def _count_answers(path: Path) -> str:
+    found = _NAME.fullmatch(path.name)
+    if found and found["n_answers"]:
+        return f"{int(found['n_answers']):,} answers"
+    try:
+        return f"{pq.read_metadata(path).num_rows:,} answers"
+    except (pa.ArrowException, OSError, ValueError):
+        return f"an unknown number of answers, {path.stat().st_size:,} bytes"
+
+
+def _fit_columns(completion: Completion) -> dict[str, object]:
+    """Return the values of a completion, with null in place of what its column cannot hold."""
+    return {name: _fit(name, value) for name, value in vars(completion).items()}
+
+
+def _fit(name: str, value: object) -> object:
+    if name.startswith("n_"):
+        return read_count(value)
+    if name.startswith("logprob_"):
+        return read_float(value)
+    return replace_surrogates(value) if isinstance(value, str) else None
 
 
 def replace_surrogates(text: str | None) -> str | None:

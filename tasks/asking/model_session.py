@@ -1,12 +1,12 @@
-"""An exclusive session with one model: prompts are asked in chunks, and each chunk of answers is stored."""
+"""An exclusive session with one model: prompts are asked in chunks, and answers are stored as they arrive."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 
 from config.engines import EngineConfig
-from engines.base import Engine, EngineLostError
+from engines.base import Engine, EngineLostError, IncrementalEngine, ProbedEngine
 from engines.hub_cache import find_commit
 from engines.identity import identify_model
 from engines.loading import load_engine
@@ -21,9 +21,10 @@ from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.hub_commits import is_on_hub, pin_commit, read_commit, warn_without_commit
 from tasks.asking.progress import Advance
-from tasks.asking.refusals import explain_refusal, is_refused
+from tasks.asking.received_answers import ReceivedAnswers
+from tasks.asking.refusals import explain_failure, have_failed
 
-# A killed run can lose one chunk of answers. The chunk size is adjusted so that a chunk takes this long.
+# The chunk size is adjusted so that a chunk takes this long. In a longer one, answers are stored meanwhile.
 CHUNK_S = 20.0
 FIRST_CHUNK = 1024
 # The first prompts show whether the model answers at all, before many are sent or paid for.
@@ -67,6 +68,7 @@ class ModelSession:
         self._full_chunk = FIRST_CHUNK
         self._is_on_trial = True
         self._has_answered = False
+        self._started = time.monotonic()
         self._load = load
         self._engine: Engine | None = None
         self._mirror = mirror
@@ -110,12 +112,49 @@ class ModelSession:
         return TRIAL_CHUNK if self._is_on_trial else self._full_chunk
 
     def ask_and_store(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
-        """Ask one chunk of prompts and store every answer.
+        """Ask one chunk of prompts and store every answer, also if this raises or is interrupted.
 
         Raises:
-            InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refused every
-                prompt of the chunk, or another host has taken over the lease. The answers so far are stored.
+            InputError: the model cannot be loaded or reached, its engine crashed, the endpoint refuses every
+                prompt, or another host has taken over the lease. The answers so far are stored.
         """
+        engine = self._open_engine()
+        self._require_lease()
+        started = time.monotonic()
+
+        def store(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
+            path = self.store.append(keys, prompts, completions, sampling.repeat)
+            self._mirror.send(path.relative_to(self._mirror.root).as_posix())
+
+        def advance(n_more: int) -> None:
+            on_progress(n_more)
+            if answers.store_if_due():
+                self._require_lease()
+
+        answers = ReceivedAnswers(chunk, store, self._started)
+        try:
+            with reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)):
+                _generate(engine, answers.received, list(chunk.values()), sampling, advance)
+        except InputError:
+            raise
+        except Exception as error:
+            reason = hide_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:MAX_REASON]
+            raise InputError(f"model {self.config.name!r}: its engine crashed ({reason})") from error
+        finally:
+            answers.store_all()
+        if not self._is_on_trial:
+            self._adjust_chunk_size(time.monotonic() - started)
+        style = next(iter(chunk.values())).style
+        self._check_failures(answers.list_outcomes(), style, sampling)
+
+    def ask(self, prompts: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
+        """Ask any number of prompts in chunks and store every answer. Raises as `ask_and_store` does."""
+        waiting = dict(prompts)
+        while waiting:
+            self.ask_and_store(pop_prompts(waiting, self.chunk_size), sampling, on_progress)
+
+    def _open_engine(self) -> Engine:
+        """Return the engine; load it at the first call."""
         if self._engine is None:
             pinned = pin_commit(self.config, self._mirror, self.identity.model_id)
             self.write_model_record()
@@ -123,29 +162,7 @@ class ModelSession:
             # The commit of a hub model is known only now.
             self.write_model_record()
             warn_without_commit(pinned, self.identity.model_id)
-        self._require_lease()
-        started = time.monotonic()
-        try:
-            with reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)):
-                completions = self._engine.generate(list(chunk.values()), sampling, on_progress)
-        except EngineLostError as lost:
-            self._store(chunk, lost.answered, sampling.repeat)
-            raise
-        except InputError:
-            raise
-        except Exception as error:
-            reason = hide_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:MAX_REASON]
-            raise InputError(f"model {self.config.name!r}: its engine crashed ({reason})") from error
-        self._store(chunk, dict(enumerate(completions)), sampling.repeat)
-        if not self._is_on_trial:
-            self._adjust_chunk_size(time.monotonic() - started)
-        self._check_refusals(completions)
-
-    def ask(self, prompts: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
-        """Ask any number of prompts in chunks and store every answer. Raises as `ask_and_store` does."""
-        waiting = dict(prompts)
-        while waiting:
-            self.ask_and_store(pop_prompts(waiting, self.chunk_size), sampling, on_progress)
+        return self._engine
 
     def write_model_record(self) -> None:
         """Write the record of the model beside its responses, and send it to the bucket."""
@@ -164,31 +181,44 @@ class ModelSession:
         write_json(self._mirror.root / path, description)
         self._mirror.send(path)
 
-    def _store(self, chunk: PromptsByKey, completions: Mapping[int, Completion], repeat: int) -> None:
-        """Store completions, each given under the position of its prompt in the chunk."""
-        if not completions:
-            return
-        chunk_keys = list(chunk)
-        keys = [chunk_keys[position] for position in completions]
-        prompts = [chunk[key] for key in keys]
-        path = self.store.append(keys, prompts, list(completions.values()), repeat)
-        self._mirror.send(path.relative_to(self._mirror.root).as_posix())
-
     def _adjust_chunk_size(self, seconds: float) -> None:
         factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
         self._full_chunk = int(min(max(self._full_chunk * factor, FIRST_CHUNK // 4), MAX_CHUNK))
 
-    def _check_refusals(self, completions: Sequence[Completion]) -> None:
-        """Raise InputError if the endpoint refused the whole chunk; if it refused its end, ask few next.
+    def _check_failures(self, completions: Sequence[Completion], style: str, sampling: Sampling) -> None:
+        """Raise InputError if the endpoint answers no prompt; if none at the chunk's end, ask few next.
 
-        A few prompts at the end can be refused for their content, so a model that has answered is stopped
-        only by a chunk of TRIAL_CHUNK prompts or more.
+        Prompts can be refused for their content, also many in a row. So a throwaway prompt decides.
         """
         self._has_answered |= any(completion.status == "ok" for completion in completions)
         is_decisive = len(completions) >= TRIAL_CHUNK or not self._has_answered
-        if is_refused(completions) and is_decisive and not self.accepts_refusal:
-            raise explain_refusal(self.config.name, completions)
-        self._is_on_trial = is_refused(completions[-TRIAL_CHUNK:])
+        if (
+            have_failed(completions)
+            and is_decisive
+            and not self.accepts_refusal
+            and isinstance(self._engine, ProbedEngine)
+            and not self._engine.is_answering(style, sampling)
+        ):
+            raise explain_failure(self.config.name, completions)
+        self._is_on_trial = have_failed(completions[-TRIAL_CHUNK:])
+
+
+def _generate(
+    engine: Engine,
+    received: dict[int, Completion],
+    prompts: Sequence[Prompt],
+    sampling: Sampling,
+    on_progress: Advance,
+) -> None:
+    """Put the completions into `received`; if this raises, those that the engine has handed over."""
+    if isinstance(engine, IncrementalEngine):
+        engine.generate_into(received, prompts, sampling, on_progress)
+        return
+    try:
+        received.update(enumerate(engine.generate(prompts, sampling, on_progress)))
+    except EngineLostError as lost:
+        received.update(lost.answered)
+        raise
 
 
 def _estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:

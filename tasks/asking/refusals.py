@@ -1,10 +1,10 @@
-"""Refusals: prompts that an endpoint rejects with a status that sending them again does not change."""
+"""Endpoints that answer no prompt any more: told apart from prompts that fail, and explained."""
 
 import re
 from collections.abc import Sequence
 
 from primitives.errors import InputError
-from schemas.exchange import Completion
+from schemas.exchange import PROMPT_TOO_LONG, Completion
 
 # The wording with which engines/openai_answers.py stores the status of a failed prompt.
 _STATUS = re.compile(r"HTTP (4\d\d): ")
@@ -25,16 +25,21 @@ def read_refusal(completion: Completion) -> int | None:
     return None if status in TEMPORARY else status
 
 
-def is_refused(completions: Sequence[Completion]) -> bool:
-    """Return whether the endpoint rejected every one of these prompts."""
-    return bool(completions) and all(read_refusal(completion) is not None for completion in completions)
+def have_failed(completions: Sequence[Completion]) -> bool:
+    """Return whether every one of these prompts failed. One that is too long says nothing of the endpoint."""
+    return bool(completions) and all(
+        completion.status == "error" and not (completion.error or "").startswith(PROMPT_TOO_LONG)
+        for completion in completions
+    )
 
 
-def explain_refusal(name: str, completions: Sequence[Completion]) -> InputError:
-    """Return the error for a model whose endpoint rejected every one of these prompts, in its own words."""
-    first = completions[0]
-    remedy = REMEDIES.get(read_refusal(first) or 400, REMEDIES[400])
+def explain_failure(name: str, completions: Sequence[Completion]) -> InputError:
+    """Return the error for a model whose endpoint answered none of these prompts, in its own words."""
+    first, n = completions[0], len(completions)
+    status = read_refusal(first)
+    said = f"refused every one of {n:,} prompts" if status else f"answered none of {n:,} prompts"
+    remedy = REMEDIES.get(status, REMEDIES[400]) if status else "check that it is in order"
     return InputError(
-        f"model {name!r}: the endpoint refused every one of {len(completions):,} prompts ({first.error}); "
-        f"{remedy}, then run the same command again: it asks them again"
+        f"model {name!r}: the endpoint {said} ({first.error}); {remedy}, then run the same command again: it "
+        "asks them again"
     )

@@ -218,7 +218,8 @@ def test_refusal_stops_the_run_at_once_and_hides_the_key(
         ask_endpoint(endpoint, ["a"] * 50, Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")
     assert said in str(caught.value)
     assert KEY not in str(caught.value)
-    assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"]
+    # The first prompt and a throwaway prompt.
+    assert [key for _, key, _ in endpoint.requests] == [f"Bearer {KEY}"] * 2
 
 
 @pytest.mark.parametrize("status", [403, 422])

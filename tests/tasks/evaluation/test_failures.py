@@ -94,13 +94,14 @@ def fail_share(share: float, status: int = 400) -> Callable[[Body, int], Endpoin
 
 
 @pytest.mark.parametrize("status", [422, 402, 403])
-def test_endpoint_that_refuses_everything_gets_32_prompts(bench: Bench, status: int) -> None:
+def test_endpoint_that_refuses_everything_gets_32_prompts_and_a_probe(bench: Bench, status: int) -> None:
     bench.reply = lambda body, _: build_error(status, WORDS)
     reason = bench.evaluate("bad")["bad"]
     assert reason is not None
     assert f"HTTP {status}: " in reason
     assert WORDS in reason
-    assert len(bench.endpoint.requests) == 32
+    prompts = [body["prompt"] for _, _, body in bench.endpoint.requests]
+    assert (len(set(prompts)), prompts[-1]) == (33, "Hello")
 
 
 def test_endpoint_that_refuses_everything_has_no_score(bench: Bench) -> None:
@@ -113,7 +114,7 @@ def test_endpoint_that_refuses_everything_has_no_score(bench: Bench) -> None:
     assert reason is not None
     assert reason.startswith("model 'bad': the endpoint refused every one of 32 prompts (HTTP 400: ")
     assert WORDS in reason
-    assert sum(body["model"] == "bad" for _, _, body in bench.endpoint.requests) == 32
+    assert sum(body["model"] == "bad" for _, _, body in bench.endpoint.requests) == 33
     page = bench.write_pages()
     assert [row[0] for row in page.table_with("Model", "Mastery(joint, by pair)")[1:]] == ["good"]
     (row,) = page.table_with("Model", "Failed", "n samples", "Reason")[1:]
@@ -144,13 +145,13 @@ def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Benc
 def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_session, "FIRST_CHUNK", 64)
+    monkeypatch.setattr(model_session, "FIRST_CHUNK", 96)
     bench.reply = lambda body, number: (
         answer_by_checksum(body, number) if number < 40 else build_error(400, WORDS)
     )
     reason = bench.evaluate("m")["m"]
-    # 32 answered, 64 of which 8 are answered, and 32 to make sure.
-    assert len(bench.endpoint.requests) == 32 + 64 + 32
+    # 32 answered, 96 of which 8 are answered, 32 to make sure, and the throwaway prompt.
+    assert len(bench.endpoint.requests) == 32 + 96 + 32 + 1
     assert reason is not None
     assert WORDS in reason
     store = plan_evaluation(bench.config, bench.edition_id, "m").store
@@ -239,7 +240,7 @@ def test_model_whose_folder_is_missing_is_listed(bench: Bench) -> None:
     ]
 
 
-def test_writer_that_is_refused_gets_32_prompts(bench: Bench) -> None:
+def test_writer_that_is_refused_gets_32_prompts_and_a_probe(bench: Bench) -> None:
     bench.reply = lambda body, _: build_error(400, WORDS)
     table = {"name": "w", "engine": "openai", "model": "w", "base_url": bench.endpoint.base_url}
     config = Config.model_validate({"storage": {"root": bench.root}, "writers": [table]})
@@ -248,7 +249,7 @@ def test_writer_that_is_refused_gets_32_prompts(bench: Bench) -> None:
     with pytest.raises(InputError, match="model 'w': the endpoint refused every one of 32 prompts") as caught:
         ask_for_replies(Mirror(config.storage), writer, prompts, ignore)
     assert WORDS in str(caught.value)
-    assert len(bench.endpoint.requests) == 32
+    assert len(bench.endpoint.requests) == 33
 
 
 def test_crash_of_an_engine_is_explained(bench: Bench) -> None:

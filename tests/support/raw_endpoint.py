@@ -1,0 +1,112 @@
+"""An endpoint that sends any bytes at any speed, and remembers what it was asked and what it sent."""
+
+import json
+import socketserver
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas.exchange import Prompt
+
+
+@dataclass(frozen=True)
+class RawReply:
+    """Bytes to send, and the seconds after each piece of them; the connection is then closed."""
+
+    content: bytes
+    delay_s: float = 0.0
+    """Seconds before the first byte."""
+    piece: int = 1 << 20
+    pause_s: float = 0.0
+    hold_s: float = 0.0
+    """How long the connection stays open after the last byte."""
+
+
+@dataclass
+class RawEndpoint:
+    """The address of the endpoint; what it was asked, and what it answered in full."""
+
+    port: int
+    asked: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+
+def render_reply(status: int | str, headers: dict[str, str], body: bytes) -> bytes:
+    """Return an HTTP reply; Content-Length is added unless the headers say something else of the length."""
+    if not {"Content-Length", "Transfer-Encoding"} & set(headers):
+        headers = headers | {"Content-Length": str(len(body))}
+    headers = headers | {"Connection": "close"}
+    lines = [f"HTTP/1.1 {status} X", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+def render_answer(text: str = " True", **more: object) -> bytes:
+    """Return a good reply to a completion or chat request."""
+    choice = {"text": text, "message": {"content": text}, "finish_reason": "stop"}
+    body = json.dumps({"choices": [choice], **more}).encode()
+    return render_reply(200, {"Content-Type": "application/json"}, body)
+
+
+@contextmanager
+def serve_bytes(reply: Callable[[str, int], RawReply]) -> Iterator[RawEndpoint]:
+    """Run an endpoint on a free port; ``reply`` gets a prompt and how often it was asked before."""
+    lock = threading.Lock()
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            head = iter(self.rfile.readline, b"\r\n")
+            lengths = [int(line[15:]) for line in head if line.lower().startswith(b"content-length:")]
+            if not lengths:
+                return
+            prompt = _read_prompt(json.loads(self.rfile.read(lengths[0])))
+            with lock:
+                n_before = endpoint.asked[prompt]
+                endpoint.asked[prompt] += 1
+            chosen = reply(prompt, n_before)
+            time.sleep(chosen.delay_s)
+            try:
+                for start in range(0, len(chosen.content), chosen.piece):
+                    self.connection.sendall(chosen.content[start : start + chosen.piece])
+                    time.sleep(chosen.pause_s)
+                time.sleep(chosen.hold_s)
+            except OSError:
+                return
+            with lock:
+                endpoint.answered[prompt] += 1
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address = True
+        daemon_threads = True
+        request_queue_size = 128
+
+    server = Server(("127.0.0.1", 0), Handler)
+    endpoint = RawEndpoint(server.server_address[1])
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield endpoint
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _read_prompt(body: dict[str, Any]) -> str:
+    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
+
+
+def build_prompts(*texts: str, style: str = "completion") -> dict[str, Prompt]:
+    """Return prompt key -> prompt."""
+    prompts = (
+        Prompt(style, text if style == "completion" else json.dumps([{"content": text, "role": "user"}]))
+        for text in texts
+    )
+    return {f"{n:032x}": prompt for n, prompt in enumerate(prompts, 1)}
