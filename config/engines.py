@@ -75,11 +75,12 @@ class EngineConfig(ConfigTable):
     concurrency: Annotated[int, Field(ge=1)] = 32
     """Only `openai`: maximum number of concurrent requests."""
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
-    """Only `openai`: timeout of one request, in seconds."""
+    """Only `openai`: time for one request until its answer is complete, in seconds."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
-    """Only `openai`: number of times that a request is sent before it counts as failed (timeouts, 408, 409,
-    5xx). If the endpoint becomes unavailable after it has answered (lost connections, 429, 502, 503, 504),
-    the run waits up to ten minutes for it."""
+    """Only `openai`: number of times that a request is sent before it counts as failed (no answer in time,
+    408, 409, 5xx). A request whose answer has begun to arrive is not sent again. If the endpoint becomes
+    unavailable after it has answered (lost connections, 502, 503, 504), the run waits up to ten minutes for
+    it. If the endpoint limits the rate (429), the request waits as long as the endpoint asks."""
     extra_body: dict[str, JsonValue] = {}
     """Further parameters of every request, as a table. With `openai` they are added to the body of the
     request, for example `{ reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat

@@ -38,7 +38,9 @@ REFUSALS = {
 }
 REDIRECTED = "sends requests to another address, where neither key nor prompts are sent; check base_url"
 # Bytes of an answer beside its tokens, of a token, and of a token with its 20 log-probabilities.
-ANSWER_BYTES, TOKEN_BYTES, LOGPROBS_BYTES = 1_000_000, 256, 4096
+ANSWER_BYTES = 1_000_000
+TOKEN_BYTES = 256
+LOGPROBS_BYTES = 4096
 MAX_MESSAGE = 300
 
 

@@ -96,6 +96,25 @@ def test_lone_surrogate_is_replaced(store: ResponseStore) -> None:
     ]
 
 
+def test_value_that_does_not_fit_is_null_and_costs_no_other_response(store: ResponseStore) -> None:
+    odd = Completion(
+        " True",
+        "ok",
+        None,
+        "st\udc00p",
+        2**31,
+        -1,
+        float("nan"),
+        float("inf"),
+        served=7,  # type: ignore[arg-type]
+    )
+    append(store, k1=odd, k2=FULL)
+    columns = ["finish_reason", "n_prompt_tokens", "n_completion_tokens", "logprob_true", "logprob_false"]
+    rows = store.read(["response", *columns, "served"]).sort("n_prompt_tokens", nulls_last=False).rows()
+    assert rows[0] == (" True", "st\ufffdp", None, None, None, None, None)
+    assert rows[1] == (" True\n", "stop", 12, 2, -0.25, -1.5, "x, fp_1")
+
+
 def test_chunks_accumulate_and_never_replace_each_other(store: ResponseStore) -> None:
     paths = {append(store, k1=FULL), append(store, k2=FULL), append(store, k3=Completion("No"))}
     before = {path: path.read_bytes() for path in paths}

@@ -38,7 +38,7 @@ def replace_by_another(path: Path) -> None:
 @pytest.mark.parametrize("damage", [truncate, flip_byte, empty, replace_by_another])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
-    store: ResponseStore, damage: Callable[[Path], None], is_known: bool
+    store: ResponseStore, damage: Callable[[Path], None], is_known: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, other = append(store, k1=FULL), append(store, k2=FULL)
     if is_known:
@@ -46,10 +46,34 @@ def test_damaged_file_is_renamed_and_its_prompts_are_not_settled(
     damage(path)
     assert store.read_settled_keys() == {K2}
     assert store.list_files() == [other]
+    # The file is named once, with the number of its answers.
+    assert caplog.text.count(f"{path} is damaged (1 answers)") == 1
     assert path.with_suffix(".damaged").exists()
     assert not path.exists()
     assert append(store, k1=FULL) == path
     assert store.read_settled_keys() == {K1, K2}
+
+
+def change_first_value(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[:20] + b"?" + content[21:])
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"), [(change_first_value, "2 answers"), (truncate, "an unknown number")]
+)
+def test_damaged_file_of_an_earlier_version_is_named(
+    store: ResponseStore,
+    damage: Callable[[Path], None],
+    said: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = append(store, k1=FULL, k2=FULL)
+    old = path.rename(path.with_name(path.name.replace("-2.parquet", ".parquet")))
+    assert store.read_settled_keys() == {K1, K2}
+    damage(old)
+    assert store.read_settled_keys() == set()
+    assert f"{old} is damaged ({said}" in caplog.text
 
 
 def test_prompts_of_a_deleted_file_are_not_settled(store: ResponseStore) -> None:

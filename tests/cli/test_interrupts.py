@@ -1,0 +1,115 @@
+"""Signals end the command within 5 s with status 130, wherever it is, and no answer is lost."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.command import (
+    build_command,
+    build_environment,
+    make_rows,
+    write_base,
+    write_config,
+)
+from tests.support.raw_endpoint import RawReply, render_answer, serve_bytes
+
+LIMIT_S = 5.0
+MESSAGE = "pretexeval: interrupted; run the same command again to continue\n"
+# The main thread computes in a library that lets no signal through; another one never ends.
+STUCK = """
+import hashlib, threading, time
+from cli import interrupts
+interrupts.end_on_signals()
+threading.Thread(target=time.sleep, args=(60,)).start()
+print("ready", flush=True)
+hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+"""
+# The interrupt is turned into another exception, as libraries do.
+TURNED = """
+import time
+from cli import main, start
+def command(_):
+    print("ready", flush=True)
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise RuntimeError("a task crashed") from None
+main._run_command = command
+import sys
+sys.argv[1:] = ["sql"]
+start.run()
+"""
+
+
+def interrupt(process: "subprocess.Popen[str]", number: int) -> tuple[int, float, str]:
+    """Send the signal three times, as an impatient user does; return status, seconds and standard error."""
+    started = time.monotonic()
+    for _ in range(3):
+        process.send_signal(number)
+        time.sleep(0.05)
+    _, said = process.communicate(timeout=30)
+    return process.returncode, time.monotonic() - started, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("program", [STUCK, TURNED])
+def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, number: int) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=build_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    status, seconds, said = interrupt(process, number)
+    assert (status, said) == (130, MESSAGE)
+    assert seconds < LIMIT_S
+
+
+def test_signals_that_the_caller_ignores_stay_ignored() -> None:
+    program = "from cli import interrupts, start; import signal; interrupts.end_on_signals(); " + (
+        "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
+    )
+    done = subprocess.run(
+        ["nohup", sys.executable, "-c", program],
+        env=build_environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.slow
+def test_terminated_evaluation_keeps_every_answer(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+    with serve_bytes(lambda *_: RawReply(render_answer(), delay_s=0.5)) as endpoint:
+        model = {"name": "m", "engine": "openai", "model": "m", "base_url": endpoint.base_url}
+        knowledge = {"name": "own", "format": "table", "path": str(base)}
+        models = [model | {"concurrency": 3}]
+        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=models)
+        process = subprocess.Popen(
+            build_command("run", config),
+            cwd=tmp_path,
+            env=build_environment(prefect_server),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while sum(endpoint.answered.values()) < 12:
+            assert process.poll() is None
+            time.sleep(0.05)
+        n_answered = sum(endpoint.answered.values())
+        status, seconds, said = interrupt(process, signal.SIGTERM)
+    assert (status, said.endswith(MESSAGE)) == (130, True)
+    assert "Traceback" not in said
+    assert seconds < LIMIT_S
+    parts = [pl.read_parquet(path) for path in tmp_path.glob("data/responses/*/part-*.parquet")]
+    assert pl.concat(parts).filter(status="ok").height >= n_answered
