@@ -25,7 +25,7 @@ _ANY_FORMAT = 32 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True)
-class HttpReply:
+class RawResponse:
     """A complete reply, or the first MAX_ERROR_BYTES of one that reports an error."""
 
     status: int
@@ -69,7 +69,7 @@ class EndpointClient:
             trust_env=not _is_loopback(base_url),
         )
 
-    async def post(self, path: str, body: object, max_bytes: int) -> HttpReply:
+    async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
         """Send the body as JSON, and return the reply.
 
         Raises:
@@ -117,7 +117,7 @@ def _is_reply_to_prompt(status: int) -> bool:
     return 200 <= status < 300
 
 
-async def _read_reply(response: httpx.Response, max_bytes: int) -> HttpReply:
+async def _read_reply(response: httpx.Response, max_bytes: int) -> RawResponse:
     is_success = response.is_success
     limit, content = (max_bytes if is_success else MAX_ERROR_BYTES), bytearray()
     async for part in response.aiter_raw():
@@ -127,7 +127,7 @@ async def _read_reply(response: httpx.Response, max_bytes: int) -> HttpReply:
     decoded = _decompress(bytes(content), response.headers.get("Content-Encoding", ""), limit)
     if is_success and len(decoded) > limit:
         raise BrokenReplyError(f"the answer is larger than {limit:,} bytes")
-    return HttpReply(response.status_code, response.headers, decoded[:limit])
+    return RawResponse(response.status_code, response.headers, decoded[:limit])
 
 
 def _decompress(content: bytes, encoding: str, limit: int) -> bytes:

@@ -15,9 +15,9 @@ from config.engines import EngineConfig
 from engines.endpoint_client import (
     BrokenReplyError,
     EndpointClient,
-    HttpReply,
     NoConnectionError,
     NoReplyInTimeError,
+    RawResponse,
 )
 from engines.openai_parameters import advise_on_refusal, build_parameters
 from engines.openai_replies import AbortedAnswerError, UnreadableAnswerError, read_completion, read_json
@@ -144,7 +144,7 @@ def _limit_size(sampling: Sampling) -> int:
     return ANSWER_BYTES + sampling.max_tokens * (LOGPROBS_BYTES if sampling.logprobs else TOKEN_BYTES)
 
 
-def _read_failure(endpoint: Endpoint, reply: HttpReply, sampling: Sampling, style: str) -> Attempt:
+def _read_failure(endpoint: Endpoint, reply: RawResponse, sampling: Sampling, style: str) -> Attempt:
     status = reply.status
     message, code = _read_message(reply)
     message = endpoint.hide(message)
@@ -167,7 +167,7 @@ def _read_failure(endpoint: Endpoint, reply: HttpReply, sampling: Sampling, styl
     return Attempt(Answer(Completion(None, status="error", error=f"{failed.error}{advice}"), "prompt"))
 
 
-def _read_message(reply: HttpReply) -> tuple[str, object]:
+def _read_message(reply: RawResponse) -> tuple[str, object]:
     """Return the endpoint's words and its code of the error; of a redirect, the host that it names."""
     words = f"Error code: {reply.status}"
     if reply.status < 400:
