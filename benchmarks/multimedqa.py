@@ -20,8 +20,8 @@ from benchmarks.published_multimedqa import (
     list_replacements,
     read_published_points,
 )
-from knowledge.base import fold_name
 from knowledge.medqa import MedqaItem, fold_option, read_medqa
+from knowledge.spelling import fold_name
 from report.console import align
 from schemas.question_stages import LETTERS
 from tasks.asking.case_text import join_case

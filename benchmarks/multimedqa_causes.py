@@ -7,7 +7,7 @@ without which the texts are equal.
 import re
 from collections.abc import Callable
 
-from knowledge.base import fold_name
+from knowledge.spelling import fold_name
 
 _FORMS = {"are": "is", "were": "was", "do": "", "does": "", "did": ""}
 _ARTICLES = frozenset(("a", "an", "the"))

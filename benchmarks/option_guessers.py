@@ -29,8 +29,9 @@ from typing import get_args
 import polars as pl
 
 from config.tables import KnowledgeConfig
-from knowledge.base import KnowledgeBase, fold_name
+from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
+from knowledge.spelling import fold_name
 from primitives.hashing import hash_text
 from prototypes.question_wording import RelationWording, load_question_wording
 from report.console import align

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import fold_name
 from knowledge.medqa import fold_option
+from knowledge.spelling import fold_name
 
 PREFIX = "Question: "
 _TFQ_END = ", is the statement above true or false? Please answer true/false."

@@ -3,7 +3,10 @@
 The string below a field is the text of docs/configuration.md (`config.reference`).
 """
 
+import math
 import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
@@ -34,6 +37,30 @@ class ConfigTable(BaseModel):
 
     # Prefect shows the validation error of a run's parameters, which must not repeat their values.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @field_validator("*")
+    @classmethod
+    def _require_storable(cls, value: object) -> object:
+        """Refuse what no table of the warehouse and no request can hold."""
+        for part in _list_values(value):
+            if isinstance(part, int) and not -(2**63) <= part < 2**63:
+                raise ValueError("is a number beyond 64 bits; write one between -2^63 and 2^63 - 1")
+            if isinstance(part, float) and not math.isfinite(part):
+                raise ValueError("must be a finite number, not inf or nan")
+            if isinstance(part, str | Path) and "\0" in str(part):
+                raise ValueError("contains the character NUL (\\u0000); remove it")
+        return value
+
+
+def _list_values(value: object) -> Iterator[object]:
+    """Yield the value, and the keys and values within lists and dictionaries; tables check their own."""
+    if isinstance(value, Mapping):
+        value = (*value.keys(), *value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _list_values(part)
+    else:
+        yield value
 
 
 class EngineConfig(ConfigTable):

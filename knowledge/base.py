@@ -1,7 +1,5 @@
-"""A knowledge base in memory: its true triplets, folded names, and what the reader left out."""
+"""A knowledge base in memory: its true triplets, and what the reader left out."""
 
-import re
-import unicodedata
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -84,15 +82,3 @@ def _list_cells(rows: pl.DataFrame) -> list[str]:
     cells = rows.select(name for name in COLUMNS if name in rows.columns)
     sorted_cells = cells.select(pl.all().cast(pl.String).fill_null("")).sort(pl.all())
     return [cell for row in sorted_cells.iter_rows() for cell in row]
-
-
-def list_name_keys(name: str, identifier: str | None) -> tuple[str, ...]:
-    """Return the keys of a head or a tail: two that have a key in common are the same."""
-    folded = "name:" + fold_name(name)
-    return (folded,) if identifier is None else (folded, "id:" + identifier)
-
-
-def fold_name(name: str) -> str:
-    """Return the name without case, punctuation and extra white space, so that spellings can be compared."""
-    text = unicodedata.normalize("NFKC", name).casefold()
-    return re.sub(r"[\W_]+", " ", text).strip()

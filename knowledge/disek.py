@@ -10,9 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import KnowledgeBase, fold_name
+from knowledge.base import KnowledgeBase
 from knowledge.disek_files import ATTRIBUTE_SEPARATOR, OPTIONAL, READERS
 from knowledge.rows import Source, build_source_rows
+from knowledge.spelling import fold_name
 from primitives.errors import InputError
 
 # Relation -> names of its aspect: first the papers' name (PretexEval, table 5), then synonyms. Case,

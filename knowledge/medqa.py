@@ -7,7 +7,6 @@ meta_info. Jin et al., "What Disease does this Patient Have?", Applied Sciences 
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from knowledge.base import LeftOut, fold_name
+from knowledge.base import LeftOut
 from knowledge.rows import describe_problems, read_bytes, read_text, require_columns
+from knowledge.spelling import fold_name, normalize_text, remove_invisible
 from primitives.errors import InputError
 from schemas.question_stages import LETTERS
 
@@ -110,11 +110,11 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]
 def _find_problem(row: Mapping[str, Any]) -> str | None:
     """Return what is wrong with the values of a row and what to do, or None."""
     question, options, letter = row.get("question"), row.get("options"), row.get("answer_letter")
-    if not isinstance(question, str) or not question.strip():
+    if not isinstance(question, str) or not remove_invisible(question).strip():
         return "the question is empty: write it or delete the row"
     if not isinstance(options, list) or not 2 <= len(options) <= len(LETTERS):
         return f"options must be 2 to {len(LETTERS)} texts: add them or delete the row"
-    if not all(isinstance(option, str) and tidy_text(option) for option in options):
+    if not all(isinstance(option, str) and remove_invisible(tidy_text(option)).strip() for option in options):
         return "an option is empty: write it or delete the row"
     if letter not in list(LETTERS[: len(options)]):
         return f"the answer's letter is {letter!r}: write one of {', '.join(LETTERS[: len(options)])}"
@@ -168,8 +168,8 @@ def _leave_out_repeated(items: Sequence[MedqaItem]) -> MedqaSource:
 def fold_option(option: str) -> str:
     """Return the text of an option without case and punctuation, so that spellings can be compared.
 
-    Unlike in :func:`knowledge.base.fold_name`, signs with a meaning count: "PPV > 1" is not "PPV < 1".
+    Unlike in :func:`knowledge.spelling.fold_name`, signs with a meaning count: "PPV > 1" is not "PPV < 1".
     """
-    text = unicodedata.normalize("NFKC", option).casefold()
+    text = normalize_text(option)
     text = re.sub(r"(?<!\w)[-–−](?=[\d.])", "minus ", text)
     return " ".join(re.sub(r"[^\w+<>=↑↓%/*]|_", " ", text).split())

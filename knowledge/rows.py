@@ -12,6 +12,7 @@ import polars as pl
 
 from knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase, LeftOut
 from knowledge.contradictions import N_SHOWN, PLACE, require_no_contradiction
+from knowledge.spelling import BLANK, INVISIBLE
 from primitives.errors import InputError
 
 # row: the line number, from 1; in a Parquet file, the row index, from 0.
@@ -135,6 +136,8 @@ def _check_name(column: str) -> pl.Expr:
     return (
         pl.when(name.is_null() | (name == ""))
         .then(pl.lit(f"the {column} is empty: name it or delete the row"))
+        .when(name.str.contains(f"^[{INVISIBLE}{BLANK}\\s]*$"))
+        .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
         .when(name.str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]"))
         .then(pl.lit(f"the {column} contains a line break or a control character: remove it"))
     )

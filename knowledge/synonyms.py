@@ -10,9 +10,10 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import LeftOut, fold_name
+from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
 from knowledge.rows import describe_problems, read_bytes, require_columns
+from knowledge.spelling import fold_name
 from primitives.errors import InputError
 
 REQUIRED = ("answer", "synonym")

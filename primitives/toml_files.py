@@ -35,7 +35,8 @@ def parse_toml(path: Path) -> Table:
     """
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    # ValueError: also a number with more than 4,300 digits. RecursionError: too many nested brackets.
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}") from error
     except OSError as error:
         raise InputError(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from knowledge.base import fold_name, list_name_keys
+from knowledge.spelling import list_name_keys
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def collect_candidates(
         keys_of_false = set().union(*(false_keys.get(key, ()) for key in own_keys)) - keys - own_keys
         false_names = frozenset().union(*(names_of_false_key[key] for key in keys_of_false))
         # A triplet whose head is its tail tests nothing, so it is used only if the head has no other tail.
-        others = [t for t in tails if fold_name(t) != fold_name(name)]
+        own_names = set(list_name_keys(name, None))
+        others = [t for t in tails if own_names.isdisjoint(list_name_keys(t, None))]
         heads.append(
             Head(name, tuple(others or tails), excluded, true_names, false_names - excluded - true_names)
         )

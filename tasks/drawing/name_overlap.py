@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from knowledge.base import fold_name
+from knowledge.spelling import fold_name
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

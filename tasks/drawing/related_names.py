@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from knowledge.base import fold_name
+from knowledge.spelling import fold_name
 from tasks.drawing.candidates import Candidates
 
 # Words that say nothing about what a name means.

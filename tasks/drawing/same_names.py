@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
-from knowledge.base import list_name_keys
+from knowledge.spelling import list_name_keys
 
 
 class SameNames:

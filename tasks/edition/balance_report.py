@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from knowledge.base import fold_name
+from knowledge.spelling import fold_name
 from tasks.drawing.balanced_pairs import MAX_HEADS
 from tasks.drawing.candidates import Head, collect_candidates
 from tasks.drawing.name_overlap import NameOverlap

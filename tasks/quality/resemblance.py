@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from knowledge.base import fold_name
+from knowledge.spelling import fold_name
 
 STEM_LENGTHS = (3, 4, 5, 6)
 GRAM_LENGTHS = (2, 3, 4)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from knowledge.base import fold_name
+from knowledge.spelling import fold_name
 
 HEAD, TAIL = "headentity", "tailentity"
 MODEL = "morphmodel_en.pgz"

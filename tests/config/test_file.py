@@ -171,3 +171,31 @@ def test_reading_a_configuration_imports_nothing_heavy() -> None:
     code = "import sys, config.file; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"polars", "pyarrow", "duckdb", "prefect", "vllm"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[edition]\nseed = 9223372036854775808", "edition.seed: is a number beyond 64 bits"),
+        ("[edition]\nheads_per_relation = 1" + "0" * 30, "edition.heads_per_relation: is a number beyond"),
+        ("[edition]\nseed = 1" + "0" * 5000, "is not valid TOML"),
+        ("x = " + "[" * 100_000, "is not valid TOML"),
+        ("[edition]\npool = 'a\\u0000b'".replace("'", '"'), "edition.pool: contains the character NUL"),
+        ('[knowledge]\nformat = "table"\npath = "a\\u0000b"', "knowledge.path: contains the character NUL"),
+        ('[scoring]\ntrue_words = ["yes", "\\u0000"]', "scoring.true_words: contains the character NUL"),
+        (ENDPOINT + "seed = -9223372036854775809", r"models\[0\].seed: is a number beyond 64 bits"),
+        (ENDPOINT + "timeout_s = inf", r"models\[0\].timeout_s: must be a finite number"),
+        (ENDPOINT + "temperature = 1e999", r"models\[0\].temperature: must be a finite number"),
+        (
+            ENDPOINT + "extra_body = { a = { b = [1, nan] } }",
+            r"extra_body: must be a finite number",
+        ),
+        (
+            ENDPOINT + "extra_body = { k = 18446744073709551616 }",
+            r"extra_body: is a number beyond",
+        ),
+    ],
+)
+def test_values_that_nothing_can_store_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_config(write_config(tmp_path, text))

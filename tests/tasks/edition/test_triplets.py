@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from config.tables import KnowledgeConfig
-from knowledge.base import fold_name
 from knowledge.reader import read_knowledge_base
+from knowledge.spelling import fold_name
 from primitives.errors import InputError
 from primitives.hashing import hash_text
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS

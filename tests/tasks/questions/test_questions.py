@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from knowledge.base import FALSE_COLUMNS, fold_name, list_name_keys
+from knowledge.base import FALSE_COLUMNS
+from knowledge.spelling import fold_name, list_name_keys
 from primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.question_rules import QUESTION_RULES
