@@ -44,7 +44,7 @@ COPY --from=cpu-packages /opt/venv /opt/venv
 COPY . /app
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
 USER 10001:10001
-CMD ["prefect", "worker", "start", "--pool", "cpu", "--type", "process", "--with-healthcheck"]
+CMD ["prefect", "worker", "start", "--pool", "pretexeval-cpu", "--type", "process", "--with-healthcheck"]
 
 FROM runtime AS gpu
 # Triton compiles the launchers of its kernels at run time.
@@ -56,4 +56,4 @@ COPY . /app
 RUN pip install --no-cache-dir --no-deps --no-build-isolation -e .
 ENV TRITON_CACHE_DIR=/cache/triton
 USER 10001:10001
-CMD ["prefect", "worker", "start", "--pool", "gpu", "--type", "process", "--limit", "1", "--with-healthcheck"]
+CMD ["prefect", "worker", "start", "--pool", "pretexeval-gpu", "--type", "process", "--limit", "1", "--with-healthcheck"]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from cli.subcommands import Subcommands, add_command, add_config
 from config.file import load_config
+from config.installation_names import find_installation
+from deploy.local.client_settings import load_client_settings
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -13,7 +15,10 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "deploy", deploy, summary)
     add_config(parser, "the TOML file of the scheduled runs")
     parser.add_argument(
-        "--gpus", type=int, default=1, help="how many runs may load a model at once (default: 1)"
+        "--gpus",
+        type=int,
+        help="how many runs may load a model at once (default: 1 in a new pool; a pool that exists keeps its "
+        "limit without --update-pools)",
     )
     parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
     parser.add_argument(
@@ -21,12 +26,38 @@ def add_commands(subcommands: Subcommands) -> None:
         type=Path,
         help="settings of runs in containers (default: deploy/pools.toml of the project)",
     )
+    parser.add_argument(
+        "--update-pools", action="store_true", help="apply --gpus and --pools to pools that exist"
+    )
+    parser.add_argument(
+        "--installation",
+        metavar="NAME",
+        help="the name of this installation on the server (default: that of the variable "
+        "PRETEXEVAL_INSTALLATION, or else pretexeval)",
+    )
+    parser.add_argument(
+        "--move",
+        action="store_true",
+        help="the installation moves here: replace what it registered from another folder, and delete what "
+        "an earlier version registered for it under other names",
+    )
 
 
 def deploy(options: argparse.Namespace) -> int:
-    """Register everything with a Prefect server."""
+    """Register everything with a Prefect server, and print what was created, changed and left."""
+    config = load_config(options.config)
+    load_client_settings(config.storage.root)
     from deploy.deployments import POOLS, deploy
 
-    load_config(options.config)
-    deploy(options.config, options.gpus, options.pool_type, options.pools or POOLS)
+    changes = deploy(
+        options.config,
+        options.gpus,
+        options.pool_type,
+        options.pools or POOLS,
+        find_installation(options.installation),
+        updates_pools=options.update_pools,
+        moves=options.move,
+    )
+    for change in changes:
+        print(change.render())
     return 0

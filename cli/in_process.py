@@ -1,7 +1,8 @@
 """Run the flows in the process of a command, one after the other."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from cli.prefect_server import start_server, wait_for_server
 from config.file import Config
 from config.tables import StorageConfig
+from deploy.local.client_settings import load_client_settings
 from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
 from engines.loading import begin_loading
@@ -51,6 +53,10 @@ def prepare_prefect(root: Path) -> None:
         # Starting takes 11 to 18 s on two cores, more on a busy machine.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
     }
+    load_client_settings(root)
+    # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
+    # default is one heartbeat in 180 s, and 30 s is the shortest time that it allows.
+    os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] = "30"
     has_server = "PREFECT_API_URL" in os.environ
     if not has_server:
         # Errors reach the user as one message; their tracebacks are for the server's log.
@@ -61,6 +67,16 @@ def prepare_prefect(root: Path) -> None:
     if not has_server:
         start_watchdog()
         start_server()
+
+
+@contextmanager
+def _begin_flows() -> Iterator[None]:
+    """Wait until the server answers, and tag the runs of the block as those of this installation."""
+    from flows.support.run_tags import tag_runs
+
+    wait_for_server()
+    with tag_runs():
+        yield
 
 
 def _require_room(folder: Path) -> None:
@@ -109,8 +125,8 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
 
-    wait_for_server()
-    return build_test_set(config)
+    with _begin_flows():
+        return build_test_set(config)
 
 
 def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
@@ -134,8 +150,8 @@ def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     prepare_prefect(config.storage.root)
     from flows.regenerate import evaluate_models
 
-    wait_for_server()
-    outcomes = evaluate_models(config, edition_id)
+    with _begin_flows():
+        outcomes = evaluate_models(config, edition_id)
     return {name: reason for name, reason in outcomes.items() if reason is not None}
 
 
@@ -144,8 +160,8 @@ def run_publish(config: Config, edition_id: str | None) -> list[Path]:
     prepare_prefect(config.storage.root)
     from flows.publish import publish
 
-    wait_for_server()
-    return publish(config, edition_id)
+    with _begin_flows():
+        return publish(config, edition_id)
 
 
 def run_score(config: Config, policies: Sequence[str] | None) -> str:
@@ -168,8 +184,8 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     prepare_prefect(config.storage.root)
     from flows.score_again import score_again
 
-    wait_for_server()
-    return score_again(config, policies)
+    with _begin_flows():
+        return score_again(config, policies)
 
 
 def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
@@ -189,6 +205,6 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     prepare_prefect(config.storage.root)
     from flows.regenerate import evaluate_and_publish
 
-    wait_for_server()
-    results = evaluate_and_publish(config, edition_id, tell)
+    with _begin_flows():
+        results = evaluate_and_publish(config, edition_id, tell)
     return RunReport(edition_id, results.paths, results.failures)

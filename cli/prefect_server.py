@@ -12,10 +12,10 @@ import socket
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
-from pathlib import Path
 from urllib.parse import urlsplit
 
+from deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
+from deploy.local.services import SERVER_FILE
 from primitives.errors import InputError
 from primitives.http_client import fetch_local
 
@@ -29,8 +29,13 @@ _starting: dict[str, "subprocess.Popen[bytes]"] = {}
 
 
 def start_server() -> None:
-    """Start the server and put its address into PREFECT_API_URL; call `wait_for_server` before a flow."""
+    """Start the server and put its address into PREFECT_API_URL; call `wait_for_server` before a flow.
+
+    The server has a password of its own, because pages in a browser and other users of this machine can reach
+    a port of loopback too.
+    """
     port = _find_free_port()
+    os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     _starting[address] = _launch(port)
 
@@ -87,13 +92,7 @@ def _find_free_port() -> int:
 
 
 def _build_command(port: int) -> list[str]:
-    spec = find_spec("prefect")
-    assert spec is not None
-    assert spec.origin is not None
-    packages = str(Path(spec.origin).parent.parent)
-    factory = "prefect.server.api.server:create_app"
-    listen = ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--lifespan", "on"]
-    return [sys.executable, "-m", "uvicorn", "--app-dir", packages, "--factory", factory, *listen]
+    return [sys.executable, "-P", str(SERVER_FILE), "--port", str(port), "--log-level", "error"]
 
 
 def _answers(address: str) -> bool:

@@ -1,33 +1,55 @@
 """Register everything with a Prefect server: the pools and their limits, the deployments, the automations.
 
-Registering is idempotent: it updates what exists and creates nothing twice.
+Registering is idempotent: it updates what this installation registered before, creates nothing twice, and
+touches nothing of others. It says what it did to each thing.
 """
 
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 from prefect.client.orchestration import get_client
 
-from deploy.automations import provide_automations
-from deploy.pools import plan_pools, provide_pool
+from config.installation_names import INSTALLATION_VARIABLE, InstallationNames
+from deploy.automations import find_old_automations, provide_automations
+from deploy.changes import Change
+from deploy.earlier_versions import find_old_deployments, keep_pause
+from deploy.owned import Registration, compare, read_deployments, require_own
+from deploy.pools import PoolPlan, plan_pools, provide_pool
 from primitives.errors import InputError
 
 PROJECT = Path(__file__).parents[1]
 POOLS = PROJECT / "deploy" / "pools.toml"
 
 
-def deploy(config_file: Path, n_gpus: int, pool_type: str = "process", pools_file: Path = POOLS) -> None:
-    """Create the pools `cpu` and `gpu` with their limits, the automations, and the deployments of all flows.
+def deploy(
+    config_file: Path,
+    n_gpus: int | None = None,
+    pool_type: str = "process",
+    pools_file: Path = POOLS,
+    installation: InstallationNames | None = None,
+    *,
+    updates_pools: bool = False,
+    moves: bool = False,
+) -> list[Change]:
+    """Create the pools of the installation, the automations, and the deployments of all flows.
 
     Args:
-        n_gpus: the number of runs that the pool `gpu` starts at the same time.
+        n_gpus: the number of runs that the gpu pool starts at the same time; None for 1 in a new pool, and
+            for the limit of one that exists.
         pool_type: process, docker or kubernetes.
         pools_file: settings for the runs of docker and kubernetes pools.
+        updates_pools: whether pools that exist get this limit and these settings.
+        moves: whether the installation moves: what it registered from another folder is replaced, and what an
+            earlier version registered for it is deleted.
 
     Raises:
-        InputError: if no server is named, a pool cannot be created, or Prefect refuses a deployment.
+        InputError: if no server is named, it refuses access, a name belongs to somebody else, a pool cannot
+            be created, or Prefect refuses a deployment.
     """
     if "PREFECT_API_URL" not in os.environ:
         raise InputError("PREFECT_API_URL is not set: set it to the API of the server to register with")
@@ -36,21 +58,74 @@ def deploy(config_file: Path, n_gpus: int, pool_type: str = "process", pools_fil
         raise InputError(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
+    registration = Registration(installation or InstallationNames(), config_file, plan.home)
+    with explain_refusals():
+        return _register(registration, plan, n_gpus, updates_pools=updates_pools, moves=moves)
+
+
+def _register(
+    registration: Registration, plan: PoolPlan, n_gpus: int | None, *, updates_pools: bool, moves: bool
+) -> list[Change]:
+    installation = registration.installation
     with get_client(sync_client=True) as client:
+        before = read_deployments(client, registration.names)
+        # Refuse before anything is changed.
+        for full_name, deployment in before.items():
+            require_own(full_name, deployment, registration, moves=moves)
         # The pools first: `prefect deploy --all` skips a deployment whose pool is missing.
-        provide_pool(client, "cpu", plan, None)
-        provide_pool(client, "gpu", plan, n_gpus)
-        provide_automations(client)
-    _deploy_flows(config_file, plan.home)
+        changes = []
+        for role, limit in (("cpu", None), ("gpu", n_gpus)):
+            pool = installation.name_pool(role)
+            changes.append(provide_pool(client, pool, role, plan, limit, is_updated=updates_pools))
+        _deploy_flows(registration)
+        after = read_deployments(client, registration.names)
+        changes += compare(before, after, registration.names)
+        changes += provide_automations(client, installation)
+        old = find_old_deployments(client, registration)
+        if moves:
+            keep_pause(client, old, after)
+        return changes + old.report(client, moves=moves) + find_old_automations(client, moves=moves)
 
 
-def _deploy_flows(config_file: Path, home: Path) -> None:
-    paths = {"PRETEXEVAL_HOME": str(home), "PRETEXEVAL_CONFIG": str(config_file)}
+@contextmanager
+def explain_refusals() -> Iterator[None]:
+    """Turn errors of the server into messages.
+
+    Raises:
+        InputError: if the server cannot be reached, or refuses a request.
+    """
+    try:
+        yield
+    except httpx.HTTPStatusError as error:
+        status = error.response.status_code
+        remedy = (
+            "load the password of the server, for example with `source data/prefect/client.env`, or set "
+            "PREFECT_API_AUTH_STRING"
+            if status in (401, 403)
+            else "see the log of the server"
+        )
+        raise InputError(f"the Prefect server refuses a request (HTTP {status}); {remedy}") from None
+    except httpx.HTTPError as error:
+        raise InputError(
+            f"the Prefect server that PREFECT_API_URL names cannot be reached ({type(error).__name__}); "
+            "start it, or correct the address (it ends in /api)"
+        ) from None
+
+
+def _deploy_flows(registration: Registration) -> None:
+    variables = {
+        "PRETEXEVAL_HOME": str(registration.home),
+        "PRETEXEVAL_CONFIG": str(registration.config_file),
+        "PRETEXEVAL_SCHEDULE": registration.installation.name_schedule(registration.config_file),
+        "PRETEXEVAL_TAG": registration.installation.tag,
+        INSTALLATION_VARIABLE: registration.installation.name,
+        "PYTHONPATH": str(PROJECT),
+    }
     command = ["--no-prompt", "deploy", "--all", "--prefect-file", str(PROJECT / "prefect.yaml")]
     done = subprocess.run(
         [sys.executable, "-m", "prefect", *command],
         cwd=PROJECT,
-        env=os.environ | paths | {"PYTHONPATH": str(PROJECT)},
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         check=False,

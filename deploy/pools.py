@@ -1,4 +1,4 @@
-"""The work pools `cpu` and `gpu`, of processes or of containers; deploy/pools.toml configures the latter."""
+"""The work pools of an installation, of processes or of containers (deploy/pools.toml configures those)."""
 
 import re
 from copy import deepcopy
@@ -10,6 +10,7 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 
+from deploy.changes import Change
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml
 
@@ -27,7 +28,7 @@ class PoolPlan:
     home: Path
     """The folder in which runs find the project, `configs/`, and a relative `[storage] root`."""
     tables: Table
-    """Pool (`cpu`, `gpu`) -> changes to its base job template; empty for processes."""
+    """Role of the pool (`cpu`, `gpu`) -> changes to its base job template; empty for processes."""
 
 
 def plan_pools(pool_type: str, file: Path) -> PoolPlan:
@@ -94,32 +95,56 @@ def build_template(offered: Table, pool_type: str, table: Table) -> Table:
     return template
 
 
-def provide_pool(client: SyncPrefectClient, name: str, plan: PoolPlan, limit: int | None) -> None:
-    """Create the pool, or update its limit and, for containers, its template.
+def provide_pool(
+    client: SyncPrefectClient, name: str, role: str, plan: PoolPlan, limit: int | None, *, is_updated: bool
+) -> Change:
+    """Create the pool; change one that exists only if this is asked for, and return what was done.
+
+    Args:
+        role: `cpu` or `gpu`.
+        limit: how many runs it starts at once; None for an existing pool's own limit. A new gpu pool then
+            starts one, and a new cpu pool any number.
+        is_updated: whether an existing pool gets this limit and, for containers, the settings of the plan.
 
     Raises:
         InputError: if the pool exists with another type.
     """
     template: Table = {}
     if plan.pool_type != "process":
-        template = build_template(_fetch_template(client, plan.pool_type), plan.pool_type, plan.tables[name])
+        template = build_template(_fetch_template(client, plan.pool_type), plan.pool_type, plan.tables[role])
+    what = f"pool {name}"
     try:
         there = client.read_work_pool(name)
     except ObjectNotFound:
+        limit = 1 if limit is None and role == "gpu" else limit
         pool = WorkPoolCreate(
             name=name, type=plan.pool_type, base_job_template=template, concurrency_limit=limit
         )
         client.create_work_pool(pool)
-        return
+        return Change("created", what, _describe(plan.pool_type, limit))
     if there.type != plan.pool_type:
         raise InputError(
-            f"the pool {name!r} is of type {there.type}, and the type of a pool cannot change: "
-            f"run `prefect work-pool delete {name}`, then deploy again"
+            f"the pool {name!r} is of type {there.type}, and the type of a pool cannot change: if the pool "
+            f"belongs to this installation, run `prefect work-pool delete {name}`, then deploy again with "
+            "--move; if it does not, give this installation another name (--installation NAME)"
         )
-    if template:
-        client.update_work_pool(name, WorkPoolUpdate(concurrency_limit=limit, base_job_template=template))
-    else:
-        client.update_work_pool(name, WorkPoolUpdate(concurrency_limit=limit))
+    wanted = WorkPoolUpdate(
+        concurrency_limit=there.concurrency_limit if limit is None else limit,
+        base_job_template=template or there.base_job_template,
+    )
+    before, after = (_describe(there.type, each.concurrency_limit) for each in (there, wanted))
+    has_same_template = wanted.base_job_template == there.base_job_template
+    if before == after and has_same_template:
+        return Change("unchanged", what, before)
+    difference = after if has_same_template else f"{after}, with other settings of runs"
+    if not is_updated:
+        return Change("left", what, f"{before}; asked for: {difference}; --update-pools changes it")
+    client.update_work_pool(name, wanted)
+    return Change("changed", what, f"{before} before, now {difference}")
+
+
+def _describe(pool_type: str, limit: int | None) -> str:
+    return f"{pool_type}, " + ("no limit" if limit is None else f"{limit} at once")
 
 
 def _fetch_template(client: SyncPrefectClient, pool_type: str) -> Table:

@@ -16,6 +16,7 @@ from flows.support.dispatch import run_subflows
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import find_moment, name_week_run
+from flows.support.run_tags import tag_runs
 from flows.support.weeks import plan_week
 from primitives.errors import InputError
 from tasks.evaluation.failures import has_failure, write_failure
@@ -41,8 +42,9 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     """
     require_start_allowed()
     config = plan_week(load_config(config_file), find_moment())
-    edition_id = build_test_set(config)
-    results = evaluate_and_publish(config, edition_id)
+    with tag_runs():
+        edition_id = build_test_set(config)
+        results = evaluate_and_publish(config, edition_id)
     link_results(config, edition_id)
     show_leaderboard(config.storage.root, edition_id)
     show_facets(config.storage.root, edition_id)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from config.engines import EngineConfig
 from config.file import Config, load_config
+from deploy.local.client_settings import load_client_settings
 from preflight.endpoint_checks import check_endpoint
 from preflight.findings import Finding
 from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
@@ -29,6 +30,7 @@ def collect_findings(path: Path | None) -> list[Finding]:
     """
     machine = inspect_machine()
     config, findings = _read_config(path)
+    load_client_settings(config.storage.root if config else Path("data"))
     models = list_asked_models(config) if config else []
     keys = find_keys(models)
     shared = config.storage.shared if config else None

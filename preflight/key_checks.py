@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from config.engines import EngineConfig
+from deploy.local.client_settings import authorize
 from engines.api_keys import explain_missing_key, name_secret_block
 from preflight.findings import Finding
-from preflight.server_checks import authorize
 from primitives.http_client import fetch
 from storage.bucket import SECRET_VARIABLES
 
@@ -48,7 +48,7 @@ def find_key(variable: str) -> FoundKey | None:
         return None
     block = name_secret_block(variable)
     path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
-    body = fetch(f"{address}/{path}?include_secrets=true", authorize()).read_json()
+    body = fetch(f"{address}/{path}?include_secrets=true", authorize(os.environ)).read_json()
     data = body.get("data") if isinstance(body, dict) else None
     held = data.get("value") if isinstance(data, dict) else None
     if not isinstance(held, str) or not held.strip():

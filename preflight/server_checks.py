@@ -1,14 +1,15 @@
 """Checks of the Prefect server and its work pools, through the server's HTTP API."""
 
-import base64
 import os
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
+from config.installation_names import find_installation
+from deploy.local.client_settings import authorize
 from preflight.findings import Finding
 from primitives.http_client import HttpReply, fetch
 
-POOLS = ("cpu", "gpu")
+ROLES = ("cpu", "gpu")
 DEPLOY = "pretexeval deploy CONFIG"
 
 
@@ -22,16 +23,21 @@ def check_server(n_gpus: int) -> list[Finding]:
     if not address:
         return [Finding("Prefect", "ok", "no server (PREFECT_API_URL is not set): flows run in process")]
     shown = _show(address)
-    reply = fetch(f"{address}/health", authorize())
+    header = authorize(os.environ)
+    reply = fetch(f"{address}/health", header)
     if reply.status != 200:
         return [_explain(shown, reply)]
-    theirs, ours = fetch(f"{address}/admin/version", authorize()).read_json(), version("prefect")
+    # The first path needs no password.
+    reply = fetch(f"{address}/admin/version", header)
+    if reply.status in (401, 403):
+        return [_explain(shown, reply)]
+    theirs, ours = reply.read_json(), version("prefect")
     found = f"{shown} answers, version {theirs or 'unknown'}"
     server = Finding("Prefect", "ok", found)
     if theirs != ours:
         remedy = f"run the server in version {ours}, as it is installed here"
         server = Finding("Prefect", "warning", found, remedy)
-    return [server, *_check_pools(fetch(f"{address}/work_pools/filter", authorize(), {}), n_gpus)]
+    return [server, *_check_pools(fetch(f"{address}/work_pools/filter", header, {}), n_gpus)]
 
 
 def _show(address: str) -> str:
@@ -40,18 +46,9 @@ def _show(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def authorize() -> str | None:
-    """Return the Authorization header that the environment sets for the server; None if it sets none."""
-    if key := os.environ.get("PREFECT_API_KEY"):
-        return f"Bearer {key}"
-    if pair := os.environ.get("PREFECT_API_AUTH_STRING"):
-        return f"Basic {base64.b64encode(pair.encode()).decode()}"
-    return None
-
-
 def _explain(shown: str, reply: HttpReply) -> Finding:
     if reply.status in (401, 403):
-        remedy = "set PREFECT_API_AUTH_STRING (or PREFECT_API_KEY)"
+        remedy = "set PREFECT_API_AUTH_STRING (or PREFECT_API_KEY), or load ROOT/prefect/client.env"
         return Finding("Prefect", "failing", f"{shown} refuses access (HTTP {reply.status})", remedy)
     reason = reply.error or f"HTTP {reply.status}"
     remedy = "start it (`prefect server start`), correct PREFECT_API_URL (it ends in /api), or unset it"
@@ -65,10 +62,12 @@ def _check_pools(reply: HttpReply, n_gpus: int) -> list[Finding]:
         found = f"the server does not list its work pools ({reason})"
         return [Finding("work pools", "warning", found, "see the server's log")]
     by_name = {str(pool.get("name")): pool for pool in pools if isinstance(pool, dict)}
-    return [_check_pool(name, by_name.get(name), n_gpus) for name in POOLS]
+    installation = find_installation()
+    names = {role: installation.name_pool(role) for role in ROLES}
+    return [_check_pool(role, name, by_name.get(name), n_gpus) for role, name in names.items()]
 
 
-def _check_pool(name: str, pool: dict[str, object] | None, n_gpus: int) -> Finding:
+def _check_pool(role: str, name: str, pool: dict[str, object] | None, n_gpus: int) -> Finding:
     """Check one pool; a problem is only a warning, because `pretexeval run` needs no pool."""
     title = f"pool {name}"
     if pool is None:
@@ -80,7 +79,7 @@ def _check_pool(name: str, pool: dict[str, object] | None, n_gpus: int) -> Findi
     if pool.get("status") == "NOT_READY":
         return Finding(title, "warning", f"{found}, no worker", f"prefect worker start --pool {name}")
     most = max(n_gpus, 1)
-    if name == "gpu" and (not isinstance(limit, int) or limit > most):
-        remedy = f"prefect work-pool set-concurrency-limit gpu {most} (for each host with as many GPUs)"
+    if role == "gpu" and (not isinstance(limit, int) or limit > most):
+        remedy = f"prefect work-pool set-concurrency-limit {name} {most} (for each host with as many GPUs)"
         return Finding(title, "warning", f"{found}, but this machine has room for {most} at once", remedy)
     return Finding(title, "ok", found)

@@ -46,9 +46,9 @@ def fetch(address: str, authorization: str | None = None, data: object = None) -
     return _send(address, authorization, data)
 
 
-def fetch_local(address: str, data: object = None) -> HttpReply:
+def fetch_local(address: str, data: object = None, authorization: str | None = None) -> HttpReply:
     """Do the same for a server on this machine's loopback, past any proxy that the environment names."""
-    return _send(address, None, data, urllib.request.ProxyHandler({}))
+    return _send(address, authorization, data, urllib.request.ProxyHandler({}))
 
 
 def _send(

@@ -25,10 +25,16 @@ def main() -> int:
     numbers = {"n_cpu_workers": options.cpu_workers, "n_gpu_workers": options.gpu_workers}
     try:
         with start_installation(
-            options.root, **numbers, ports=ports, database=options.database
+            options.root,
+            name=options.installation,
+            **numbers,
+            ports=ports,
+            database=options.database,
         ) as installation:
             print(
-                f"export PREFECT_API_URL={installation.api_url}\nreport pages: {installation.report_url}",
+                f"export PREFECT_API_URL={installation.api_url}\n"
+                f"report pages: {installation.report_url}\n"
+                f"address and password for other shells: source {installation.client_settings}",
                 flush=True,
             )
             while True:
@@ -45,6 +51,12 @@ def main() -> int:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m deploy.local", description=__doc__)
     parser.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
+    parser.add_argument(
+        "--installation",
+        metavar="NAME",
+        help="the name of this installation, after which its pools are named (default: that of the variable "
+        "PRETEXEVAL_INSTALLATION, or else pretexeval)",
+    )
     parser.add_argument("--database", type=Path, help="PostgreSQL's folder (default: ROOT/postgres)")
     parser.add_argument("--cpu-workers", type=int, default=1, help="workers of the pool cpu (default: 1)")
     parser.add_argument("--gpu-workers", type=int, default=1, help="workers of the pool gpu (default: 1)")

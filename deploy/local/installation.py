@@ -11,15 +11,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from config.installation_names import INSTALLATION_VARIABLE, find_installation
 from deploy.local import postgres
+from deploy.local.client_settings import (
+    PASSWORD_VARIABLE,
+    URL_VARIABLE,
+    provide_password,
+    write_client_settings,
+)
 from deploy.local.service import Process, Service
 from deploy.local.services import (
+    CLIENT_DEFAULTS,
     Ports,
     build_environment,
     build_server,
     build_web_server,
     build_workers,
     create_pool,
+    remove_password,
 )
 from deploy.local.watchdog import INSTALLATION_MARK, start_installation_watchdog
 from storage.layout import LOGS_FOLDER, PAGES_FOLDER, POSTGRES_FOLDER
@@ -35,6 +44,8 @@ class Installation:
     report_url: str
     environment: dict[str, str]
     """For commands that talk to it: PREFECT_API_URL and the other variables of its own processes."""
+    client_settings: Path
+    """The file from which other commands and shells load the address and the password."""
     services: dict[str, Service]
     """`database`, `server`, `report`, then the workers: each needs only the services before it."""
 
@@ -56,6 +67,7 @@ class Installation:
 def start_installation(
     root: Path,
     *,
+    name: str | None = None,
     n_cpu_workers: int = 1,
     n_gpu_workers: int = 1,
     ports: Ports | None = None,
@@ -68,31 +80,37 @@ def start_installation(
     Args:
         root: the data folder. The web server serves its `report/`, logs go to `logs/`, Prefect's files to
             `prefect/`.
+        name: the name of the installation, after which its pools are named; by default that of the
+            environment (`find_installation`).
         database: PostgreSQL's folder, `root/postgres` by default. If root starts PostgreSQL, PostgreSQL runs
             as its own user, who needs access to this folder.
         folder: the working directory of flow runs.
         variables: environment variables of all services; they override inherited ones.
 
     Raises:
-        InputError: if a service cannot be started.
+        InputError: if a service cannot be started, or the name of the installation is not valid.
     """
     root = root.absolute()
+    named, password = find_installation(name), provide_password(root)
     ports = (ports or Ports()).fill()
-    mark = secrets.token_hex(8)
-    environment = build_environment(root, ports.api, variables or {}) | {INSTALLATION_MARK: mark}
+    marks = {INSTALLATION_MARK: secrets.token_hex(8), INSTALLATION_VARIABLE: named.name}
+    environment = build_environment(root, ports.api, variables or {}, password) | marks
+    shared = (URL_VARIABLE, PASSWORD_VARIABLE, INSTALLATION_VARIABLE, *CLIENT_DEFAULTS)
+    file = write_client_settings(root, {each: environment[each] for each in shared})
     report_url = f"http://127.0.0.1:{ports.report}/"
-    installation = Installation(environment["PREFECT_API_URL"], report_url, environment, {})
+    installation = Installation(environment[URL_VARIABLE], report_url, environment, file, {})
     cluster = postgres.open_database(database or root / POSTGRES_FOLDER, ports.database)
     logs = root / LOGS_FOLDER
     with ExitStack() as stack:
-        stack.callback(start_installation_watchdog(mark).communicate)
-        _start(installation, stack, postgres.build_service(cluster, environment, logs / "database.log"))
+        stack.callback(start_installation_watchdog(marks[INSTALLATION_MARK]).communicate)
+        open_environment = remove_password(environment)
+        _start(installation, stack, postgres.build_service(cluster, open_environment, logs / "database.log"))
         settings = cluster.build_settings()
         _start(installation, stack, build_server(environment, settings, ports.api, logs / "server.log"))
         pages = build_web_server(environment, root / PAGES_FOLDER, ports.report, logs / "report.log")
         _start(installation, stack, pages)
-        for pool in ("cpu", "gpu"):
-            create_pool(installation.api_url, pool)
+        for role, limit in (("cpu", None), ("gpu", max(n_gpu_workers, 1))):
+            create_pool(environment, named.name_pool(role), limit)
         for worker in build_workers(environment, n_cpu_workers, n_gpu_workers, folder, logs):
             _start(installation, stack, worker, is_waited_for=False)
         for service in installation.services.values():

@@ -8,11 +8,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from config.installation_names import INSTALLATION_VARIABLE, InstallationNames
+from deploy.local.client_settings import (
+    PASSWORD_VARIABLE,
+    SERVER_PASSWORD_VARIABLE,
+    URL_VARIABLE,
+    authorize,
+)
 from deploy.local.service import Service
 from primitives.http_client import fetch_local
 from storage.layout import PREFECT_FOLDER
 
-DEFAULTS = {
+# It is started by its path, with -P, so that no folder of a user takes the place of a module.
+SERVER_FILE = Path(__file__).parents[1] / "server.py"
+# Workers and commands need these as well.
+CLIENT_DEFAULTS = {
     # By default a run starts 9-16 s after it is scheduled; this setting halves the delay.
     "PREFECT_WORKER_QUERY_SECONDS": "2",
     # The server notices a run whose process is gone when its heartbeats stop.
@@ -20,6 +30,8 @@ DEFAULTS = {
     # The server answers 500 while its database restarts. Clients retry; without this setting, a worker that
     # was starting a run at that moment ended.
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
+}
+DEFAULTS = CLIENT_DEFAULTS | {
     # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
     # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
@@ -29,7 +41,14 @@ DEFAULTS = {
     "DO_NOT_TRACK": "1",
 }
 # Variables with these prefixes belong to another installation, or to the process that starts this one.
-NOT_INHERITED = ("PREFECT__", "PREFECT_API_", "PREFECT_SERVER_DATABASE_", "PREFECT_PROFILE", "PREFECT_HOME")
+NOT_INHERITED = (
+    "PREFECT__",
+    "PREFECT_API_",
+    "PREFECT_SERVER_DATABASE_",
+    "PREFECT_PROFILE",
+    "PREFECT_HOME",
+    SERVER_PASSWORD_VARIABLE,
+)
 
 
 @dataclass(frozen=True)
@@ -49,10 +68,14 @@ class Ports:
         return Ports(self.api or free[0], self.report or free[1], self.database or free[2])
 
 
-def build_environment(root: Path, port: int, variables: Mapping[str, str]) -> dict[str, str]:
+def build_environment(root: Path, port: int, variables: Mapping[str, str], password: str) -> dict[str, str]:
     """Return the environment of all services: ``variables``, then inherited ones, then DEFAULTS."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
-    ours = {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_HOME": str(root / PREFECT_FOLDER)}
+    ours = {
+        URL_VARIABLE: f"http://127.0.0.1:{port}/api",
+        PASSWORD_VARIABLE: password,
+        "PREFECT_HOME": str(root / PREFECT_FOLDER),
+    }
     around = [inherited[name] for name in ("NO_PROXY", "no_proxy") if inherited.get(name)]
     around = [",".join([*around, "127.0.0.1", "localhost"])]
     return DEFAULTS | inherited | ours | dict.fromkeys(("NO_PROXY", "no_proxy"), around[0]) | dict(variables)
@@ -62,11 +85,10 @@ def build_server(
     environment: Mapping[str, str], database: Mapping[str, str], port: int, log: Path
 ) -> Service:
     """Return Prefect's server with UI and background services; it migrates its database when it starts."""
-    options = ["server", "start", "--host", "127.0.0.1", "--port", str(port)]
     return Service(
         name="server",
-        command=[sys.executable, "-m", "prefect", *options],
-        environment={**environment, **database},
+        command=[sys.executable, "-P", str(SERVER_FILE), "--port", str(port)],
+        environment={**environment, **database, SERVER_PASSWORD_VARIABLE: environment[PASSWORD_VARIABLE]},
         log=log,
         is_ready=lambda: fetch_local(f"{environment['PREFECT_API_URL']}/ready").is_success,
     )
@@ -79,23 +101,33 @@ def build_web_server(environment: Mapping[str, str], folder: Path, port: int, lo
     return Service(
         name="report",
         command=[sys.executable, "-m", "http.server", *options],
-        environment=environment,
+        environment=remove_password(environment),
         log=log,
         is_ready=lambda: fetch_local(f"http://127.0.0.1:{port}/").is_success,
     )
 
 
-def build_worker(environment: Mapping[str, str], name: str, pool: str, folder: Path, log: Path) -> Service:
-    """Return a process worker of the pool; it starts each flow run as a process in `folder`."""
+def remove_password(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without the password of Prefect's server, for services that do not use it."""
+    return {name: value for name, value in environment.items() if name != PASSWORD_VARIABLE}
+
+
+def build_worker(environment: Mapping[str, str], name: str, role: str, folder: Path, log: Path) -> Service:
+    """Return a process worker of a pool; it starts each flow run as a process in `folder`.
+
+    Args:
+        role: `cpu` or `gpu`.
+    """
+    pool = InstallationNames(environment[INSTALLATION_VARIABLE]).name_pool(role)
     options = ["--pool", pool, "--type", "process", "--name", name, "--no-create-pool-if-not-found"]
     # A model takes the whole GPU, so a worker of this pool starts one run at a time.
-    limit = ["--limit", "1"] if pool == "gpu" else []
+    limit = ["--limit", "1"] if role == "gpu" else []
     service = Service(
         name=name,
         command=[sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
         environment=environment,
         log=log,
-        is_ready=lambda: _asks_for_work(environment["PREFECT_API_URL"], pool, service),
+        is_ready=lambda: _asks_for_work(environment, pool, service),
         folder=folder,
     )
     return service
@@ -106,23 +138,26 @@ def build_workers(
 ) -> list[Service]:
     """Return the workers `cpu`, `cpu-2`, …, `gpu`, `gpu-2`, …; of several GPU workers, each sees one GPU."""
     workers = []
-    for pool, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
+    for role, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
         for number in range(n_workers):
-            name = f"{pool}-{number + 1}" if number else pool
-            gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if pool == "gpu" and n_workers > 1 else {}
-            workers.append(build_worker({**environment, **gpu}, name, pool, folder, logs / f"{name}.log"))
+            name = f"{role}-{number + 1}" if number else role
+            gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if role == "gpu" and n_workers > 1 else {}
+            workers.append(build_worker({**environment, **gpu}, name, role, folder, logs / f"{name}.log"))
     return workers
 
 
-def create_pool(api_url: str, name: str) -> None:
+def create_pool(environment: Mapping[str, str], name: str, limit: int | None) -> None:
     """Create a pool of process workers unless it exists; two workers that create it themselves would race."""
-    if not fetch_local(f"{api_url}/work_pools/{name}").is_success:
-        fetch_local(f"{api_url}/work_pools/", {"name": name, "type": "process"})
+    pools, authorization = f"{environment[URL_VARIABLE]}/work_pools/", authorize(environment)
+    if not fetch_local(f"{pools}{name}", authorization=authorization).is_success:
+        pool = {"name": name, "type": "process", "concurrency_limit": limit}
+        fetch_local(pools, pool, authorization)
 
 
-def _asks_for_work(api_url: str, pool: str, service: Service) -> bool:
+def _asks_for_work(environment: Mapping[str, str], pool: str, service: Service) -> bool:
     """Return whether the server got a heartbeat of the worker since the worker was last started."""
-    workers = fetch_local(f"{api_url}/work_pools/{pool}/workers/filter", {}).read_json()
+    address = f"{environment[URL_VARIABLE]}/work_pools/{pool}/workers/filter"
+    workers = fetch_local(address, {}, authorize(environment)).read_json()
     for worker in workers if isinstance(workers, list) else []:
         heard = datetime.fromisoformat(worker["last_heartbeat_time"])
         if worker["name"] == service.name and heard >= datetime.fromtimestamp(service.started_at, UTC):

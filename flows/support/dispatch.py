@@ -16,6 +16,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 
+from config.installation_names import find_installation
 from primitives.errors import InputError
 
 POLL_S = 2.0
@@ -83,7 +84,7 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | No
 
 
 def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UUID:
-    """Create a run of the flow's deployment, which has the same name as the flow, and return the run's id.
+    """Create a run of the flow's deployment, which is named after the installation; return the run's id.
 
     Args:
         key: identifies the run among those that this run creates. If it is unclear whether the server got a
@@ -97,7 +98,7 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UU
 
     def create() -> FlowRun:
         run = run_deployment(
-            f"{subflow.name}/{subflow.name}",
+            f"{subflow.name}/{find_installation().name}",
             parameters=as_json,
             timeout=0,
             idempotency_key=f"{parent}-{subflow.name}-{key}",

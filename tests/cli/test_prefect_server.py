@@ -38,7 +38,8 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         prefect_server, "_build_command", lambda port: [sys.executable, "-c", FAILING, str(port), str(folder)]
     )
     monkeypatch.setattr(atexit, "register", lambda _, process: stopped.append(process))
-    monkeypatch.setenv("PREFECT_API_URL", "set back after the test")
+    for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
+        monkeypatch.setenv(name, "set back after the test")
     yield folder
     for process in stopped:
         process.kill()

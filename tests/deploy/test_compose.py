@@ -17,6 +17,7 @@ ONE_SHOT = {"migrate", "register"}
 SECRET = re.compile(r"PASSWORD|KEY|TOKEN|AUTH_STRING")
 # The password may contain any characters.
 PASSWORD = "p$w@/: #%s"
+REQUIRED = {"POSTGRES_PASSWORD": PASSWORD, "PREFECT_API_AUTH_STRING": "admin:word"}
 Services = dict[str, dict[str, Any]]
 
 COMPOSE = shutil.which("docker-compose")
@@ -44,7 +45,7 @@ def run_compose(tmp_path: Path, *arguments: str, **variables: str) -> "subproces
 class TestCompose:
     def test_it_is_valid_in_every_profile(self, tmp_path: Path) -> None:
         profiles = [argument for profile in PROFILES for argument in ("--profile", profile)]
-        done = run_compose(tmp_path, *profiles, "config", POSTGRES_PASSWORD=PASSWORD)
+        done = run_compose(tmp_path, *profiles, "config", **REQUIRED)
         assert done.returncode == 0, done.stderr
         resolved = YAML(typ="safe").load(done.stdout)
         assert resolved["services"].keys() == SERVICES.keys()
@@ -52,10 +53,12 @@ class TestCompose:
         # `config` doubles every $, so that its output can be read again.
         assert given.replace("$$", "$") == PASSWORD
 
-    def test_it_requires_a_password(self, tmp_path: Path) -> None:
-        done = run_compose(tmp_path, "config")
+    @pytest.mark.parametrize("missing", REQUIRED)
+    def test_it_requires_passwords(self, tmp_path: Path, missing: str) -> None:
+        given = {name: value for name, value in REQUIRED.items() if name != missing}
+        done = run_compose(tmp_path, "config", **given)
         assert done.returncode != 0
-        assert "POSTGRES_PASSWORD" in done.stderr
+        assert missing in done.stderr
 
 
 @EVERY_SERVICE
@@ -98,9 +101,8 @@ def test_no_secret_is_in_the_file(name: str) -> None:
     environment = SERVICES[name].get("environment", {})
     secrets = {key: value for key, value in environment.items() if SECRET.search(key)}
     # None: passed on from .env; `:?`: required there.
-    assert {
-        k: v for k, v in secrets.items() if v is not None and not v.startswith("${POSTGRES_PASSWORD:?")
-    } == {}
+    required = tuple(f"${{{each}:?" for each in REQUIRED)
+    assert {k: v for k, v in secrets.items() if v is not None and not v.startswith(required)} == {}
 
 
 @EVERY_SERVICE
@@ -127,9 +129,10 @@ def test_a_profile_adds_one_service_and_all_others_always_run() -> None:
 
 def test_both_pools_have_workers_with_and_without_a_gpu() -> None:
     pools = {
-        name: service["command"][service["command"].index("--pool") + 1]
+        name: argument.rpartition("-")[2]
         for name, service in SERVICES.items()
-        if "--pool" in service.get("command", [])
+        for argument in service.get("command", [])
+        if argument.startswith("--pool=${PRETEXEVAL_INSTALLATION:-pretexeval}-")
     }
     gpu = {"gpu-worker": "gpu", "second-gpu-worker": "gpu", "laptop-worker": "gpu"}
     assert pools == {"cpu-worker": "cpu"} | gpu
@@ -149,4 +152,4 @@ def test_every_variable_is_explained_in_the_example() -> None:
     used = set(re.findall(r"\$\{([A-Z_]+)", FILE.read_text(encoding="utf-8")))
     passed_on = {k for s in SERVICES.values() for k, v in s.get("environment", {}).items() if v is None}
     assert used | passed_on | {"COMPOSE_PROFILES", "COMPOSE_PROJECT_NAME"} == known
-    assert re.search(r"(?m)^POSTGRES_PASSWORD=$", example)
+    assert all(re.search(rf"(?m)^{name}=$", example) for name in REQUIRED)

@@ -14,7 +14,6 @@ from tests.support.command import Outcome, run_command
 pytestmark = pytest.mark.slow
 
 CONFIG = "configs/quickstart.toml"
-FLOWS = {"regenerate", "build-test-set", "rephrase-samples", "evaluate-model", "publish"}
 Row = dict[str, Any]
 
 
@@ -34,7 +33,7 @@ class Registry:
 
     def render(self, flow: str) -> Row:
         """Return the job of a run as a worker of the pool builds it from template and deployment."""
-        deployment = self.get(f"/deployments/name/{flow}/{flow}")
+        deployment = self.get(f"/deployments/name/{flow}/pretexeval")
         template = deepcopy(self.get(f"/work_pools/{deployment['work_pool_name']}")["base_job_template"])
         offered = template["variables"]["properties"]
         values = {name: each["default"] for name, each in offered.items() if "default" in each}
@@ -61,9 +60,14 @@ def registry(prefect_server: dict[str, str], tmp_path: Path) -> Iterator[Registr
 
 
 def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> None:
-    registry.deploy("--pool-type", "docker", "--gpus", "2").require()
-    assert registry.get("/work_pools/cpu")["type"] == "docker"
-    assert registry.get("/work_pools/gpu")["concurrency_limit"] == 2
+    for role, limit in (("cpu", 3), ("gpu", 2)):
+        there = {"name": f"pretexeval-{role}", "type": "docker", "concurrency_limit": limit}
+        registry.client.post("/work_pools/", json=there).raise_for_status()
+    changed = registry.deploy("--pool-type", "docker", "--gpus", "5", "--update-pools").require()
+    assert "changed    pool pretexeval-gpu (docker, 2 at once before, now docker, 5 at once, " in changed.out
+    assert registry.get("/work_pools/pretexeval-cpu")["concurrency_limit"] == 3
+    assert registry.get("/work_pools/pretexeval-cpu")["type"] == "docker"
+    assert registry.get("/work_pools/pretexeval-gpu")["concurrency_limit"] == 5
     cpu, gpu = registry.render("publish"), registry.render("evaluate-model")
     assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
     assert cpu["volumes"] == gpu["volumes"] == ["pretexeval_data:/app/data", "pretexeval_cache:/cache"]
@@ -72,7 +76,7 @@ def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> No
     (request,) = gpu["container_create_kwargs"]["device_requests"]
     assert request == {"driver": "nvidia", "count": -1, "capabilities": [["gpu"]]}
     assert "device_requests" not in cpu["container_create_kwargs"]
-    deployment = registry.get("/deployments/name/regenerate/regenerate")
+    deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
     (step,) = deployment["pull_steps"]
     assert step["prefect.deployments.steps.set_working_directory"] == {"directory": "/app"}
     assert deployment["parameters"] == {"config_file": CONFIG}
@@ -98,26 +102,28 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
     registry: Registry,
 ) -> None:
     registry.deploy("--gpus", "1").require()
-    deployment = registry.get("/deployments/name/regenerate/regenerate")
+    deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
     (schedule,) = deployment["schedules"]
     path = f"/deployments/{deployment['id']}/schedules/{schedule['id']}"
     registry.client.patch(path, json={"active": False}).raise_for_status()
     automations = registry.client.post("/automations/filter", json={}).json()
     first = automations[0]["id"]
     registry.client.patch(f"/automations/{first}", json={"enabled": False}).raise_for_status()
-    registry.deploy("--gpus", "3").require()
-    again = registry.get("/deployments/name/regenerate/regenerate")
+    repeated = registry.deploy("--gpus", "3").require()
+    assert "left       pool pretexeval-gpu (process, 1 at once; asked for: process, 3 at once" in repeated.out
+    assert {line.split()[0] for line in repeated.out.splitlines()} == {"left", "unchanged"}
+    assert registry.get("/work_pools/pretexeval-gpu")["concurrency_limit"] == 1
+    again = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
     assert [each["id"] for each in again["schedules"]] == [schedule["id"]]
     assert again["schedules"][0]["active"] is False
     enabled = {
         each["id"]: each["enabled"] for each in registry.client.post("/automations/filter", json={}).json()
     }
     assert enabled == {each["id"]: each["id"] != first for each in automations}
-    assert registry.get("/work_pools/gpu")["concurrency_limit"] == 3
     there = registry.client.post("/deployments/filter", json={}).json()
-    assert sorted(each["name"] for each in there) == sorted(FLOWS)
+    assert sorted(each["name"] for each in there) == [*["pretexeval"] * 4, "pretexeval.quickstart"]
     # The type of a pool cannot change.
-    refused = registry.deploy("--pool-type", "docker").require(2)
+    refused = registry.deploy("--pool-type", "docker", "--move").require(2)
     assert "of type process" in refused.err
 
 

@@ -58,7 +58,7 @@ def test_a_role_runs_as_an_ordinary_user_with_its_own_packages(role: str) -> Non
     assert f"--from={role}-packages /opt/venv /opt/venv" in find_all(role, "COPY")
     assert f"requirements/{role}.txt" in " ".join(find_all(f"{role}-packages", "COPY"))
     assert len(find_all(role, "HEALTHCHECK")) == 1
-    assert f'"--pool", "{role}"' in find_all(role, "CMD")[0]
+    assert f'"--pool", "pretexeval-{role}"' in find_all(role, "CMD")[0]
 
 
 def test_packages_come_only_from_the_lists() -> None:

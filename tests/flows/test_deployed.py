@@ -47,7 +47,9 @@ class Server:
     """A client of Prefect's server."""
 
     def __init__(self, running: Installation) -> None:
-        self.client = httpx.Client(base_url=running.api_url, timeout=30)
+        password = running.environment["PREFECT_API_AUTH_STRING"]
+        name, _, word = password.partition(":")
+        self.client = httpx.Client(base_url=running.api_url, timeout=30, auth=(name, word))
 
     def filter(self, kind: str, **filters: object) -> list[Row]:
         rows: list[Row] = self.client.post(f"/{kind}/filter", json=filters).raise_for_status().json()
@@ -63,7 +65,9 @@ class Server:
 
     def start(self, name: str, **parameters: object) -> str:
         """Create a run of the deployment of that name, and return the id of the run."""
-        deployment = self.client.get(f"/deployments/name/{name}/{name}").raise_for_status().json()
+        # The deployment of `regenerate` is named after the configuration too.
+        named = "pretexeval.config" if name == "regenerate" else "pretexeval"
+        deployment = self.client.get(f"/deployments/name/{name}/{named}").raise_for_status().json()
         path = f"/deployments/{deployment['id']}/create_flow_run"
         run_id: str = self.client.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
         return run_id
@@ -105,7 +109,8 @@ def running(root: Path) -> Iterator[Installation]:
             models=models,
         )
         for _ in range(2):
-            arguments = ("deploy", config, "--gpus", "1")
+            # deploy.local gave the pool as many runs as there are workers.
+            arguments = ("deploy", config, "--gpus", "1", "--update-pools")
             run_command(*arguments, folder=REPOSITORY, environment=processes.environment).require()
         yield processes
 
@@ -141,7 +146,7 @@ def test_run_names_contain_the_week(regenerated: Row, server: Server, flow: str,
 def test_models_are_evaluated_one_at_a_time_in_the_gpu_pool(regenerated: Row, server: Server) -> None:
     runs = server.list_runs("evaluate-model")
     assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2
-    assert {run["work_pool_name"] for run in runs} == {"gpu"}
+    assert {run["work_pool_name"] for run in runs} == {"pretexeval-gpu"}
     assert {run["parameters"]["model_name"] for run in runs} == set(NAMES)
     for name, run in zip(sorted(NAMES), sorted(runs, key=lambda r: str(r["name"])), strict=True):
         assert re.match(rf"evaluate-{name}-starter-\d{{4}}-W\d\d-", run["name"])

@@ -37,16 +37,16 @@ def test_server_and_pools_are_found(prefect_server: dict[str, str], tmp_path: Pa
     before = read_lines(prefect_server, tmp_path)
     assert before["Prefect"].startswith("ok ")
     assert "version 3." in before["Prefect"]
-    for pool in ("pool cpu", "pool gpu"):
+    for pool in ("pool pretexeval-cpu", "pool pretexeval-gpu"):
         assert before[pool].startswith("warning ")
         assert "does not exist" in before[pool]
-    create_pool(prefect_server, name="cpu")
-    create_pool(prefect_server, name="gpu", concurrency_limit=1)
+    create_pool(prefect_server, name="pretexeval-cpu")
+    create_pool(prefect_server, name="pretexeval-gpu", concurrency_limit=1)
     try:
         after = read_lines(prefect_server, tmp_path)
     finally:
-        for name in ("cpu", "gpu"):
+        for name in ("pretexeval-cpu", "pretexeval-gpu"):
             delete_pool(prefect_server, name)
     # No worker polls them yet.
-    assert "process, no limit, no worker" in after["pool cpu"]
-    assert "process, 1 at once, no worker" in after["pool gpu"]
+    assert "process, no limit, no worker" in after["pool pretexeval-cpu"]
+    assert "process, 1 at once, no worker" in after["pool pretexeval-gpu"]

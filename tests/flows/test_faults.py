@@ -54,7 +54,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
         )
         models = [LARGE, *(build_model_table(name, endpoint) for name in RESTARTED)]
         config = write_config(root.parent / "c.toml", root, knowledge=KNOWLEDGE, models=models)
-        arguments = ("deploy", config, "--gpus", "1")
+        arguments = ("deploy", config, "--gpus", "1", "--update-pools")
         run_command(*arguments, folder=REPOSITORY, environment=running.environment).require()
         scenario = FaultScenario(root, running, endpoint)
         run_ids = [scenario.start("regenerate", config_file=str(config), moment=MOMENT) for _ in range(2)]

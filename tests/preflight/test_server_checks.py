@@ -9,8 +9,9 @@ from tests.support.web_server import Route, serve_routes
 OURS = version("prefect")
 
 
-def make_pool(name: str, **settings: object) -> dict[str, object]:
-    return {"name": name, "type": "process", "concurrency_limit": 1, "status": "READY"} | settings
+def make_pool(role: str, **settings: object) -> dict[str, object]:
+    pool = {"name": f"pretexeval-{role}", "type": "process", "concurrency_limit": 1, "status": "READY"}
+    return pool | settings
 
 
 def make_routes(*pools: dict[str, object], server: str = OURS) -> dict[str, Route]:
@@ -23,7 +24,8 @@ def make_routes(*pools: dict[str, object], server: str = OURS) -> dict[str, Rout
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"):
+    names = ("PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING", "PRETEXEVAL_INSTALLATION")
+    for name in names:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -38,7 +40,11 @@ def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve_routes(make_routes(make_pool("cpu", concurrency_limit=None), make_pool("gpu"))) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         checks = check_server(0)
-    assert [(c.name, c.state) for c in checks] == [("Prefect", "ok"), ("pool cpu", "ok"), ("pool gpu", "ok")]
+    assert [(c.name, c.state) for c in checks] == [
+        ("Prefect", "ok"),
+        ("pool pretexeval-cpu", "ok"),
+        ("pool pretexeval-gpu", "ok"),
+    ]
     assert [c.found for c in checks[1:]] == ["process, no limit", "process, 1 at once"]
     assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
 
@@ -47,10 +53,22 @@ def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
     ("pool", "words", "remedy"),
     [
         (make_pool("cpu"), "does not exist", "pretexeval deploy"),
-        (make_pool("gpu", is_paused=True), "paused", "prefect work-pool resume gpu"),
-        (make_pool("gpu", status="NOT_READY"), "no worker", "prefect worker start --pool gpu"),
-        (make_pool("gpu", concurrency_limit=None), "no limit", "set-concurrency-limit gpu 2"),
-        (make_pool("gpu", concurrency_limit=3), "3 at once", "set-concurrency-limit gpu 2"),
+        (make_pool("gpu", is_paused=True), "paused", "prefect work-pool resume pretexeval-gpu"),
+        (
+            make_pool("gpu", status="NOT_READY"),
+            "no worker",
+            "worker start --pool pretexeval-gpu",
+        ),
+        (
+            make_pool("gpu", concurrency_limit=None),
+            "no limit",
+            "limit pretexeval-gpu 2",
+        ),
+        (
+            make_pool("gpu", concurrency_limit=3),
+            "3 at once",
+            "limit pretexeval-gpu 2",
+        ),
     ],
 )
 def test_a_pool_with_a_problem_is_a_warning(
@@ -59,7 +77,7 @@ def test_a_pool_with_a_problem_is_a_warning(
     with serve_routes(make_routes(pool)) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
         gpu = check_server(2)[-1]
-    assert (gpu.name, gpu.state) == ("pool gpu", "warning")
+    assert (gpu.name, gpu.state) == ("pool pretexeval-gpu", "warning")
     assert words in gpu.found
     assert remedy in gpu.remedy
 
@@ -81,7 +99,7 @@ def test_a_server_that_is_down_or_refuses_access_fails(monkeypatch: pytest.Monke
     assert gone.state == "failing"
     assert "Connection refused" in gone.found
     assert "word" not in gone.found
-    with serve_routes({"/api/health": (401, {})}) as web:
+    with serve_routes({"/api/health": (200, True), "/api/admin/version": (401, {})}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
         (closed,) = check_server(0)
         monkeypatch.setenv("PREFECT_API_URL", web.address)

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 
 from config.file import load_config
+from deploy.local.client_settings import authorize
 from deploy.local.installation import Installation
 from tests.support.command import REPOSITORY, read_bytes, write_config
 from tests.support.endpoint import Endpoint
@@ -46,12 +47,15 @@ class FaultScenario:
     def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
         """Return the response of Prefect's server."""
         url = f"{self.installation.api_url}/{path}"
-        answer = httpx.request(method, url, json=body, timeout=30).raise_for_status()
+        headers = {"Authorization": authorize(self.installation.environment) or ""}
+        answer = httpx.request(method, url, json=body, headers=headers, timeout=30).raise_for_status()
         return answer.json() if answer.content else None
 
     def start(self, flow: str, **parameters: object) -> str:
         """Start a run of the flow's deployment, and return its id."""
-        deployment = self.ask("GET", f"deployments/name/{flow}/{flow}")["id"]
+        # The deployment of `regenerate` is named after the configuration too.
+        name = "pretexeval.c" if flow == "regenerate" else "pretexeval"
+        deployment = self.ask("GET", f"deployments/name/{flow}/{name}")["id"]
         made = self.ask("POST", f"deployments/{deployment}/create_flow_run", {"parameters": parameters})
         return str(made["id"])
 
@@ -130,7 +134,7 @@ def evaluate_twice_at_once(scenario: FaultScenario) -> None:
     )
     config = load_config(file).model_dump(mode="json")
     (edition,) = scenario.root.glob("editions/*")
-    scenario.ask("PATCH", "work_pools/gpu", {"concurrency_limit": len(GPU_WORKERS)})
+    scenario.ask("PATCH", "work_pools/pretexeval-gpu", {"concurrency_limit": len(GPU_WORKERS)})
     run_ids = [
         scenario.start("evaluate-model", config=config, edition_id=edition.name, model_name=TWICE)
         for _ in GPU_WORKERS

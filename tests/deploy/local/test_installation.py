@@ -1,16 +1,16 @@
-"""A real installation: PostgreSQL, Prefect's server on it, workers, the web server."""
+"""A real installation, on the server of conftest.py: its services, and what happens when they end."""
 
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deploy.local.installation import Installation, start_installation
+from deploy.local.client_settings import authorize
+from deploy.local.installation import Installation
 from deploy.local.watchdog import INSTALLATION_MARK
 from primitives.http_client import fetch_local
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
@@ -31,20 +31,9 @@ def leave_trace(path: str, seconds: float = 0) -> None:
 
 if __name__ == "__main__":
     stored = leave_trace.from_source(source=str(Path(__file__).parent), entrypoint="trace.py:leave_trace")
-    print(stored.deploy("trace", work_pool_name="gpu", print_next_steps=False, build=False, push=False))
+    options = {"print_next_steps": False, "build": False, "push": False}
+    print(stored.deploy("trace", work_pool_name="pretexeval-gpu", **options))
 """
-
-
-@pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    root = tmp_path_factory.mktemp("installation")
-    (root / "report").mkdir()
-    (root / "report" / "index.html").write_text("<p>the pages</p>")
-    with (
-        open_database_folder() as folder,
-        start_installation(root, n_gpu_workers=2, database=folder, folder=root) as started,
-    ):
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +49,7 @@ def deployment(installation: Installation, tmp_path_factory: pytest.TempPathFact
 
 
 def ask(installation: Installation, path: str, body: dict[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON
-    answer = fetch_local(f"{installation.api_url}/{path}", body)
+    answer = fetch_local(f"{installation.api_url}/{path}", body, authorize(installation.environment))
     assert answer.is_success, path
     return answer.read_json()
 
@@ -101,7 +90,7 @@ def wait_for_end(pid: int | None, mark: str, timeout_s: float = 30) -> None:
 def test_every_worker_asks_for_work(installation: Installation) -> None:
     assert sorted(installation.workers) == ["cpu", "gpu", "gpu-2"]
     for pool, names in (("cpu", ["cpu"]), ("gpu", ["gpu", "gpu-2"])):
-        workers = ask(installation, f"work_pools/{pool}/workers/filter", {})
+        workers = ask(installation, f"work_pools/pretexeval-{pool}/workers/filter", {})
         assert sorted(worker["name"] for worker in workers if worker["status"] == "ONLINE") == names
 
 

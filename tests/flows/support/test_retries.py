@@ -7,6 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Failed
 from ruamel.yaml import YAML
 
+from deploy.owned import SCHEDULED_FLOW, SUBFLOWS
 from flows.support.retries import RETRIES, TIME_LIMIT_VARIABLE, is_transient, read_time_limit
 from primitives.errors import InputError
 from tests.support.command import REPOSITORY
@@ -71,14 +72,19 @@ def test_time_limit_must_be_a_number_of_hours(monkeypatch: pytest.MonkeyPatch, t
 
 
 def test_every_deployment_has_a_time_limit_and_tags() -> None:
-    deployments = YAML(typ="safe").load(REPOSITORY / "prefect.yaml")["deployments"]
-    limits = {
-        each["name"]: float(each["work_pool"]["job_variables"]["env"][TIME_LIMIT_VARIABLE])
-        for each in deployments
+    deployments = {
+        each["entrypoint"].rpartition(".")[2].replace("_", "-"): each
+        for each in YAML(typ="safe").load(REPOSITORY / "prefect.yaml")["deployments"]
     }
-    assert set(limits) == {"regenerate", "build-test-set", "rephrase-samples", "evaluate-model", "publish"}
+    environments = {name: each["work_pool"]["job_variables"]["env"] for name, each in deployments.items()}
+    limits = {name: float(each[TIME_LIMIT_VARIABLE]) for name, each in environments.items()}
+    assert set(limits) == {SCHEDULED_FLOW, *SUBFLOWS}
     # The next weekly run waits for this one.
     assert max(limits.values()) == limits["regenerate"] < 7 * 24
-    assert all("pretexeval" in each["tags"] for each in deployments)
-    gpu = {each["name"] for each in deployments if "gpu" in each["tags"]}
-    assert gpu == {each["name"] for each in deployments if each["work_pool"]["name"] == "gpu"}
+    # The automations find the runs by the second tag, and need these heartbeats.
+    tags = {"pretexeval", "{{ $PRETEXEVAL_TAG }}"}
+    assert all(tags <= set(each["tags"]) for each in deployments.values())
+    assert {each["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] for each in environments.values()} == {"30"}
+    gpu = {name for name, each in deployments.items() if "gpu" in each["tags"]}
+    pool = "{{ $PRETEXEVAL_INSTALLATION }}-gpu"
+    assert gpu == {name for name, each in deployments.items() if each["work_pool"]["name"] == pool}

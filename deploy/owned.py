@@ -1,0 +1,133 @@
+"""Which deployments on a server belong to an installation, and how they differ after a registration."""
+
+import os.path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.responses import DeploymentResponse
+from prefect.exceptions import ObjectNotFound
+
+from config.installation_names import InstallationNames
+from deploy.changes import Change, Kind
+from primitives.errors import InputError
+
+SCHEDULED_FLOW = "regenerate"
+# The flows that `regenerate` starts; they get the configuration as a parameter.
+SUBFLOWS = ("build-test-set", "rephrase-samples", "evaluate-model", "publish")
+WORKING_DIRECTORY = "prefect.deployments.steps.set_working_directory"
+
+Deployments = Mapping[str, DeploymentResponse]
+"""Flow name/deployment name -> the deployment on the server."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What is registered: a configuration of an installation, and the folder in which its runs start."""
+
+    installation: InstallationNames
+    config_file: Path
+    home: Path
+
+    @property
+    def names(self) -> list[str]:
+        """The deployments, as flow name/deployment name: the schedule of the configuration comes first."""
+        schedule = self.installation.name_schedule(self.config_file)
+        return [f"{SCHEDULED_FLOW}/{schedule}", *(f"{flow}/{self.installation.name}" for flow in SUBFLOWS)]
+
+    def has_home_of(self, deployment: DeploymentResponse) -> bool:
+        """Return whether the runs of the deployment start in this folder."""
+        return find_home(deployment) == str(self.home)
+
+    def has_config_of(self, deployment: DeploymentResponse) -> bool:
+        """Return whether the deployment runs this configuration, or any that it is given."""
+        file = deployment.parameters.get("config_file")
+        return file is None or self._resolve(str(file)) == self._resolve(str(self.config_file))
+
+    def _resolve(self, file: str) -> str:
+        return os.path.normpath(self.home / file)
+
+
+def find_home(deployment: DeploymentResponse) -> str | None:
+    """Return the folder in which the runs of a deployment start."""
+    for step in deployment.pull_steps or []:
+        if WORKING_DIRECTORY in step:
+            return str(step[WORKING_DIRECTORY].get("directory"))
+    return None
+
+
+def read_deployments(client: SyncPrefectClient, names: Sequence[str]) -> dict[str, DeploymentResponse]:
+    """Return those of the deployments that exist on the server."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = client.read_deployment_by_name(name)
+        except ObjectNotFound:
+            continue
+    return found
+
+
+def require_own(
+    full_name: str, deployment: DeploymentResponse, registration: Registration, *, moves: bool
+) -> None:
+    """Check that a deployment may be replaced.
+
+    Raises:
+        InputError: if it belongs to another team, or to another folder or configuration and nothing moves.
+    """
+    name = registration.installation.name
+    if registration.installation.tag not in deployment.tags:
+        raise InputError(
+            f"the deployment {full_name} on this server was not registered by an installation named "
+            f"{name!r}; give this installation another name: --installation NAME"
+        )
+    if moves:
+        return
+    if not registration.has_home_of(deployment):
+        raise InputError(
+            f"the installation {name!r} on this server runs in {find_home(deployment)}, not in "
+            f"{registration.home}; give this installation another name (--installation NAME), or add --move "
+            "if it has moved from there"
+        )
+    if not registration.has_config_of(deployment):
+        raise InputError(
+            f"the deployment {full_name} runs {deployment.parameters['config_file']}; deployments are named "
+            "after the configuration: rename one of the two files, or add --move if it is the same file in a "
+            "new place"
+        )
+
+
+def compare(before: Deployments, after: Deployments, names: Sequence[str]) -> list[Change]:
+    """Return what happened to each deployment.
+
+    Raises:
+        InputError: if one was not created.
+    """
+    if missing := [name for name in names if name not in after]:
+        raise InputError(f"Prefect did not create {', '.join(missing)}; run `pretexeval deploy` again")
+    changes = []
+    for name in names:
+        is_same = name in before and _describe(before[name]) == _describe(after[name])
+        kind: Kind = "unchanged" if is_same else "changed" if name in before else "created"
+        changes.append(Change(kind, f"deployment {name}"))
+    return changes
+
+
+def _describe(deployment: DeploymentResponse) -> dict[str, Any]:
+    fields = {
+        "entrypoint",
+        "parameters",
+        "job_variables",
+        "pull_steps",
+        "tags",
+        "work_pool_name",
+        "description",
+    }
+    limit = deployment.global_concurrency_limit
+    schedules = [(repr(each.schedule), each.slug, each.active) for each in deployment.schedules]
+    return deployment.model_dump(mode="json", include=fields) | {
+        "schedules": sorted(schedules, key=str),
+        "limit": limit.limit if limit else None,
+    }
