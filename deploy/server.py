@@ -60,7 +60,9 @@ def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m deploy.server", description=__doc__)
     parser.add_argument("--host", default=LOOPBACK[0], help="the address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=4200, help="the port to listen on (default: 4200)")
-    parser.add_argument("--log-level", default="warning", help="what uvicorn logs (default: warning)")
+    # Not debug: then uvicorn logs the first message of every WebSocket, which is the password.
+    levels = ("critical", "error", "warning", "info")
+    parser.add_argument("--log-level", default="warning", choices=levels, help="default: warning")
     parser.add_argument(
         "--address",
         type=_read_origin,

@@ -1,0 +1,24 @@
+"""Runs that are started by hand, on a server that others use: how the server recognises and watches them."""
+
+import os
+from pathlib import Path
+
+import pytest
+from prefect.context import TagsContext
+
+from cli import in_process
+
+
+def test_a_run_by_hand_is_tagged_and_sends_heartbeats_before_the_automation_acts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
+    # Prefect's default, with which the server would take a healthy run for lost after 90 s.
+    monkeypatch.setenv("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "180")
+    in_process.prepare_prefect(tmp_path)
+    assert os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+    with in_process._begin_flows():
+        assert TagsContext.get().current_tags == {"pretexeval:lab"}
+    assert TagsContext.get().current_tags == set()
