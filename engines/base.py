@@ -1,6 +1,6 @@
 """The interface of every engine: it takes prompts and returns one completion per prompt, in order."""
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from primitives.errors import InputError
@@ -41,7 +41,7 @@ class IncrementalEngine(Engine, Protocol):
 
     def generate_into(
         self,
-        received: MutableMapping[int, Completion],
+        received: dict[int, Completion],
         prompts: Sequence[Prompt],
         sampling: Sampling,
         on_progress: Callable[[int], None],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from config.engines import EngineConfig
@@ -70,7 +70,7 @@ class OpenaiEngine:
 
     def generate_into(
         self,
-        received: MutableMapping[int, Completion],
+        received: dict[int, Completion],
         prompts: Sequence[Prompt],
         sampling: Sampling,
         on_progress: Callable[[int], None],

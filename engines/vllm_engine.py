@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from config.engines import EngineConfig
 from engines.identity import find_folder
 from engines.prompts import find_answer_token, render_prompt, tokenise_texts
+from engines.vllm_outputs import watch_outputs
 from engines.vllm_parameters import ReasoningSplitter, build_params, check_parameters, read_template_kwargs
 from engines.vllm_process import (
     describe_cause,
@@ -72,20 +73,36 @@ class VllmEngine:
         Raises:
             InputError: the model has no chat template for a chat prompt, or the template refuses it.
         """
+        received: dict[int, Completion] = {}
+        self.generate_into(received, prompts, sampling, on_progress)
+        return [received[position] for position in range(len(prompts))]
+
+    def generate_into(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None] | None,
+    ) -> None:
+        """Put each completion into `received` when it is finished. See `generate`."""
         texts = [self._render(prompt) for prompt in prompts]
         tokens = self._tokenise(prompts, texts)
-        completions: list[Completion | None] = [self._find_refusal(ids, sampling) for ids in tokens]
+        refusals = [self._find_refusal(ids, sampling) for ids in tokens]
+        received.update({i: refusal for i, refusal in enumerate(refusals) if refusal is not None})
         # Sorted, so that prompts with the same prefix follow each other while the prefix is in the cache.
-        order = sorted((i for i, c in enumerate(completions) if c is None), key=tokens.__getitem__)
+        order = sorted((i for i, refusal in enumerate(refusals) if refusal is None), key=tokens.__getitem__)
         if on_progress and len(order) < len(prompts):
             on_progress(len(prompts) - len(order))
         answers = self._find_answer_tokens([texts[i] for i in order], sampling)
-        outputs = self._run([tokens[i] for i in order], answers, sampling, on_progress)
-        for i, answer, output in zip(order, answers, outputs, strict=True):
-            completion = replace(_read_output(output, answer), served=self._served)
+
+        def receive(number: int, output: RequestOutput) -> None:
+            i = order[number]
+            completion = replace(_read_output(output, answers[number]), served=self._served)
             is_chat = prompts[i].style == "chat"
-            completions[i] = self._splitter.split(completion, texts[i]) if is_chat else completion
-        return [completion for completion in completions if completion is not None]
+            received[i] = self._splitter.split(completion, texts[i]) if is_chat else completion
+
+        with watch_outputs(self._llm, receive):
+            self._run([tokens[i] for i in order], answers, sampling, on_progress)
 
     def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
         """Return the number of tokens of each prompt, as the model would get it.
@@ -154,20 +171,19 @@ class VllmEngine:
         answers: Sequence[AnswerTokens],
         sampling: Sampling,
         on_progress: Callable[[int], None] | None,
-    ) -> list[RequestOutput]:
+    ) -> None:
         if not tokens:
-            return []
+            return
         skip_special_tokens = self._splitter.skip_special_tokens
         params = {
             answer: build_params(sampling, answer, skip_special_tokens=skip_special_tokens)
             for answer in set(answers)
         }
-        outputs: list[RequestOutput] = self._llm.generate(
+        self._llm.generate(
             [{"prompt_token_ids": ids} for ids in tokens],
             [params[answer] for answer in answers],
             use_tqdm=watch_progress(on_progress) if on_progress else False,
         )
-        return outputs
 
 
 def _read_output(output: RequestOutput, answer: AnswerTokens) -> Completion:

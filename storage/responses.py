@@ -160,8 +160,8 @@ def _set_aside(path: Path) -> None:
     """Rename a damaged file, and say which it is and how many answers are lost with it."""
     aside = path.with_suffix(".damaged")
     logger.warning(
-        "%s is damaged (%s): its prompts will be asked again. To keep these answers, end this run, restore "
-        "the file from a backup, and delete %s",
+        "%s is damaged (%s): prompts that need them are asked again. To keep these answers, end this run, "
+        "restore the file from a backup, and delete %s",
         path,
         _count_answers(path),
         aside.name,

@@ -47,6 +47,7 @@ class Session:
     other: list[Completion]
     again: list[Completion]
     refusals: list[str]
+    kept: dict[int, Completion]
     progress: list[int] = field(default_factory=list)
 
 
@@ -58,6 +59,25 @@ def configure(folder: Path, **settings: object) -> ModelConfig:
 def ask_once(folder: Path, prompts: list[Prompt]) -> list[Completion]:
     with closing(load_engine(configure(folder))) as engine:
         return engine.generate(prompts, GREEDY)
+
+
+def crash(engine: VllmEngine, prompts: list[Prompt]) -> dict[int, Completion]:
+    """Let vLLM crash when some of the prompts are finished; return what the engine has handed over."""
+    from vllm.v1.engine.llm_engine import LLMEngine
+
+    kept: dict[int, Completion] = {}
+    step = LLMEngine.step
+
+    def step_or_crash(self: LLMEngine) -> object:
+        if kept:
+            raise RuntimeError("EngineCore died")
+        return step(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LLMEngine, "step", step_or_crash)
+        with pytest.raises(RuntimeError, match="EngineCore died"):
+            engine.generate_into(kept, prompts, GREEDY, None)
+    return kept
 
 
 def read_refusal(folder: Path) -> str:
@@ -96,10 +116,11 @@ def session(
             stop = (str(batch[0].response)[-1:],)
             stopped = engine.generate(SHORT[:1], Sampling(max_tokens=4, stop=stop))[0]
             n_tokens = engine.count_tokens([SHORT[0], CHAT])
+            kept = crash(engine, SHORT * 20)
         other = ask_once(other_tiny_llama, SHORT)
         refusals = [read_refusal(broken), read_refusal(unknown)]
         again = ask_once(tiny_llama, SHORT[::-1])
-    return Session(batch, alone, mixed, stopped, n_tokens, other, again, refusals, progress)
+    return Session(batch, alone, mixed, stopped, n_tokens, other, again, refusals, kept, progress)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -112,6 +133,12 @@ def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> No
                 assert left == pytest.approx(right, abs=NEAR_TIE)
     n_same = sum(a.response == b.response for a, b in zip(one, two, strict=True))
     assert n_same >= 0.9 * len(one)
+
+
+def test_crash_keeps_what_was_answered(session: Session) -> None:
+    assert 0 < len(session.kept) < 20 * len(SHORT)
+    expected = [session.batch[position % len(SHORT)] for position in session.kept]
+    assert_same_but_for_ties(list(session.kept.values()), expected)
 
 
 def test_every_prompt_has_an_answer(session: Session) -> None:
