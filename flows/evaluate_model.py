@@ -71,7 +71,8 @@ def complete_evaluation(evaluation: Evaluation) -> None:
 @task(name="ask-chains", **RETRIES)
 def ask_chains(evaluation: Evaluation) -> None:
     """Ask the model for the chains of thought that its demonstrations show."""
-    with show_run_progress(f"chains of thought by {evaluation.model.name}", 0) as advance:
+    n_most = chains.count_chain_requests(evaluation)
+    with show_run_progress(f"chains of thought by {evaluation.model.name}", n_most) as advance:
         chains.ask_chains(evaluation, open_mirror(evaluation.storage), advance)
 
 

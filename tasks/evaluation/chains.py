@@ -69,6 +69,11 @@ def list_chain_requests(evaluation: Evaluation) -> Iterator[ChainRequest]:
             yield ChainRequest(row, hash_prompt(settings.model_id, prompt, settings.sampling), prompt)
 
 
+def count_chain_requests(evaluation: Evaluation) -> int:
+    """Return how many chains `ask_chains` asks for at most: every repeat of every held-out question."""
+    return sum(1 for _ in list_chain_requests(evaluation)) * evaluation.subject.n_repeats
+
+
 def ask_chains(
     evaluation: Evaluation, mirror: Mirror, on_progress: Advance, load: LoadEngine = load_engine
 ) -> None:
