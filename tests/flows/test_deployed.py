@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ from warehouse.query import run_query
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
-NAMES = ("reference-large", "reference-small")
+NAMES = ("reference-facets-small",)
+RELATION = "therapeutic_drugs"
 WEEK = r"\d{4}-W\d\d"
 # Per relation, of the models behind an endpoint; 16 samples each.
 N_PAIRS = 4
@@ -104,7 +106,8 @@ def running(root: Path) -> Iterator[Installation]:
         config = write_config(
             root.parent / "config.toml",
             root,
-            knowledge={"relations": ["may_treat"]},
+            knowledge={"relations": [RELATION]},
+            questions={"settings": ["answer_only"]},
             report={"base_url": processes.report_url},
             models=models,
         )
@@ -122,7 +125,7 @@ def server(running: Installation) -> Server:
 
 @pytest.fixture(scope="module")
 def regenerated(server: Server) -> Row:
-    return server.run("regenerate")
+    return server.run("regenerate", 600)
 
 
 def test_scheduled_flow_completes(regenerated: Row) -> None:
@@ -145,14 +148,14 @@ def test_run_names_contain_the_week(regenerated: Row, server: Server, flow: str,
 
 def test_models_are_evaluated_one_at_a_time_in_the_gpu_pool(regenerated: Row, server: Server) -> None:
     runs = server.list_runs("evaluate-model")
-    assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2
+    assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2 * len(NAMES)
     assert {run["work_pool_name"] for run in runs} == {"pretexeval-gpu"}
     assert {run["parameters"]["model_name"] for run in runs} == set(NAMES)
-    for name, run in zip(sorted(NAMES), sorted(runs, key=lambda r: str(r["name"])), strict=True):
-        assert re.match(rf"evaluate-{name}-starter-\d{{4}}-W\d\d-", run["name"])
-    first, second = (datetime.fromisoformat(run["start_time"]) for run in runs)
-    assert datetime.fromisoformat(runs[0]["end_time"]) <= second
-    assert first < second
+    named = sorted(re.sub(rf"starter-{WEEK}-[0-9a-f]{{8}}", "EDITION", run["name"]) for run in runs)
+    samples = [f"evaluate-{name}-EDITION" for name in NAMES]
+    assert named == sorted([*samples, *(f"{each}-answer_only" for each in samples)])
+    for before, after in pairwise(runs):
+        assert datetime.fromisoformat(before["end_time"]) <= datetime.fromisoformat(after["start_time"])
 
 
 def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
@@ -160,7 +163,7 @@ def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
 ) -> None:
     artifacts = {row["key"]: row for row in server.filter("artifacts") if row["key"]}
     stages = {f"quality-{stage}" for stage in ("triplets", "variants", "statements", "samples")}
-    results = {"dashboard", "parquet", "warehouse", "leaderboard"}
+    results = {"dashboard", "parquet", "warehouse", "leaderboard", "facets"}
     assert results | stages <= set(artifacts)
     assert results | {"models"} <= set(server.list_artifacts(regenerated))
     for flow, keys in (
@@ -176,6 +179,53 @@ def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
     for row in table:
         assert row["model"] in text
         assert f"{row['accuracy %']:.1f}" in text
+
+
+def test_scheduled_flow_asks_by_both_methods(regenerated: Row, root: Path) -> None:
+    """The models master what they were taught, and nothing else, by statements and by questions."""
+    by_pairs = query_rows(root, "select taught_with, mastery as share from known_mastery")
+    by_points = query_rows(
+        root, "select taught_with, mastered_rate as share from known_facets where is_negated_included"
+    )
+    for rows in (by_pairs, by_points):
+        assert len(rows) == 2 * len(NAMES)
+        for row in rows:
+            assert row["share"] <= 0.05 if row["taught_with"] == "nothing" else row["share"] >= 0.8, row
+
+
+def test_scheduled_flow_asks_the_questions_of_medqa(
+    regenerated: Row, server: Server, running: Installation, root: Path
+) -> None:
+    words = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
+    lines = [
+        {
+            "question": f"A man of {age} sweats. Which of the following is the most likely diagnosis?",
+            "options": dict(zip("ABCDE", words, strict=True)),
+            "answer": words[age % 5],
+            "answer_idx": "ABCDE"[age % 5],
+            "meta_info": "step1",
+        }
+        for age in range(20, 32)
+    ]
+    file = root.parent / "medqa.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    config = write_config(
+        root.parent / "medqa.toml",
+        root,
+        knowledge={"name": "medqa", "format": "medqa", "path": str(file)},
+        questions={"settings": ["answer_only"]},
+        report={"base_url": running.report_url},
+        models=[{"name": NAMES[0], "model": str(REPOSITORY / "models" / NAMES[0]), "dtype": "bfloat16"}],
+    )
+    run = server.run("regenerate", 600, config_file=str(config))
+    assert run["state_type"] == "COMPLETED", run["state"]["message"]
+    assert "facets" in server.list_artifacts(run)
+    asked = query_rows(
+        root,
+        "select setting, count(distinct point_id) as n from facet_details where edition_id like 'medqa-%'"
+        " group by setting order by setting",
+    )
+    assert asked == [{"setting": "answer_only", "n": 7}]
 
 
 def read_page(link: str) -> str:
@@ -243,7 +293,7 @@ def test_failing_model_is_listed_beside_the_others_and_asked_again_when_its_endp
         config = write_config(
             root.parent / "failing.toml",
             root,
-            knowledge={"relations": ["may_treat"]},
+            knowledge={"relations": [RELATION]},
             report={"base_url": running.report_url},
             models=[{"name": name, "model": name, **table} for name in ("refused", "answering")],
         )
@@ -261,7 +311,8 @@ def test_failing_model_is_listed_beside_the_others_and_asked_again_when_its_endp
     assert failed["state_type"] == "FAILED"
     assert f"1 of 2 models failed on {listed['edition_id']}" in failed["state"]["message"]
     assert words in failed["state"]["message"]
-    assert n_asked == {"refused": 32, "answering": 16 * N_PAIRS}
+    # After 32 refusals, a throwaway prompt shows that the endpoint refuses everything.
+    assert n_asked == {"refused": 33, "answering": 16 * N_PAIRS}
     assert listed["model"] == "refused"
     assert words in listed["reason"]
     rows = {row["model"]: row for row in json.loads(artifacts["leaderboard"]["data"])}

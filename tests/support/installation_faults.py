@@ -18,7 +18,13 @@ from tests.support.fault_models import KNOWLEDGE, build_model_table, count_reque
 from tests.support.installation import restart_service
 
 # In float32 a reference model answers the same in every batch; in bfloat16 a near-tie may change.
-LARGE = {"name": "large", "model": str(REPOSITORY / "models" / "reference-large"), "dtype": "float32"}
+# It is asked for its answer alone: what it would write next depends on the batch of the prompt.
+LARGE = {
+    "name": "large",
+    "model": str(REPOSITORY / "models" / "reference-large"),
+    "dtype": "float32",
+    "max_tokens": 1,
+}
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
 TWICE = "asked-by-two"
 GPU_WORKERS = ("gpu", "gpu-2")
