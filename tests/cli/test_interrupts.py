@@ -59,8 +59,15 @@ def interrupt(process: "subprocess.Popen[str]", number: int) -> tuple[int, float
     return process.returncode, time.monotonic() - started, said
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("program", [STUCK, TURNED])
+@pytest.mark.parametrize(
+    ("program", "number"),
+    [
+        (STUCK, signal.SIGTERM),
+        (TURNED, signal.SIGINT),
+        (TURNED, signal.SIGTERM),
+        (TURNED, signal.SIGHUP),
+    ],
+)
 def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, number: int) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", program],
