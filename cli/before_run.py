@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_config
+from cli.subcommands import Subcommands, add_command, add_config, write_output
 from config.file import load_config
 
 
@@ -28,7 +28,7 @@ def validate(options: argparse.Namespace) -> int:
     from preflight.config_summary import render_summary
 
     config = load_config(options.config)
-    print(render_summary(config))
+    write_output(render_summary(config))
     return 0
 
 
@@ -39,7 +39,7 @@ def plan(options: argparse.Namespace) -> int:
     from preflight.run_plan_text import render_plan
 
     config = load_config(options.config)
-    print(render_plan(plan_run(config, open_mirror(config.storage))))
+    write_output(render_plan(plan_run(config, open_mirror(config.storage))))
     return 0
 
 
@@ -49,5 +49,5 @@ def doctor(options: argparse.Namespace) -> int:
     from preflight.findings import has_failures, render_findings
 
     findings = collect_findings(options.config)
-    print(render_findings(findings))
+    write_output(render_findings(findings))
     return 1 if has_failures(findings) else 0

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_config, add_root
+from cli.subcommands import Subcommands, add_command, add_config, add_root, write_output
 from config.file import load_config
 
 
@@ -26,7 +26,7 @@ def measure(options: argparse.Namespace) -> int:
     """Print how well the gate agrees with labelled rewordings."""
     from gate.measurement import measure_gate, render_measurement
 
-    print(render_measurement(measure_gate(options.file)))
+    write_output(render_measurement(measure_gate(options.file)))
     return 0
 
 
@@ -35,7 +35,7 @@ def export_disek(options: argparse.Namespace) -> int:
     from knowledge.disek_writer import write_disek
     from knowledge.reader import read_knowledge_base
 
-    print(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
+    write_output(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
     return 0
 
 
@@ -48,5 +48,5 @@ def query(options: argparse.Namespace) -> int:
         columns, rows = ["view", "grain"], list(list_views(options.root))
     else:
         columns, rows = run_query(options.root, options.query)
-    print(render_rows(columns, rows, options.format))
+    write_output(render_rows(columns, rows, options.format))
     return 0

@@ -3,7 +3,8 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_config
+from cli.prefect_server import require_named_server
+from cli.subcommands import Subcommands, add_command, add_config, write_output
 from config.file import load_config
 from config.installation_names import find_installation
 from deploy.local.client_settings import load_client_settings
@@ -47,6 +48,7 @@ def deploy(options: argparse.Namespace) -> int:
     """Register everything with a Prefect server, and print what was created, changed and left."""
     config = load_config(options.config)
     load_client_settings(config.storage.root)
+    require_named_server()
     from deploy.deployments import POOLS, deploy
 
     changes = deploy(
@@ -59,5 +61,5 @@ def deploy(options: argparse.Namespace) -> int:
         moves=options.move,
     )
     for change in changes:
-        print(change.render())
+        write_output(change.render())
     return 0

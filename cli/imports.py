@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_root, report_error
+from cli.subcommands import Subcommands, add_command, add_root, report_error, write_output
 from config.file import Config
 from config.questions import Setting
 from primitives.errors import InputError
@@ -58,9 +58,9 @@ def import_file(options: argparse.Namespace) -> int:
         raise InputError("--setting is only for questions; the file holds responses to samples")
     setting: Setting | None = (options.setting or "answer_only") if has_questions else None
     imported = import_responses(config, recorded, options.edition, options.model, setting)
-    print(imported.report.render())
-    print(f"{imported.n_stored:,} rows were new")
-    print(options.root / imported.evaluation.folder)
+    write_output(imported.report.render())
+    write_output(f"{imported.n_stored:,} rows were new")
+    write_output(options.root / imported.evaluation.folder)
     status = 0
     try:
         require_evaluated(imported.evaluation)
@@ -71,7 +71,7 @@ def import_file(options: argparse.Namespace) -> int:
         from cli.in_process import run_publish
 
         for path in run_publish(config, options.edition):
-            print(path)
+            write_output(path)
     return status
 
 

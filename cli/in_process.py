@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.prefect_server import start_server, wait_for_server
+from cli.prefect_server import require_named_server, start_server, wait_for_server
 from config.file import Config
 from config.tables import StorageConfig
 from deploy.local.client_settings import load_client_settings
@@ -39,7 +39,8 @@ def prepare_prefect(root: Path) -> None:
     Variables that the user has set stay. Call this before Prefect is imported.
 
     Raises:
-        InputError: if the data folder cannot be written, or its disk is full.
+        InputError: if the data folder cannot be written, its disk is full, or the environment names a server
+            that cannot be used.
     """
     home = root.absolute() / PREFECT_FOLDER
     # Each of the two folders may belong to another user.
@@ -64,7 +65,9 @@ def prepare_prefect(root: Path) -> None:
         defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
-    if not has_server:
+    if has_server:
+        require_named_server()
+    else:
         start_watchdog()
         start_server()
 

@@ -2,7 +2,9 @@
 
 import argparse
 import atexit
+import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +13,8 @@ from cli import before_run, data, deployment, imports, pipeline, review
 from cli.interrupts import STATUS, end_on_signals, is_interrupted, report_interrupt
 from cli.subcommands import Command, report_error
 from primitives.errors import InputError
+from primitives.proxies import bypass_proxies
+from primitives.untrusted_text import escape_logs
 
 STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
@@ -18,11 +22,10 @@ STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EA
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status.
 
-    0: success; 1: a part failed; 2: bad input; 130: interrupted.
+    0: success; 1: a part failed; 2: bad input; 130: interrupted; 141: nobody reads the output any more.
     """
-    options = build_parser().parse_args(arguments)
     try:
-        return _run_command(options)
+        return _run_command(arguments)
     except KeyboardInterrupt:
         report_interrupt()
         return STATUS
@@ -34,15 +37,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return STATUS
 
 
-def _run_command(options: argparse.Namespace) -> int:
-    command: Command = options.command
+def _run_command(arguments: Sequence[str] | None) -> int:
     try:
-        return command(options)
+        options = build_parser().parse_args(arguments)
+        command: Command = options.command
+        status = command(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
     except InputError as error:
         if is_interrupted():
             raise
         report_error(str(error))
         return 2
+    except BrokenPipeError:
+        # The reader of the output has ended, as `head` does. This is no error.
+        return 141
     except OSError as error:
         if error.errno not in STORAGE_ERRORS:
             raise
@@ -67,6 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
 def run() -> None:
     """Run the command as this process's main program and end the process with its exit status."""
     end_on_signals()
+    _prepare_process()
     status: list[int] = []
     # The handler that is registered first runs last: after Prefect and its server have ended.
     atexit.register(_leave, status)
@@ -74,9 +85,27 @@ def run() -> None:
     sys.exit(status[0])
 
 
+def _prepare_process() -> None:
+    """Make streams and logs safe to write to, and let no proxy stand before this machine's servers."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # The stream is closed. Without this, the next file that is opened would become the stream.
+            os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    escape_logs()
+    for warning in bypass_proxies():
+        report_error(warning)
+
+
 def _leave(status: list[int]) -> None:
     """End the process without tearing down the interpreter, which takes 3 s once vLLM is imported."""
     if status:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            # The stream may be closed or full, or nobody may read it any more; `main` has reported that.
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
         os._exit(status[0])

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress
+from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress, write_output
 from config.file import Config, load_config
 from storage.layout import edition_folder
 
@@ -44,12 +44,12 @@ def run(options: argparse.Namespace) -> int:
     report = run_all(config, report_progress)
     _print_leaderboard(config, report.edition_id)
     if len(config.edition.methods) > 1:
-        print()
+        write_output()
         _print_tables(config, report.edition_id)
     warehouse, page = report.paths
-    print(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
-    print(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
-    print(f"page       {page}")
+    write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
+    write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
+    write_output(f"page       {page}")
     return _report_failures(report.failures)
 
 
@@ -58,7 +58,7 @@ def build(options: argparse.Namespace) -> int:
     from cli.in_process import run_build
 
     config = load_config(options.config)
-    print(config.storage.root / edition_folder(run_build(config)))
+    write_output(config.storage.root / edition_folder(run_build(config)))
     return 0
 
 
@@ -87,7 +87,7 @@ def publish(options: argparse.Namespace) -> int:
             f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
         )
     for path in paths:
-        print(path)
+        write_output(path)
     return 0
 
 
@@ -108,9 +108,9 @@ def score(options: argparse.Namespace) -> int:
     columns, rows = run_query(config.storage.root, query)
     scores = _read_facet_scores(config, edition_id)
     if rows or not scores:
-        print(render_rows(columns, rows, "table"))
+        write_output(render_rows(columns, rows, "table"))
     if scores:
-        print(("\n" if rows else "") + render_facets(scores))
+        write_output(("\n" if rows else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)
     return 0
 
@@ -138,9 +138,9 @@ def _print_leaderboard(config: Config, edition_id: str) -> None:
         config.storage.root, f"select 1 from editions where edition_id = '{edition_id}' and n_pairs > 0"
     )[1]
     if rows or has_pairs or not scores:
-        print(render_leaderboard(columns, rows))
+        write_output(render_leaderboard(columns, rows))
     if scores:
-        print(("\n" if rows or has_pairs else "") + render_facets(scores))
+        write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)
 
 
@@ -157,7 +157,7 @@ def _print_not_evaluated(config: Config, edition_id: str) -> None:
 
     query = f"from not_evaluated where edition_id = '{edition_id}'"
     if lines := render_not_evaluated(*run_query(config.storage.root, query)):
-        print(lines)
+        write_output(lines)
 
 
 def _print_tables(config: Config, edition_id: str) -> None:
@@ -170,7 +170,7 @@ def _print_tables(config: Config, edition_id: str) -> None:
         render_paper_tables(lambda sql: run_query(config.storage.root, sql), edition_id),
         render_paper_facets(select_first_policy(_read_facet_scores(config, edition_id))),
     )
-    print("\n\n".join(table for table in tables if table))
+    write_output("\n\n".join(table for table in tables if table))
 
 
 def _report_failures(failures: dict[str, str]) -> int:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from deploy.local.services import SERVER_FILE
+from preflight.server_checks import require_server
 from primitives.errors import InputError
 from primitives.http_client import fetch_local
 
@@ -26,6 +27,8 @@ MAX_STARTS = 3
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 
 _starting: dict[str, "subprocess.Popen[bytes]"] = {}
+_known: set[str] = set()
+"""Addresses of servers that were started here, or that have answered."""
 
 
 def start_server() -> None:
@@ -38,6 +41,19 @@ def start_server() -> None:
     os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     _starting[address] = _launch(port)
+    _known.add(address)
+
+
+def require_named_server() -> None:
+    """Check the server that the environment names, unless it was started or checked here before.
+
+    Raises:
+        InputError: it does not answer, refuses access, or is not a Prefect server.
+    """
+    address = os.environ.get("PREFECT_API_URL", "")
+    if address and address not in _known:
+        require_server()
+        _known.add(address)
 
 
 def _launch(port: int) -> "subprocess.Popen[bytes]":

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_root
+from cli.subcommands import Subcommands, add_command, add_root, write_output
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -31,7 +31,7 @@ def export_sheets(options: argparse.Namespace) -> int:
     from review.export import export_review
 
     for path in export_review(options.root, options.edition, options.grader, options.pairs, options.seed):
-        print(path)
+        write_output(path)
     return 0
 
 
@@ -39,5 +39,5 @@ def import_sheet(options: argparse.Namespace) -> int:
     """Load the grades of a filled-in sheet and print the path of the stored grades."""
     from review.grade_import import import_review
 
-    print(import_review(options.root, options.sheet, options.grader))
+    write_output(import_review(options.root, options.sheet, options.grader))
     return 0

@@ -1,10 +1,14 @@
-"""What the modules of subcommands share: adding a subcommand, its arguments, and messages on stderr."""
+"""What the modules of subcommands share: adding a subcommand, its arguments, and all that they print."""
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
+
+from primitives.errors import InputError
+from primitives.untrusted_text import escape_controls
 
 Command = Callable[[argparse.Namespace], int]
 """Takes the parsed options and returns the exit status."""
@@ -41,11 +45,23 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
 
 
+def write_output(text: object = "") -> None:
+    """Print a result to stdout, with control characters escaped.
+
+    Raises:
+        InputError: stdout is closed.
+    """
+    if sys.stdout is None:
+        raise InputError("standard output is closed, so the result cannot be printed; redirect it to a file")
+    print(escape_controls(str(text)))
+
+
 def report_error(message: str) -> None:
     """Print an error to stderr under the command's name."""
-    print(f"pretexeval: {message}", file=sys.stderr)
+    report_progress(f"pretexeval: {message}")
 
 
 def report_progress(message: str) -> None:
-    """Print a line of progress to stderr at once."""
-    print(message, file=sys.stderr, flush=True)
+    """Print a line to stderr at once. A stderr that is closed or full does not end the command."""
+    with contextlib.suppress(OSError):
+        print(escape_controls(message), file=sys.stderr, flush=True)

@@ -4,7 +4,7 @@ import logging
 import traceback
 from collections.abc import Callable
 
-from primitives.secrets import MIN_LENGTH, hide_value
+from primitives.repeated_keys import MIN_LENGTH, hide_value
 
 _hidden_keys: set[str] = set()
 
@@ -56,17 +56,18 @@ def _hide_keys_in_record(record: logging.LogRecord) -> None:
     except (TypeError, ValueError, KeyError):
         # The arguments do not fit the message. Logging reports that when it writes the record.
         return
-    hidden = _hide_keys(said)
+    hidden = hide_known_keys(said)
     if hidden != said:
         record.msg, record.args = hidden, None
     if record.exc_info and record.exc_info[0] is not None:
         trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-        if (without := _hide_keys(trace)) != trace:
+        if (without := hide_known_keys(trace)) != trace:
             # Formatters print exc_text instead of the traceback if it is set.
             record.exc_info, record.exc_text = None, without
 
 
-def _hide_keys(text: str) -> str:
+def hide_known_keys(text: str) -> str:
+    """Return the text without the keys that this process has used so far, in whatever form they are in it."""
     for key in _hidden_keys:
         text = hide_value(text, key)
     return text

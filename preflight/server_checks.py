@@ -24,20 +24,41 @@ def check_server(n_gpus: int) -> list[Finding]:
         return [Finding("Prefect", "ok", "no server (PREFECT_API_URL is not set): flows run in process")]
     shown = _show(address)
     header = authorize(os.environ)
-    reply = fetch(f"{address}/health", header)
-    if reply.status != 200:
-        return [_explain(shown, reply)]
-    # The first path needs no password.
-    reply = fetch(f"{address}/admin/version", header)
-    if reply.status in (401, 403):
-        return [_explain(shown, reply)]
-    theirs, ours = reply.read_json(), version("prefect")
+    problem, theirs = _ask_version(address, header)
+    if problem is not None:
+        return [problem]
+    ours = version("prefect")
     found = f"{shown} answers, version {theirs or 'unknown'}"
     server = Finding("Prefect", "ok", found)
     if theirs != ours:
         remedy = f"run the server in version {ours}, as it is installed here"
         server = Finding("Prefect", "warning", found, remedy)
     return [server, *_check_pools(fetch(f"{address}/work_pools/filter", header, {}), n_gpus)]
+
+
+def require_server() -> None:
+    """Check that the environment names a Prefect server that lets this process in.
+
+    Raises:
+        InputError: it does not, with the reason and the remedy.
+    """
+    problem, _ = _ask_version(os.environ["PREFECT_API_URL"].rstrip("/"), authorize(os.environ))
+    if problem is not None:
+        raise InputError(f"PREFECT_API_URL: {problem.found}; {problem.remedy}")
+
+
+def _ask_version(address: str, header: str | None) -> tuple[Finding | None, object]:
+    """Return what is wrong with the server, or None, and its version."""
+    reply = fetch(f"{address}/health", header)
+    if reply.status != 200:
+        return _explain(_show(address), reply), None
+    # A server of Prefect answers with this JSON value. The path needs no password, but the next one does.
+    if reply.read_json() is not True:
+        remedy = "correct PREFECT_API_URL (it ends in /api), or unset it"
+        return Finding("Prefect", "failing", f"{_show(address)} is not a Prefect server", remedy), None
+    reply = fetch(f"{address}/admin/version", header)
+    refused = reply.status in (401, 403)
+    return _explain(_show(address), reply) if refused else None, reply.read_json()
 
 
 def _show(address: str) -> str:

@@ -1,13 +1,10 @@
 """Find known kinds of secrets, and hide known and possible secrets in messages."""
 
-import json
 import re
 from collections.abc import Collection, Iterator
-from urllib.parse import quote
 
-HIDDEN = "***"
-# A shorter value is a placeholder. It could be part of any word of an answer or a path.
-MIN_LENGTH = 8
+from primitives.repeated_keys import HIDDEN
+
 # Keys of vendors, model hubs and clouds by their prefixes, web tokens, private keys, and addresses with a
 # password or a key.
 _KNOWN = re.compile(
@@ -62,16 +59,3 @@ def hide_secrets(text: str) -> str:
 
 def _hide_random(match: re.Match[str]) -> str:
     return HIDDEN if _RANDOM_PIECE.search(match[0]) else match[0]
-
-
-def hide_value(text: str, secret: str | None) -> str:
-    """Return the text with ``***`` in place of the secret, also where quoting or URL encoding changed it."""
-    for form in list_forms(secret) if secret else ():
-        text = text.replace(form, HIDDEN)
-    return text
-
-
-def list_forms(secret: str) -> list[str]:
-    """Return the forms of a secret in a text: as it is, escaped within quotes, URL-encoded; longest first."""
-    forms = {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe=""), quote(secret)}
-    return sorted(forms, key=len, reverse=True)

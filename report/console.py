@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from primitives.untrusted_text import escape_cell, escape_controls, escape_line
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
 
@@ -13,13 +14,17 @@ Row = tuple[Any, ...]
 
 
 def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str) -> str:
-    """Return the rows as an aligned table, as CSV, or as JSON (a list of objects)."""
+    """Return the rows as an aligned table, as CSV, or as JSON (a list of objects).
+
+    Control characters are escaped in all three, and a text in CSV is no formula for a spreadsheet.
+    """
     if form == "json":
         objects = [dict(zip(columns, row, strict=True)) for row in rows]
-        return json.dumps(objects, indent=2, ensure_ascii=False, default=str)
+        return escape_controls(json.dumps(objects, indent=2, ensure_ascii=False, default=str))
     if form == "csv":
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([columns, *rows])
+        cells = [[escape_cell(value) if isinstance(value, str) else value for value in row] for row in rows]
+        csv.writer(text, lineterminator="\n").writerows([list(map(escape_cell, columns)), *cells])
         return text.getvalue().rstrip("\n")
     return align(columns, [[_format_value(value) for value in row] for row in rows])
 
@@ -31,7 +36,11 @@ def _format_value(value: object) -> str:
 
 
 def align(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return the rows as a table with aligned columns; columns of numbers are aligned to the right."""
+    """Return the rows as a table with aligned columns; columns of numbers are aligned to the right.
+
+    Control characters are escaped, so that no cell can end its line or change the terminal.
+    """
+    columns, rows = list(map(escape_line, columns)), [list(map(escape_line, cells)) for cells in rows]
     widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
     is_number = [all(_is_number(cell) for cell in cells) for cells in zip(*rows, strict=True)]
     rights = is_number or [False] * len(columns)
@@ -74,7 +83,7 @@ def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
     found = [dict(zip(columns, values, strict=True)) for values in rows]
     settings = [f" ({row['setting']})" if row["setting"] else "" for row in found]
     return "\n".join(
-        f"not evaluated: {row['model']}{setting}: {row['reason']}"
+        escape_line(f"not evaluated: {row['model']}{setting}: {row['reason']}")
         for row, setting in zip(found, settings, strict=True)
     )
 

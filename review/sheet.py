@@ -13,11 +13,10 @@ from pathlib import Path
 
 from primitives.errors import InputError
 from primitives.hashing import draw_order
+from primitives.untrusted_text import escape_cell
 
 GRADES = ("reliability", "lexical_diversity", "structural_diversity")
 REQUIRED = ("edition", "row_id", *GRADES)
-# A spreadsheet computes a cell that begins with one of these.
-FORMULA_STARTS = ("=", "+", "-", "@")
 DELIMITERS = (",", ";", "\t")
 # The first bytes of xlsx and ods, which are zip files, and of xls.
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -73,12 +72,6 @@ def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
         cells = [edition_id, row_id, triplet, *texts, *[""] * len(GRADES), ""]
         writer.writerow([escape_cell(cell) for cell in cells])
     return codecs.BOM_UTF8 + text.getvalue().encode()
-
-
-def escape_cell(cell: str) -> str:
-    """Return the text on one line, with an apostrophe before it if a spreadsheet would compute it."""
-    line = " ".join(cell.split())
-    return f"'{line}" if line.startswith(FORMULA_STARTS) else line
 
 
 def read_sheet(path: Path) -> list[SheetRow]:

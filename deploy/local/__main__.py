@@ -12,6 +12,7 @@ from pathlib import Path
 from deploy.local.installation import start_installation
 from deploy.local.services import Ports
 from primitives.errors import InputError
+from primitives.proxies import bypass_proxies
 
 PAUSE_S = 5.0
 
@@ -21,6 +22,8 @@ def main() -> int:
     options = _parse_options()
     # Handle SIGTERM like Ctrl-C, so that the services end in order.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for warning in bypass_proxies():
+        print(f"deploy.local: {warning}", file=sys.stderr)
     ports = Ports(options.port, options.report_port, 0)
     numbers = {"n_cpu_workers": options.cpu_workers, "n_gpu_workers": options.gpu_workers}
     try:

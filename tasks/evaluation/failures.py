@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from config.file import Config
+from engines.api_keys import hide_known_keys
 from engines.identity import identify_model
 from primitives.errors import InputError
 from primitives.secrets import hide_secrets
@@ -91,7 +92,7 @@ def write_failure(
         "edition_id": edition_id,
         "model": name,
         "model_id": _find_model_id(config, name),
-        "reason": reason,
+        "reason": hide_known_keys(reason),
         "failed_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     write_json(mirror.root / path, record)

@@ -3,7 +3,8 @@ from importlib.metadata import version
 
 import pytest
 
-from preflight.server_checks import check_server
+from preflight.server_checks import check_server, require_server
+from primitives.errors import InputError
 from tests.support.web_server import Route, serve_routes
 
 OURS = version("prefect")
@@ -107,3 +108,33 @@ def test_a_server_that_is_down_or_refuses_access_fails(monkeypatch: pytest.Monke
     assert "refuses access (HTTP 401)" in closed.found
     assert "PREFECT_API_AUTH_STRING" in closed.remedy
     assert "HTTP 404" in elsewhere.found
+
+
+@pytest.mark.parametrize(
+    ("routes", "words"),
+    [
+        ({}, "does not answer"),
+        ({"/api/health": (200, {"status": "ok"})}, "is not a Prefect server"),
+        ({"/api/health": (200, "<!doctype html>")}, "is not a Prefect server"),
+        ({"/api/health": (503, None)}, "HTTP 503"),
+        ({"/api/health": (200, True), "/api/admin/version": (401, None)}, "refuses access"),
+    ],
+)
+def test_another_service_at_the_address_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, routes: dict[str, Route], words: str
+) -> None:
+    with serve_routes(routes) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        with pytest.raises(InputError, match=f"PREFECT_API_URL: .*{words}.*;"):
+            require_server()
+        assert check_server(0)[0].state == "failing"
+    for address in ("http://127.0.0.1:9/api", "nonsense", "http://[::1", "http://127.0.0.1:port/api"):
+        monkeypatch.setenv("PREFECT_API_URL", address)
+        with pytest.raises(InputError, match="PREFECT_API_URL"):
+            require_server()
+
+
+def test_a_prefect_server_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve_routes(make_routes()) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
+        require_server()

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from primitives.errors import InputError
-from review.sheet import ReviewItem, escape_cell, read_sheet, render_sheet
+from primitives.untrusted_text import escape_cell, escape_controls
+from review.sheet import ReviewItem, read_sheet, render_sheet
 
 HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
 ROW = "e-1,bcdf,gout | symptoms | pain,(true) Gout hurts.,4,0,5,"
@@ -56,7 +57,9 @@ def test_no_cell_is_a_formula(start: str) -> None:
 @given(st.text())
 def test_a_cell_is_one_line_that_no_spreadsheet_computes(text: str) -> None:
     cell = escape_cell(text)
-    assert cell.removeprefix("'").split() == text.split() or text.strip().startswith("'")
+    assert cell.removeprefix("'").split() == escape_controls(" ".join(text.split())).split() or (
+        text.strip().startswith("'")
+    )
     assert not cell.startswith(("=", "+", "-", "@"))
     assert len(cell.splitlines()) <= 1
 

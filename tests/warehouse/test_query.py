@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from primitives.errors import InputError
@@ -53,3 +54,71 @@ def test_the_views_with_their_grain(published: DataFolder) -> None:
     views = dict(list_views(published.root))
     assert tuple(views) == VIEWS
     assert views["leaderboard"] == ("one row per edition, model, method, scoring policy and repeat.")
+
+
+# In each of them, {file} is the warehouse, {other} another database, and {new} no file yet.
+FORBIDDEN = [
+    "copy (select 1) to '{file}'",
+    "copy (select 1) to '{file}' (use_tmp_file false)",
+    "copy (select 1) to '{file}.wal' (use_tmp_file false)",
+    "copy things to '{new}'",
+    "copy things to stdout",
+    "copy (select 1 as a) to '{new}' (partition_by (a))",
+    "explain analyze copy (select 1) to '{file}' (use_tmp_file false)",
+    "with x as (copy (select 1) to '{file}' (use_tmp_file false)) select 1",
+    "select 1; copy (select 1) to '{file}' (use_tmp_file false)",
+    "prepare x as copy (select 1) to '{file}' (use_tmp_file false); execute x",
+    "export database '{new}'",
+    "export database '{file}.tmp'",
+    "import database '{new}'",
+    "pragma import_database('{new}')",
+    "attach '{other}' as other",
+    "attach '{file}' as twin (read_write)",
+    "attach ':memory:' as scratch",
+    "from '{other}'",
+    "from read_duckdb('{other}')",
+    "from read_csv('{other}')",
+    "from read_json('{other}')",
+    "from read_parquet('{other}')",
+    "from parquet_metadata('{other}')",
+    "from read_text('{other}')",
+    "from read_blob('{file}')",
+    "from sniff_csv('{other}')",
+    "from glob('{other}')",
+    "from 'https://127.0.0.1:9/a.csv'",
+    "from 's3://bucket/a.parquet'",
+    "select getenv('HOME')",
+    "from rows",
+    "install httpfs",
+    "load httpfs",
+    "load '{other}'",
+    "update extensions",
+    "create persistent secret (type s3)",
+    "create table t as select 1",
+    "insert into things values (1)",
+    "drop table things",
+    "set enable_external_access = true",
+    "set disabled_filesystems = ''",
+    "reset disabled_filesystems",
+    "set lock_configuration = false",
+    "set temp_directory = '{new}'",
+    "set profiling_output = '{new}'",
+    "set log_query_path = '{new}'",
+    "set secret_directory = '{new}'",
+    "pragma enable_profiling",
+    "call enable_logging(storage = 'file', storage_path = '{new}')",
+    "select '\ud800'",
+]
+
+
+@pytest.mark.parametrize("sql", FORBIDDEN)
+def test_a_query_reaches_nothing_but_the_warehouse(tmp_path: Path, sql: str) -> None:
+    file, other, new = tmp_path / "warehouse.duckdb", tmp_path / "other.duckdb", tmp_path / "new"
+    for path in (file, other):
+        with duckdb.connect(path) as connection:
+            connection.execute("create table things as select 1 as thing")
+    before = {path: path.read_bytes() for path in (file, other)}
+    with pytest.raises(InputError, match="the query failed"):
+        run_query(tmp_path, sql.format(file=file, other=other, new=new))
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert run_query(tmp_path, "from things") == (["thing"], [(1,)])
