@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from config.installation_names import find_installation
 from deploy.local.client_settings import authorize
 from preflight.findings import Finding
+from primitives.errors import InputError
 from primitives.http_client import HttpReply, fetch
 
 ROLES = ("cpu", "gpu")
@@ -63,7 +64,10 @@ def _ask_version(address: str, header: str | None) -> tuple[Finding | None, obje
 
 def _show(address: str) -> str:
     """Return the address without user and password."""
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "the address"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
