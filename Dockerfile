@@ -1,23 +1,24 @@
 # Two images from one lock: `cpu` (server, registration, CPU workers) and `gpu` (GPU workers, vLLM's server).
 # requirements/gpu.txt is requirements/cpu.txt with vllm and a CUDA torch; a test checks this.
-# The tag is exact; you can add the digest of your registry (python:…@sha256:…).
-FROM python:3.11.14-slim-bookworm AS base
+# The digest is that of the index of all architectures. After a change of the tag, look it up with
+# `docker buildx imagetools inspect python:TAG`.
+FROM python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d AS base
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 RUN python -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 WORKDIR /app
 
 FROM base AS cpu-packages
-COPY Makefile requirements/torch.txt requirements/cpu.txt /build/
-# As in the Makefile: first torch alone, from the configured index, or else from the PyTorch project's index.
-RUN pip install --no-cache-dir --no-deps -r /build/torch.txt \
-    || pip install --no-cache-dir --no-deps -r /build/torch.txt \
-        --index-url "$(sed -n 's/^TORCH_INDEX := //p' /build/Makefile)"
-RUN pip install --no-cache-dir --no-deps -r /build/cpu.txt
+COPY requirements/torch.txt requirements/torch_index.py requirements/cpu.txt /build/
+# As in the Makefile: first torch alone, from this index, or else from the one that the script chooses.
+ARG TORCH_INDEX
+RUN index="$(python /build/torch_index.py)" \
+    && pip install --no-cache-dir --no-deps --require-hashes $index -r /build/torch.txt
+RUN pip install --no-cache-dir --no-deps --require-hashes -r /build/cpu.txt
 
 FROM base AS gpu-packages
 COPY requirements/gpu.txt /build/
-RUN pip install --no-cache-dir --no-deps -r /build/gpu.txt
+RUN pip install --no-cache-dir --no-deps --require-hashes -r /build/gpu.txt
 
 # The user of both images, and the folders for volumes: a new volume takes its owner from the folder.
 FROM base AS runtime

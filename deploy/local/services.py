@@ -97,13 +97,12 @@ def build_server(
 def build_web_server(environment: Mapping[str, str], folder: Path, port: int, log: Path) -> Service:
     """Return a web server for the files of `report/`, and create that folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    options = ["--bind", "127.0.0.1", "--directory", str(folder), str(port)]
     return Service(
         name="report",
-        command=[sys.executable, "-m", "http.server", *options],
+        command=[sys.executable, "-m", "deploy.local.web_server", str(folder), str(port)],
         environment=remove_password(environment),
         log=log,
-        is_ready=lambda: fetch_local(f"http://127.0.0.1:{port}/").is_success,
+        is_ready=lambda: fetch_local(f"http://127.0.0.1:{port}/healthz").is_success,
     )
 
 

@@ -18,8 +18,12 @@ GPU_ONLY = re.compile(
 def read_list(name: str) -> dict[str, str]:
     """Return package -> version, after checking that every line is pinned exactly."""
     lines = (REQUIREMENTS / name).read_text(encoding="utf-8").split("\n")
-    pins = [line for line in lines if line and not line.startswith("#")]
+    pins = [line.removesuffix(" \\") for line in lines if line and not line.startswith(("#", "    "))]
     assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[\w.+!]+", line)] == []
+    hashes = [line.removesuffix(" \\") for line in lines if line.startswith("    ")]
+    assert [line for line in hashes if not re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}", line)] == []
+    # Every version has hashes: a backslash continues its line.
+    assert [line for line in lines if "==" in line and not line.endswith(" \\")] == []
     versions = {package: version for package, _, version in (line.partition("==") for line in pins)}
     assert len(versions) == len(pins)
     return versions
