@@ -16,7 +16,8 @@ from primitives.errors import InputError
 from primitives.proxies import bypass_proxies
 from primitives.untrusted_text import escape_logs
 
-STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
+STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+PATH_ERRORS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +54,16 @@ def _run_command(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         # The reader of the output has ended, as `head` does. This is no error.
         return 141
+    except UnicodeEncodeError as error:
+        part = (
+            error.object[max(error.start - 40, 0) : error.end + 40] if isinstance(error.object, str) else ""
+        )
+        report_error(f"a text holds half of a surrogate pair, which no file can store; correct it: …{part}…")
+        return 2
     except OSError as error:
+        if error.errno in PATH_ERRORS:
+            report_error(f"{str(error.filename)[:100]}: {error.strerror}; correct the path or the name")
+            return 2
         if error.errno not in STORAGE_ERRORS:
             raise
         where = f" ({error.filename})" if error.filename else ""

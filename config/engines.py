@@ -29,6 +29,10 @@ _SENT = ({*get_args(Parameter)} - {"top_p"}) | {
     "n",
     "stream",
 }
+# The name of a lock consists of these three and about 60 more characters; a file's name has at most 255.
+MAX_MODEL_NAME = 80
+MAX_BASE_NAME = 56
+MAX_LABEL = 56
 _SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
 
 
@@ -66,7 +70,7 @@ def _list_values(value: object) -> Iterator[object]:
 class EngineConfig(ConfigTable):
     """These keys say which language model it is and how to reach it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=MAX_MODEL_NAME)]
     """Name of the model in the other tables of this file and in all results. No two models share a name,
     and no two writers do."""
     engine: Literal["vllm", "openai", "recorded", "imported"] = "vllm"

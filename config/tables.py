@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from config.engines import ConfigTable
+from config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
 from schemas.exchange import MAX_ERROR_RATE
 
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
@@ -18,7 +18,7 @@ Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
 class KnowledgeConfig(ConfigTable):
     """The knowledge base from which the true triplets come."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "starter"
+    name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=MAX_BASE_NAME)] = "starter"
     """Short name of the base. It is the first part of the edition's name."""
     format: Literal["starter", "medlama", "table", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the folder of CSV files as its authors
@@ -50,7 +50,7 @@ class EditionConfig(ConfigTable):
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed with which positives, negatives and wordings are drawn. Another seed gives another edition, but
     the demonstrations stay the same."""
-    label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")] | None = None
+    label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
     """Middle part of the edition's name. The default is `seed<N>`."""
     negatives: Literal["balanced", "matched", "uniform"] = "balanced"
     """`balanced`: each tail is as often in a true triplet as in a false one, and resembles the head as much

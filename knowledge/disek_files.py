@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from knowledge.delimited import read_delimited
-from knowledge.rows import read_text
+from knowledge.rows import parse_json, read_text
 from knowledge.tables import read_parquet_columns
 from primitives.errors import InputError
 
@@ -53,7 +53,7 @@ def _read_json_lines(path: Path) -> pl.DataFrame:
 def _parse_line(text: str) -> dict[str, object]:
     """Return the values of one JSON object, or a problem."""
     try:
-        record = json.loads(text)
+        record = parse_json(text)
     except (ValueError, RecursionError) as error:
         return {"problem": f"is not JSON ({error}): write one JSON object per line"}
     if not isinstance(record, dict):

@@ -5,7 +5,6 @@ question, options (an object from letter to text), answer_idx (or answer_letter)
 meta_info. Jin et al., "What Disease does this Patient Have?", Applied Sciences 11(14), 2021.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from knowledge.base import LeftOut
-from knowledge.rows import describe_problems, read_bytes, read_text, require_columns
+from knowledge.rows import describe_problems, parse_json, read_bytes, read_text, require_columns
 from knowledge.spelling import fold_name, normalize_text, remove_invisible
 from primitives.errors import InputError
 from schemas.question_stages import LETTERS
@@ -90,9 +89,9 @@ def _read_json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            yield f"line {number}", f"is no JSON ({error.msg}): write one object per line"
+            row = parse_json(line)
+        except (ValueError, RecursionError) as error:
+            yield f"line {number}", f"is no JSON ({getattr(error, 'msg', error)}): write one object per line"
             continue
         if not isinstance(row, dict):
             yield f"line {number}", "is no JSON object: write one object per line"

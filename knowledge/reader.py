@@ -16,6 +16,9 @@ from knowledge.synonyms import SynonymTable, read_synonyms
 from knowledge.tables import read_tables
 from primitives.errors import InputError
 
+# A file of a relation has a temporary name with about 40 more characters, of at most 255.
+MAX_RELATION = 200
+
 READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
 
 
@@ -32,6 +35,7 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
         return _read_question_bank(config, synonyms)
     source = clean_rows(_read_source(config))
     relations = _choose_relations(config, source)
+    _require_file_names(relations)
     is_chosen = pl.col("relation").is_in(relations)
     chosen = Source(source.rows.filter(is_chosen), source.left_out)
     base = build_base(config.name, chosen)
@@ -80,6 +84,16 @@ def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
             "name them in relations of [knowledge]"
         )
     return relations
+
+
+def _require_file_names(relations: list[str]) -> None:
+    """Raise InputError if the name of a relation is too long for the names of its files."""
+    for name in relations:
+        if len(name) > MAX_RELATION:
+            raise InputError(
+                f"the name of relation {name[:40]!r}… is too long for a file: shorten it to {MAX_RELATION} "
+                "characters"
+            )
 
 
 def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:

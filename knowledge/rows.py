@@ -4,6 +4,7 @@ Every reader returns a :class:`Source`. Wrong rows are reported together in one 
 of them. Repeated rows are left out and listed.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -207,3 +208,16 @@ def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
         reason.alias("reason"),
     )
     return [LeftOut(*row) for row in listed.iter_rows()]
+
+
+def parse_json(text: str) -> object:
+    """Return the value of one line of JSON.
+
+    Raises:
+        ValueError: it is not JSON, or a text in it holds half of a surrogate pair, which no file can store.
+    """
+    value: object = json.loads(text)
+    # Only escapes can write halves: the line itself is UTF-8.
+    if "\\u" in text and any("\ud800" <= c <= "\udfff" for c in json.dumps(value, ensure_ascii=False)):
+        raise ValueError("a text holds half of a surrogate pair")
+    return value

@@ -12,7 +12,7 @@ import polars as pl
 
 from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
-from knowledge.rows import MARKS, Source, build_source_rows, read_text, require_columns
+from knowledge.rows import MARKS, Source, build_source_rows, parse_json, read_text, require_columns
 from primitives.errors import InputError
 
 REQUIRED = ("head", "relation", "tail")
@@ -74,7 +74,7 @@ def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], st
     """Return the values of one JSON object in the order of the names, and its problem or None."""
     empty: list[str | None] = [None] * len(names)
     try:
-        record = json.loads(text)
+        record = parse_json(text)
     except (ValueError, RecursionError) as error:
         return empty, f"is not JSON ({error}): write one JSON object per line"
     if not isinstance(record, dict):

@@ -53,8 +53,19 @@ def replace_variables(table: Table, keys: Iterable[tuple[str, str]]) -> list[str
             if isinstance(part, dict) and isinstance(part.get(key), str):
                 place = f"{section}[{index}].{key}" if isinstance(value, list) else f"{section}.{key}"
                 problems += _find_unset(place, part[key])
-                part[key] = _VARIABLE.sub(_read_variable, part[key])
+                replaced = _VARIABLE.sub(_read_variable, part[key])
+                if not replaced.isprintable() and _is_broken(replaced):
+                    problems.append(
+                        f"{place} = {part[key]!r}: the value of the variable is not text in UTF-8"
+                    )
+                    continue
+                part[key] = replaced
     return problems
+
+
+def _is_broken(text: str) -> bool:
+    """Return whether the text holds bytes that are not UTF-8, as Python reads them from the environment."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _read_variable(match: re.Match[str]) -> str:
