@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from knowledge.left_out import LeftOut
 from primitives.errors import InputError
 from primitives.hashing import hash_text
 
@@ -22,15 +23,6 @@ FALSE_COLUMNS = {name: pl.String for name in COLUMNS if name != "also_true"}
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A part of the source that is not in the base, and the reason. The edition's manifest lists these."""
-
-    where: str
-    what: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class KnowledgeBase:
     """Distinct true triplets, sorted by relation, head, tail and ids.
 
@@ -45,6 +37,8 @@ class KnowledgeBase:
     left_out: tuple[LeftOut, ...] = field(default=())
     also_false: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FALSE_COLUMNS))
     """Distinct triplets that the source asserts to be false, sorted likewise."""
+    not_listed: dict[str, int] = field(default_factory=dict)
+    """Reason -> how many parts were left out for it beyond those that are listed."""
 
     @property
     def relations(self) -> list[str]:

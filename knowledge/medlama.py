@@ -16,8 +16,8 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
+from knowledge.left_out import LeftOut
 from knowledge.rows import Source, build_source_rows
 from knowledge.tables import read_parquet_columns
 from primitives.errors import InputError

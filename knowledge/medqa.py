@@ -7,13 +7,13 @@ meta_info. Jin et al., "What Disease does this Patient Have?", Applied Sciences 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from knowledge.base import LeftOut
+from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.rows import describe_problems, parse_json, read_bytes, read_text, require_columns
 from knowledge.spelling import fold_name, normalize_text, remove_invisible
 from primitives.errors import InputError
@@ -44,6 +44,8 @@ class MedqaSource:
 
     items: tuple[MedqaItem, ...]
     left_out: tuple[LeftOut, ...]
+    not_listed: dict[str, int] = field(default_factory=dict)
+    """See `KnowledgeBase.not_listed`."""
 
 
 def read_medqa(path: Path) -> MedqaSource:
@@ -161,7 +163,7 @@ def _leave_out_repeated(items: Sequence[MedqaItem]) -> MedqaSource:
             raise InputError(
                 f"{item.place} asks what {kept[key].place} asks and answers differently: keep one of them"
             )
-    return MedqaSource(tuple(kept.values()), tuple(left_out))
+    return MedqaSource(tuple(kept.values()), *cap_left_out(left_out))
 
 
 def fold_option(option: str) -> str:

@@ -1,5 +1,6 @@
 """Read the knowledge base of a configuration: read its rows, check and clean them, choose relations."""
 
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -50,8 +51,13 @@ def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> Quest
         )
     source = read_medqa(_require_path(config))
     table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
-    left_out = (*source.left_out, *table.left_out)
-    return QuestionBank(config.name, left_out=left_out, items=source.items, synonyms=table)
+    return QuestionBank(
+        config.name,
+        left_out=(*source.left_out, *table.left_out),
+        not_listed=dict(Counter(source.not_listed) + Counter(table.not_listed)),
+        items=source.items,
+        synonyms=table,
+    )
 
 
 def _read_source(config: KnowledgeConfig) -> Source:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase, LeftOut
+from knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase
 from knowledge.contradictions import N_SHOWN, PLACE, require_no_contradiction
+from knowledge.left_out import MAX_LISTED, LeftOut
 from knowledge.spelling import BLANK, INVISIBLE
 from primitives.errors import InputError
 
@@ -31,6 +32,7 @@ SOURCE_SCHEMA = {
     "problem": pl.String,
 }
 MARKS = ("also_true", "also_false")
+REPEATED = "repeats another row"
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", *MARKS)
 
 
@@ -186,26 +188,36 @@ def build_base(name: str, source: Source) -> KnowledgeBase:
         .select(list(COLUMNS))
         .sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True)
     )
-    repeated = rows.filter(pl.col("is_kept").not_()).sort("file", "row", maintain_order=True)
+    repeated = _name_reasons(rows.filter(pl.col("is_kept").not_()))
+    n_repeated = repeated.group_by("reason").len().filter(pl.col("len") > MAX_LISTED).sort("reason")
     false_rows = source.rows.filter(is_false).select(list(FALSE_COLUMNS)).unique()
     return KnowledgeBase(
         name,
         triplets,
         (*source.left_out, *_list_repeated(repeated)),
         false_rows.sort(pl.all(), nulls_last=True),
+        {reason: n - MAX_LISTED for reason, n in n_repeated.iter_rows()},
     )
 
 
-def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
+def _name_reasons(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows that are left out, with the reason."""
     reason = (
         pl.when(pl.col("also_true") & pl.col("is_tested"))
         .then(pl.lit("marked also_true, but a row under test says the same"))
-        .otherwise(pl.lit("repeats another row"))
+        .otherwise(pl.lit(REPEATED))
     )
-    listed = rows.with_columns(pl.col("file").str.replace(r"^.*[/\\]", "")).select(
-        PLACE,
-        pl.format("{}: {} → {}", "relation", "head", "tail").alias("what"),
-        reason.alias("reason"),
+    return rows.with_columns(reason.alias("reason"))
+
+
+def _list_repeated(rows: pl.DataFrame) -> list[LeftOut]:
+    """Return the first rows of each reason, in the order of the source."""
+    listed = (
+        rows.select("relation", "head", "tail", "file", "row", "reason")
+        .sort("file", "row", maintain_order=True)
+        .filter(pl.int_range(pl.len()).over("reason") < MAX_LISTED)
+        .with_columns(pl.col("file").str.replace(r"^.*[/\\]", ""))
+        .select(PLACE, pl.format("{}: {} → {}", "relation", "head", "tail").alias("what"), "reason")
     )
     return [LeftOut(*row) for row in listed.iter_rows()]
 

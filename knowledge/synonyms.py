@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
+from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.rows import describe_problems, read_bytes, require_columns
 from knowledge.spelling import fold_name
 from primitives.errors import InputError
@@ -26,6 +26,8 @@ class SynonymTable:
 
     by_answer: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
+    not_listed: dict[str, int] = field(default_factory=dict)
+    """See `KnowledgeBase.not_listed`."""
 
     def find(self, answer: str) -> tuple[str, ...]:
         """Return the synonyms of an answer in any spelling. An answer without a row has none."""
@@ -121,4 +123,4 @@ def build_synonyms(rows: pl.DataFrame, file: str) -> SynonymTable:
         )
         for folded, own in ((folded, sorted(found)) for folded, found in keys.items())
     }
-    return SynonymTable(by_answer, tuple(left_out))
+    return SynonymTable(by_answer, *cap_left_out(left_out))

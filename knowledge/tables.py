@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import LeftOut
 from knowledge.delimited import read_delimited
+from knowledge.left_out import LeftOut
 from knowledge.rows import MARKS, Source, build_source_rows, parse_json, read_text, require_columns
 from primitives.errors import InputError
 

@@ -54,6 +54,7 @@ def _render_relations(edition: Edition) -> str:
 def _render_left_out(edition: Edition) -> str:
     items = edition.base.left_out
     shown = [f"  {item.where}: {item.what}: {item.reason}" for item in items[:MAX_LEFT_OUT_SHOWN]]
-    n_more = len(items) - len(shown)
+    n_items = len(items) + sum(edition.base.not_listed.values())
+    n_more = n_items - len(shown)
     more = [f"  … and {n_more:,} more"] if n_more else []
-    return "\n".join([f"left out of the knowledge base: {len(items):,}", *shown, *more])
+    return "\n".join([f"left out of the knowledge base: {n_items:,}", *shown, *more])

@@ -10,7 +10,7 @@ from config.file import Config
 from knowledge.base import KnowledgeBase
 from knowledge.question_bank import QuestionBank
 from knowledge.reader import read_knowledge_base
-from primitives.errors import InputError
+from primitives.errors import InputError, join_problems
 from primitives.hashing import hash_json
 from prototypes.pool import Pool, check_pool, load_pool
 from prototypes.question_wording import (
@@ -222,7 +222,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
         wording = load_question_wording(None if path == BUNDLED else Path(path))
         problems += check_question_wording(wording, base.relations)
     if problems:
-        raise InputError("; ".join(problems))
+        raise InputError(join_problems(problems))
     return Edition(config, base, pool, wording)
 
 

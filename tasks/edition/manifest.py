@@ -1,11 +1,12 @@
 """The manifest, the record that completes an edition."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from knowledge.base import LeftOut
+from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.question_bank import QuestionBank
 from schemas.stages import TRIPLETS
 from storage.files import FileRef, read_stage_files, write_json
@@ -42,12 +43,20 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         "methods": list(table.methods),
         "n_pairs": n_triplets // 2,
         "configuration": edition.configuration,
-        "left_out": [vars(item) for item in left_out],
+        **_describe_left_out(edition, left_out),
         **_describe_relations(edition, files),
         "files": list_files(files, edition.folder),
     }
     write_json(path, manifest)
     return edition.edition_id
+
+
+def _describe_left_out(edition: Edition, left_out: Sequence[LeftOut]) -> dict[str, Any]:
+    """Return the list of what was left out, and reason -> how many further parts the list lacks."""
+    listed, not_listed = cap_left_out(left_out)
+    counts = dict(Counter(edition.base.not_listed) + Counter(not_listed))
+    described: dict[str, Any] = {"left_out": [vars(item) for item in listed]}
+    return described | ({"not_listed": counts} if counts else {})
 
 
 def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from knowledge.base import LeftOut
+from knowledge.left_out import LeftOut
 from knowledge.medqa import MedqaItem, fold_option
 from knowledge.synonyms import SynonymTable
 from primitives.hashing import draw_one, draw_order, hash_text

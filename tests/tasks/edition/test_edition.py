@@ -8,7 +8,8 @@ import pytest
 
 from config.file import Config
 from config.tables import KnowledgeConfig, StorageConfig
-from knowledge.base import KnowledgeBase, LeftOut
+from knowledge.base import KnowledgeBase
+from knowledge.left_out import LeftOut
 from primitives.errors import InputError
 from prototypes.pool import Pool
 from storage.records import read_manifest

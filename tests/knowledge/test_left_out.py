@@ -1,0 +1,54 @@
+"""Lists of what was left out are capped, and everything beyond them is counted."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from config.tables import KnowledgeConfig
+from knowledge import left_out, rows
+from knowledge.left_out import LeftOut, cap_left_out
+from knowledge.reader import read_knowledge_base
+from schemas.stages import TRIPLETS
+from storage.files import read_stage_files
+from storage.layout import manifest_file
+from tasks.edition.manifest import complete_edition, list_left_out
+from tests.support.small_bases import make_edition, write_files
+
+DISTINCT = [f"head {i}\tr\ttail {i % 4}" for i in range(12)]
+
+
+def write_table(path: Path, *, n_repeats: int) -> KnowledgeConfig:
+    path.write_text("\n".join(["head\trelation\ttail", *DISTINCT, *DISTINCT[:1] * n_repeats]) + "\n")
+    return KnowledgeConfig(name="own", format="table", path=path)
+
+
+@pytest.fixture
+def max_listed(monkeypatch: pytest.MonkeyPatch) -> int:
+    for module in (left_out, rows):
+        monkeypatch.setattr(module, "MAX_LISTED", 3)
+    return 3
+
+
+@pytest.mark.parametrize(("n_repeats", "n_listed", "not_listed"), [(3, 3, {}), (50, 3, {rows.REPEATED: 47})])
+def test_repeated_rows_are_listed_up_to_a_limit_and_all_are_counted(
+    tmp_path: Path, max_listed: int, n_repeats: int, n_listed: int, not_listed: dict[str, int]
+) -> None:
+    base = read_knowledge_base(write_table(tmp_path / "own.tsv", n_repeats=n_repeats))
+    assert [item.where for item in base.left_out] == [f"own.tsv, line {14 + i}" for i in range(n_listed)]
+    edition = make_edition(tmp_path / "data", base, kind="none")
+    files = write_files(edition)
+    triplets = read_stage_files(
+        edition.root, [ref for path, ref in files.items() if "/triplets/" in path], TRIPLETS
+    )
+    complete_edition(edition, list(files.values()), list_left_out(edition, triplets))
+    manifest = json.loads((edition.root / manifest_file(edition.edition_id)).read_text())
+    assert len(manifest["left_out"]) == n_listed
+    assert manifest.get("not_listed", {}) == not_listed
+
+
+def test_each_kind_of_reason_has_a_limit_of_its_own(max_listed: int) -> None:
+    items = [LeftOut("f", str(n), reason) for n in range(5) for reason in (f"repeats f, row {n}", "is empty")]
+    listed, not_listed = cap_left_out(items)
+    assert [item.what for item in listed] == ["0", "0", "1", "1", "2", "2"]
+    assert not_listed == {"repeats f, row N": 2, "is empty": 2}
