@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_config, write_output
+from cli.subcommands import Subcommands, add_command, add_config, report_error, write_output
 from config.file import load_config
 
 
@@ -24,12 +24,16 @@ def add_commands(subcommands: Subcommands) -> None:
 
 
 def validate(options: argparse.Namespace) -> int:
-    """Check a configuration and everything that it names."""
+    """Check a configuration and everything that it names; the exit status is 1 if a model cannot be used."""
+    from engines.model_files import require_some_usable
     from preflight.config_summary import render_summary
 
     config = load_config(options.config)
-    write_output(render_summary(config))
-    return 0
+    problems = require_some_usable(config.models)
+    write_output(render_summary(config, problems))
+    for problem in problems.values():
+        report_error(problem)
+    return 1 if problems else 0
 
 
 def plan(options: argparse.Namespace) -> int:

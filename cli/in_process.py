@@ -14,6 +14,7 @@ from deploy.local.client_settings import load_client_settings
 from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
 from engines.loading import begin_loading
+from engines.model_files import find_problem, require_some_usable
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES, measure_free_space
 from storage.layout import PREFECT_FOLDER
@@ -141,6 +142,8 @@ def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
     from storage.responses import ResponseStore
 
     for model in config.models:
+        if find_problem(model) is not None:
+            continue
         model_id = identify_model(model).model_id
         mirror.sync_responses(model_id)
         if ResponseStore(config.storage.root, model_id).is_empty:
@@ -174,15 +177,12 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
         InputError: if a model was never evaluated on the edition. This is checked before Prefect starts.
     """
     from tasks.edition.edition import plan_edition
-    from tasks.evaluation.evaluation import plan_evaluation
-    from tasks.evaluation.failures import has_only_failed
+    from tasks.evaluation.failures import plan_scored
     from tasks.evaluation.run_record import require_finished
 
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
     for name, setting in config.list_evaluations():
-        evaluation = plan_evaluation(config, edition_id, name, setting)
-        mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
-        if not has_only_failed(evaluation, mirror):
+        if evaluation := plan_scored(config, edition_id, name, setting, mirror):
             require_finished(evaluation)
     prepare_prefect(config.storage.root)
     from flows.score_again import score_again
@@ -198,10 +198,9 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
         tell: receives a line about each step.
 
     Raises:
-        InputError: if the edition cannot be built, a model does not exist, or publishing fails.
+        InputError: if the edition cannot be built, no model can be used, or publishing fails.
     """
-    for model in config.models:
-        identify_model(model)
+    require_some_usable(config.models)
     tell("building the edition")
     edition_id = run_build(config, is_evaluated_next=True)
     tell(f"edition {edition_id}")

@@ -65,11 +65,10 @@ def build(options: argparse.Namespace) -> int:
 def evaluate(options: argparse.Namespace) -> int:
     """Build the edition and evaluate every model."""
     from cli.in_process import run_build, run_evaluations
-    from engines.identity import identify_model
+    from engines.model_files import require_some_usable
 
     config = load_config(options.config)
-    for model in config.models:
-        identify_model(model)
+    require_some_usable(config.models)
     return _report_failures(run_evaluations(config, run_build(config, is_evaluated_next=True)))
 
 

@@ -1,6 +1,8 @@
 """The identity of a model: checksums of its files, so that answers are never attributed to another model."""
 
+import os
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from config.engines import EngineConfig
@@ -45,6 +47,15 @@ def identify_model(config: EngineConfig) -> ModelIdentity:
     Raises:
         InputError: the folder or file is missing or incomplete.
     """
+    try:
+        return _identify(config)
+    except OSError as error:
+        place = error.filename or config.model
+        reason = error.strerror or error
+        raise InputError(f"model {config.name!r}: {place} cannot be read ({reason})") from error
+
+
+def _identify(config: EngineConfig) -> ModelIdentity:
     taught = TaughtFacts()
     if config.engine == "openai":
         identity = _identify_endpoint(config)
@@ -68,8 +79,18 @@ def find_folder(config: EngineConfig) -> Path | None:
     Raises:
         InputError: ``config.model`` is a path, and there is no complete model.
     """
+    try:
+        return _find_folder(config)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"model {config.name!r}: {config.model} cannot be read ({reason})") from error
+
+
+def _find_folder(config: EngineConfig) -> Path | None:
     folder = Path(config.model).expanduser()
     if not folder.is_dir():
+        if folder.is_file() and folder.suffix != ".gguf":
+            raise InputError(f"model {config.name!r}: {config.model!r} is a file; give the folder of a model")
         if config.model.startswith((".", "/", "~")) or config.model.endswith("/"):
             raise InputError(
                 f"model {config.name!r}: there is no folder {config.model!r}; "
@@ -77,7 +98,8 @@ def find_folder(config: EngineConfig) -> Path | None:
             )
         return None
     for pattern in ("config.json", WEIGHT_PATTERN):
-        if not any(folder.glob(pattern)):
+        # Unlike glob, this raises if the folder may not be read.
+        if not any(fnmatch(name, pattern) for name in os.listdir(folder)):
             raise InputError(
                 f"model {config.name!r}: the folder {config.model!r} holds no {pattern}; "
                 "a model needs config.json, a tokenizer and weights as safetensors"

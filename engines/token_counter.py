@@ -1,6 +1,5 @@
 """The number of tokens in a prompt, and the number that a model takes, known without loading the model."""
 
-import json
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 from config.engines import EngineConfig
 from engines.hub_cache import find_cached_folder
 from engines.identity import find_folder
+from engines.model_files import read_json, read_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -30,12 +30,13 @@ class TokenCounter:
         they would depend on the state of the hub's cache if it were read from there.
 
         Raises:
-            InputError: if the configuration names a folder that does not exist or is incomplete.
+            InputError: the configuration names a folder that does not exist or is incomplete, or config.json
+                cannot be read.
         """
         folder = self._local_folder
         if folder is None or not (folder / "tokenizer.json").is_file():
             return None
-        described = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        described = read_json(folder / "config.json")
         limit: int | None = self._config.max_model_len or described.get("max_position_embeddings")
         return limit
 
@@ -61,6 +62,4 @@ class TokenCounter:
         folder = self._local_folder or find_cached_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():
             return None
-        from tokenizers import Tokenizer
-
-        return Tokenizer.from_file(str(folder / "tokenizer.json"))
+        return read_tokenizer(folder / "tokenizer.json")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
 from engines.identity import find_folder
+from engines.model_files import require_readable
 from engines.prompts import find_answer_token, render_prompt, tokenise_texts
 from engines.vllm_outputs import watch_outputs
 from engines.vllm_parameters import ReasoningSplitter, build_params, check_parameters, read_template_kwargs
@@ -22,6 +23,7 @@ from engines.vllm_process import (
 )
 from engines.vllm_progress import watch_progress
 from primitives.errors import InputError
+from primitives.failures import release_frames
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
@@ -45,19 +47,21 @@ class VllmEngine:
         self._name = config.name
         self._template_kwargs = read_template_kwargs(config)
         check_parameters(config)
+        require_readable(config)
         try:
             self._llm: LLM = load_llm(config, str(folder or config.model))
         except Exception as error:
+            release_frames(error)
             free_memory()
             raise InputError(
                 f"model {config.name!r}: vLLM cannot load {config.model!r}: {describe_cause(error)}"
             ) from error
-        self._tokenizer = self._llm.get_tokenizer()
-        self._max_model_len: int = self._llm.model_config.max_model_len
-        self._served = describe_served(self._llm, config)
         try:
+            self._tokenizer = self._llm.get_tokenizer()
+            self._max_model_len: int = self._llm.model_config.max_model_len
+            self._served = describe_served(self._llm, config)
             self._splitter = ReasoningSplitter(config, self._tokenizer)
-        except InputError:
+        except BaseException:
             retire_llm(self._llm)
             raise
         self._is_open = True

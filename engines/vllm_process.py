@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import os
@@ -136,7 +137,9 @@ def retire_llm(llm: LLM) -> None:
 def free_memory() -> None:
     """Shut down retired engines and free their memory, without which no other model can be loaded."""
     while _retired:
-        _retired.pop().llm_engine.engine_core.shutdown()
+        # An engine that crashed may not shut down; its memory may still be freed.
+        with contextlib.suppress(Exception):
+            _retired.pop().llm_engine.engine_core.shutdown()
     gc.collect()
     # The module is missing if importing vLLM itself failed.
     if state := sys.modules.get("vllm.distributed.parallel_state"):

@@ -12,8 +12,7 @@ from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from tasks.edition.edition import plan_edition
 from tasks.evaluation import scoring
-from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.failures import has_only_failed
+from tasks.evaluation.failures import plan_scored
 
 
 @flow(name="score-again", flow_run_name=name_edition_run("score"), timeout_seconds=read_time_limit())
@@ -31,13 +30,12 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
     """
     edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
     for name, setting in config.list_evaluations():
-        evaluation = plan_evaluation(config, edition_id, name, setting)
+        evaluation = plan_scored(config, edition_id, name, setting, mirror)
+        if evaluation is None:
+            continue
         if policies:
             table = replace(evaluation.scoring, policies=tuple(policies))
             evaluation = replace(evaluation, scoring=table)
-        mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
-        if has_only_failed(evaluation, mirror):
-            continue
         scoring.score_again(evaluation)
         mirror.push_evaluation(edition_id, evaluation.model_id, setting)
     publish(config, edition_id)

@@ -1,12 +1,15 @@
 """The report of `pretexeval validate`: the edition and the models that a configuration describes."""
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from config.file import Config
 from engines.identity import identify_model
+from engines.model_files import require_readable
 from knowledge.question_bank import QuestionBank
 from preflight.question_summary import render_questions
-from primitives.errors import InputError
+from primitives.errors import InputError, join_problems
 from prototypes.pool import check_pool_wordings
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS
@@ -15,8 +18,11 @@ from tasks.edition.edition import Edition, plan_edition
 MAX_LEFT_OUT_SHOWN = 10
 
 
-def render_summary(config: Config) -> str:
+def render_summary(config: Config, problems_of_models: Mapping[str, str]) -> str:
     """Return the edition's name, tables of its relations and questions, the rows left out, and the models.
+
+    Args:
+        problems_of_models: model -> why it cannot be evaluated.
 
     Raises:
         InputError: for everything that would stop the run.
@@ -25,15 +31,22 @@ def render_summary(config: Config) -> str:
     parts = [f"edition {edition.edition_id}", _render_relations(edition)]
     problems = check_pool_wordings(edition.pool, edition.base.relations) if edition.has_triplets else []
     if config.rephraser.kind == "reviewed" and problems:
-        raise InputError("; ".join(problems))
+        raise InputError(join_problems(problems))
     if edition.has_questions:
         parts.append(render_questions(edition))
     if edition.base.left_out:
         parts.append(_render_left_out(edition))
+    for writer in config.writers:
+        require_readable(writer)
     writers = [identify_model(writer) for writer in config.writers]
     parts += ["\n".join(f"writer {writer.model_id}" for writer in writers)] if writers else []
-    models = [identify_model(model) for model in config.models]
-    parts.append("\n".join(f"model {model.model_id}" for model in models) or "no models")
+    models = [
+        f"model {model.name}: cannot be evaluated"
+        if model.name in problems_of_models
+        else f"model {identify_model(model).model_id}"
+        for model in config.models
+    ]
+    parts.append("\n".join(models) or "no models")
     return "\n\n".join(parts)
 
 

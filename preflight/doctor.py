@@ -16,7 +16,7 @@ from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
 from preflight.storage_checks import check_room, check_shared
-from primitives.errors import InputError
+from primitives.errors import InputError, join_problems
 from storage.disk import MIN_FREE_BYTES
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
@@ -129,7 +129,7 @@ def _check_edition(config: Config | None) -> list[Finding]:
         if (edition.has_triplets and config.rephraser.kind == "reviewed") and (
             problems := check_pool_wordings(edition.pool, edition.base.relations)
         ):
-            raise InputError("; ".join(problems))
+            raise InputError(join_problems(problems))
     except InputError as error:
         room = check_room(config.storage.root, MIN_FREE_BYTES, "a run")
         return [Finding("edition", "failing", str(error)), room]

@@ -7,6 +7,7 @@ from pathlib import Path
 from config.engines import EngineConfig
 from engines.hub_cache import find_cached_folder
 from engines.identity import WEIGHT_PATTERN, find_folder, find_recording
+from engines.model_files import require_readable
 from preflight.findings import Finding, State
 from preflight.machine import Machine
 from primitives.errors import InputError
@@ -53,7 +54,10 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
     if folder is None:
         return _explain_uncached(config)
     try:
+        require_readable(config)
         n_bytes = measure_weights(config, folder)
+    except InputError as error:
+        return Finding(name, "failing", str(error))
     except (OSError, ValueError, AttributeError) as error:
         remedy = "copy the model again"
         return Finding(name, "failing", f"{folder}: config.json cannot be read ({error})", remedy)

@@ -18,6 +18,7 @@ from prefect.deployments import run_deployment
 
 from config.installation_names import find_installation
 from primitives.errors import InputError
+from primitives.failures import describe_failure, is_failure
 
 POLL_S = 2.0
 # How often a subflow whose worker was lost is started again.
@@ -78,8 +79,10 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | No
     """Call the flow; return why it failed, or null."""
     try:
         subflow(**parameters)
-    except InputError as error:
-        return str(error)
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        return describe_failure(error)
     return None
 
 

@@ -1,7 +1,8 @@
 """An exclusive session with one model: prompts are asked in chunks, and answers are stored as they arrive."""
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 
@@ -11,7 +12,7 @@ from engines.hub_cache import find_commit
 from engines.identity import identify_model
 from engines.loading import load_engine
 from primitives.errors import InputError
-from primitives.secrets import hide_secrets
+from primitives.failures import describe_failure, is_failure, release_frames
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
 from storage.files import write_json
@@ -33,8 +34,6 @@ MAX_CHUNK = 16_384
 # Upper bounds for reserving disk space: bytes per row without its texts, and bytes per token.
 ROW_BYTES = 512
 TOKEN_BYTES = 16
-# Characters of an engine's error that a message repeats.
-MAX_REASON = 300
 
 PromptsByKey = dict[str, Prompt]
 """Prompt key -> prompt."""
@@ -133,13 +132,11 @@ class ModelSession:
 
         answers = ReceivedAnswers(chunk, store, self._started)
         try:
-            with reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)):
+            with (
+                self._explain_errors("its engine crashed"),
+                reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)),
+            ):
                 _generate(engine, answers.received, list(chunk.values()), sampling, advance)
-        except InputError:
-            raise
-        except Exception as error:
-            reason = hide_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:MAX_REASON]
-            raise InputError(f"model {self.config.name!r}: its engine crashed ({reason})") from error
         finally:
             answers.store_all()
         if not self._is_on_trial:
@@ -153,12 +150,27 @@ class ModelSession:
         while waiting:
             self.ask_and_store(pop_prompts(waiting, self.chunk_size), sampling, on_progress)
 
+    @contextlib.contextmanager
+    def _explain_errors(self, what: str) -> Iterator[None]:
+        """Raise any error of an engine as an InputError that names the model, except an interrupt."""
+        try:
+            yield
+        except InputError:
+            raise
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            release_frames(error)
+            reason = describe_failure(error)
+            raise InputError(f"model {self.config.name!r}: {what} ({reason})") from error
+
     def _open_engine(self) -> Engine:
         """Return the engine; load it at the first call."""
         if self._engine is None:
             pinned = pin_commit(self.config, self._mirror, self.identity.model_id)
             self.write_model_record()
-            self._engine = self._load(pinned)
+            with self._explain_errors("it cannot be loaded"):
+                self._engine = self._load(pinned)
             # The commit of a hub model is known only now.
             self.write_model_record()
             warn_without_commit(pinned, self.identity.model_id)

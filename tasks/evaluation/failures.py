@@ -10,15 +10,16 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from config.file import Config
+from config.questions import Setting
 from engines.api_keys import hide_known_keys
 from engines.identity import identify_model
 from primitives.errors import InputError
-from primitives.secrets import hide_secrets
+from primitives.failures import describe_failure, is_failure
 from storage.files import write_json
 from storage.layout import failure_file
 from storage.mirror import Mirror
 from storage.records import read_files
-from tasks.evaluation.evaluation import Evaluation, find_model
+from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
 from tasks.evaluation.run_record import read_run
 
@@ -54,16 +55,23 @@ def _find_commonest_error(evaluation: Evaluation) -> str:
 def record_failure(
     mirror: Mirror, config: Config, edition_id: str, name: str, setting: str | None = None
 ) -> Iterator[None]:
-    """Write the record of the failure if the block raises an error, and remove an earlier one if not."""
+    """Write the record of the failure if the block raises an error, and remove an earlier one if not.
+
+    Raises:
+        InputError: the block raised any error other than an interrupt or that of a full disk.
+    """
     try:
         yield
-    except Exception as error:
-        is_explained = isinstance(error, InputError)
-        reason = str(error) if is_explained else hide_secrets(f"{type(error).__name__}: {error}")
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_failure(error):
+            raise
+        reason = describe_failure(error)
         # The full disk or the lost storage that ended the evaluation can also prevent its record.
         with contextlib.suppress(OSError, InputError):
             write_failure(mirror, config, edition_id, name, reason, setting)
-        raise
+        if isinstance(error, InputError) or not is_failure(error):
+            raise
+        raise InputError(reason) from error
     mirror.remove(failure_file(edition_id, name, setting))
 
 
@@ -81,6 +89,24 @@ def has_only_failed(evaluation: Evaluation, mirror: Mirror) -> bool:
     names = (evaluation.edition_id, evaluation.model.name, evaluation.subject.setting)
     is_imported = evaluation.model.engine == "imported"
     return not read_run(evaluation) and (is_imported or has_failure(mirror, *names))
+
+
+def plan_scored(
+    config: Config, edition_id: str, name: str, setting: Setting | None, mirror: Mirror
+) -> Evaluation | None:
+    """Return an evaluation whose stored answers can be scored; None if it failed, as its record says.
+
+    Raises:
+        InputError: there is no such model, and no record of a failure.
+    """
+    try:
+        evaluation = plan_evaluation(config, edition_id, name, setting)
+    except InputError:
+        if has_failure(mirror, edition_id, name, setting):
+            return None
+        raise
+    mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+    return None if has_only_failed(evaluation, mirror) else evaluation
 
 
 def write_failure(

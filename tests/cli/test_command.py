@@ -34,8 +34,9 @@ def model(tmp_path: Path) -> Path:
     """A folder that passes for a model as long as nobody loads it."""
     folder = tmp_path / "a model"
     folder.mkdir()
-    for name in ("config.json", "model.safetensors"):
-        (folder / name).write_text("{}")
+    (folder / "config.json").write_text("{}")
+    (folder / "tokenizer.model").write_bytes(b"")
+    (folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
     return folder
 
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.slow
 NAMES = ("refused", "good", "unprocessable", "flaky", "fragile", "expired")
 # The first ends before there are scores, the second after too many failed prompts.
 FAILED = ("refused", "unprocessable", "fragile", "expired")
+BROKEN = {"lost": "there is no folder", "truncated": "config.json cannot be read", "torn": "torn.parquet"}
 RELATIONS = ("may_prevent", "may_treat")
 # 9 test pairs of 14 heads in each relation.
 N_SAMPLES = len(RELATIONS) * 9 * 16
@@ -57,13 +58,29 @@ class Bench:
         return answer_by_checksum(body, number)
 
     def run(self, endpoint: Endpoint, command: str = "run") -> Outcome:
-        models = [
+        models: list[dict[str, Any]] = [
             {"name": name, "engine": "openai", "model": name, "base_url": endpoint.base_url} for name in NAMES
         ]
+        if not self.is_repaired:
+            models = [*self.list_broken(), *models]
         knowledge = {"name": "own", "format": "table", "path": str(self.folder / "own.tsv")}
         config = write_config(self.folder / "c.toml", self.root, knowledge=knowledge, models=models)
         self.n_requests = dict.fromkeys(NAMES, 0)
         return run_command(command, config, folder=self.folder, environment=self.server)
+
+    def list_broken(self) -> list[dict[str, Any]]:
+        """Return models whose files are missing or damaged, before all others."""
+        truncated = self.folder / "truncated"
+        truncated.mkdir(exist_ok=True)
+        (truncated / "config.json").write_text('{"architectures": [')
+        (truncated / "model.safetensors").write_bytes(b"")
+        torn = self.folder / "torn.parquet"
+        torn.write_bytes(b"PAR1 and no more")
+        return [
+            {"name": "lost", "model": str(self.folder / "nowhere")},
+            {"name": "truncated", "model": str(truncated)},
+            {"name": "torn", "engine": "recorded", "model": str(torn)},
+        ]
 
     def list_states(self) -> dict[str, str]:
         """Return flow run -> its state, of the evaluations, the latest of each model."""
@@ -90,7 +107,7 @@ class Results:
     n_answered: int
     """The answers that the model whose key expired had given before."""
     leaderboard_repaired: list[dict[str, Any]]
-    n_not_evaluated: int
+    still_not_evaluated: set[str]
 
 
 @pytest.fixture(scope="module")
@@ -122,14 +139,16 @@ def results(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, 
             bench.n_requests,
             n_answered,
             query_rows(bench.root, "from leaderboard"),
-            len(query_rows(bench.root, "from not_evaluated")),
+            {row["model"] for row in query_rows(bench.root, "from not_evaluated")},
         )
 
 
 def test_failing_models_end_the_run_with_an_error_and_the_others_are_published(results: Results) -> None:
     results.outcome.require(1)
     assert {row["model"] for row in results.leaderboard} == {"good", "flaky"}
-    assert set(results.not_evaluated) == set(FAILED)
+    assert set(results.not_evaluated) == {*FAILED, *BROKEN}
+    for name, words in BROKEN.items():
+        assert words in results.not_evaluated[name]
     # Other tests of this process use the same server.
     assert {name: results.states[name] for name in NAMES} == {
         name: "FAILED" if name in FAILED else "COMPLETED" for name in NAMES
@@ -148,7 +167,7 @@ def test_console_and_page_name_the_reasons_and_show_no_score(results: Results) -
     scored = page.table_with("Model", "Mastery(joint, by pair)")
     assert {row[0] for row in scored[1:]} == {"good", "flaky"}
     listed = {row[0]: row[3] for row in page.table_with("Model", "Failed", "n samples", "Reason")[1:]}
-    for name in FAILED:
+    for name in (*FAILED, *BROKEN):
         reason = results.not_evaluated[name]
         assert f"pretexeval: {name}: {reason}" in results.outcome.err
         assert f"{name}: {reason}" in rest
@@ -159,7 +178,7 @@ def test_console_and_page_name_the_reasons_and_show_no_score(results: Results) -
 def test_scoring_again_scores_the_others(results: Results) -> None:
     ranking, *listed = results.scored.require().out.split("not evaluated: ")
     assert {line.split()[0] for line in ranking.splitlines()[2:]} == {"good", "flaky"}
-    assert sorted(line.partition(":")[0] for line in listed) == sorted(FAILED)
+    assert sorted(line.partition(":")[0] for line in listed) == sorted((*FAILED, *BROKEN))
 
 
 def test_few_failed_prompts_have_a_column_of_their_own(results: Results) -> None:
@@ -175,7 +194,8 @@ def test_few_failed_prompts_have_a_column_of_their_own(results: Results) -> None
 
 def test_repaired_endpoint_is_asked_only_what_failed(results: Results) -> None:
     results.repaired.require()
-    assert results.n_not_evaluated == 0
+    # These are not in the configuration any more.
+    assert results.still_not_evaluated == set(BROKEN)
     assert {row["model"] for row in results.leaderboard_repaired} == set(NAMES)
     assert {row["n_samples"] for row in results.leaderboard_repaired} == {N_SAMPLES}
     assert results.n_requests_repaired == {
@@ -186,4 +206,4 @@ def test_repaired_endpoint_is_asked_only_what_failed(results: Results) -> None:
         "fragile": round(0.05 * N_SAMPLES),
         "expired": N_SAMPLES - results.n_answered,
     }
-    assert "not evaluated" not in results.repaired.out
+    assert not any(f"not evaluated: {name}" in results.repaired.out for name in NAMES)

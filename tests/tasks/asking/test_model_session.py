@@ -1,8 +1,10 @@
+import errno
 import json
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NoReturn
 
 import polars as pl
 import pytest
@@ -110,6 +112,52 @@ def test_stored_chunks_survive_an_interruption(evaluate: Evaluate, monkeypatch: 
     report = ask_model(evaluation)
     assert (report.n_asked, report.n_reused) == (report.n_samples - 40, 40)
     assert kept.items() <= read_files(evaluation).items()
+
+
+class PanicException(BaseException):
+    """What the libraries in Rust raise."""
+
+
+ERRORS = (
+    ValueError("bad header"),
+    json.JSONDecodeError("truncated", "", 0),
+    MemoryError(),
+    PermissionError(errno.EACCES, "Permission denied"),
+    ImportError("no kernel"),
+    RecursionError(),
+    PanicException("index out of bounds"),
+)
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_any_error_of_an_engine_is_a_failure_of_its_model(
+    evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch, error: BaseException, is_loaded: bool
+) -> None:
+    evaluation = evaluate("yes")
+
+    def fail(*_: object) -> NoReturn:
+        raise error
+
+    def load(config: EngineConfig) -> Engine:
+        engine = load_engine(config)
+        monkeypatch.setattr(engine, "generate", fail)
+        return engine
+
+    what = "its engine crashed" if is_loaded else "it cannot be loaded"
+    with pytest.raises(InputError, match=f"model 'yes': {what} .{type(error).__name__}"):
+        ask_model(evaluation, load if is_loaded else fail)
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt(), SystemExit(1)])
+def test_interrupts_and_a_full_disk_are_no_failure_of_a_model(
+    evaluate: Evaluate, error: BaseException
+) -> None:
+    def fail(_: EngineConfig) -> Engine:
+        raise error
+
+    with pytest.raises(type(error)):
+        ask_model(evaluate("yes"), fail)
 
 
 def test_answers_before_the_engine_was_lost_are_stored(

@@ -1,0 +1,33 @@
+"""Which errors stop one model alone, and which end everything; what a message says about them."""
+
+import errno
+import traceback
+
+from primitives.errors import InputError
+from primitives.secrets import hide_secrets
+
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+# Characters of an error that a message repeats.
+MAX_REASON = 300
+
+
+def is_failure(error: BaseException) -> bool:
+    """Return whether the error can be that of one model: it is no interrupt, and the disk is not full."""
+    if isinstance(error, OSError) and error.errno in FULL_DISK:
+        return False
+    # The libraries in Rust that read tokenizers and tables raise panics, which are no Exceptions.
+    return isinstance(error, Exception) or type(error).__name__ == "PanicException"
+
+
+def describe_failure(error: BaseException) -> str:
+    """Return the message of an error in one line, without secrets; an explained error keeps its message."""
+    if isinstance(error, InputError):
+        return str(error)
+    return hide_secrets(" ".join(f"{type(error).__name__}: {error}".split()))[:MAX_REASON]
+
+
+def release_frames(error: BaseException | None) -> None:
+    """Release the variables of the functions that raised the error, which may hold a half-loaded model."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
