@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from config.engines import EngineConfig
 from engines.hub_cache import find_cached_folder
@@ -156,7 +156,7 @@ def _check_chat_templates(folder: Path) -> None:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Generation(Extension):
-        tags: ClassVar[set[str]] = {"generation"}
+        tags = {"generation"}  # noqa: RUF012
 
         def parse(self, parser: Parser) -> Node | list[Node]:
             line = next(parser.stream).lineno

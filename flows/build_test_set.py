@@ -12,6 +12,7 @@ from flows.support.run_names import name_edition_run
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.mirror import Mirror
+from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, fetch_stored_files
@@ -31,6 +32,7 @@ def build_test_set(config: Config) -> str:
             written; or a stage does not meet its expectations, and the edition is not completed.
     """
     edition, mirror = plan_edition(config), open_mirror(config.storage)
+    require_wordings_of_pool(edition)
     mirror.pull_edition(edition.edition_id)
     build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
     built = build_sample_stages(edition, build, mirror) if edition.has_triplets else []

@@ -9,10 +9,9 @@ from engines.identity import identify_model
 from engines.model_files import require_readable
 from knowledge.question_bank import QuestionBank
 from preflight.question_summary import render_questions
-from primitives.errors import InputError, join_problems
-from prototypes.pool import check_pool_wordings
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS
+from tasks.edition.buildable import require_buildable
 from tasks.edition.edition import Edition, plan_edition
 
 MAX_LEFT_OUT_SHOWN = 10
@@ -29,9 +28,7 @@ def render_summary(config: Config, problems_of_models: Mapping[str, str]) -> str
     """
     edition = plan_edition(config)
     parts = [f"edition {edition.edition_id}", _render_relations(edition)]
-    problems = check_pool_wordings(edition.pool, edition.base.relations) if edition.has_triplets else []
-    if config.rephraser.kind == "reviewed" and problems:
-        raise InputError(join_problems(problems))
+    require_buildable(edition)
     if edition.has_questions:
         parts.append(render_questions(edition))
     if edition.base.left_out:

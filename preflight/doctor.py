@@ -16,7 +16,7 @@ from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
 from preflight.storage_checks import check_room, check_shared
-from primitives.errors import InputError, join_problems
+from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
@@ -121,15 +121,12 @@ def _check_edition(config: Config | None) -> list[Finding]:
     if config is None:
         return [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
     from preflight.disk_estimates import count_rows, estimate_disk_bytes
-    from prototypes.pool import check_pool_wordings
+    from tasks.edition.buildable import require_buildable
     from tasks.edition.edition import plan_edition
 
     try:
         edition = plan_edition(config)
-        if (edition.has_triplets and config.rephraser.kind == "reviewed") and (
-            problems := check_pool_wordings(edition.pool, edition.base.relations)
-        ):
-            raise InputError(join_problems(problems))
+        require_buildable(edition)
     except InputError as error:
         room = check_room(config.storage.root, MIN_FREE_BYTES, "a run")
         return [Finding("edition", "failing", str(error)), room]

@@ -119,6 +119,14 @@ def evaluate_rules(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(judged).drop(column.name for column in _list_unread_columns(stage))
 
 
+def may_break_rules(stage: Stage, frame: pl.DataFrame) -> bool:
+    """Return whether a row breaks a rule of the stage that is no mere warning."""
+    holds = [rule.holds for rule in _list_rules(stage) if not rule.is_warning]
+    names = [f"holds_{number}" for number in range(len(holds))]
+    judged = frame.select(rule.fill_null(value=True).alias(n) for rule, n in zip(holds, names, strict=True))
+    return not judged.select(pl.all_horizontal(pl.all().all())).item() if names else False
+
+
 def _list_keys(stage: Stage) -> tuple[tuple[str, ...], ...]:
     return (stage.key, *UNIQUE.get(stage.name, ()))
 

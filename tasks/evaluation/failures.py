@@ -101,11 +101,12 @@ def plan_scored(
     """
     try:
         evaluation = plan_evaluation(config, edition_id, name, setting)
+        model_id = evaluation.model_id
     except InputError:
         if has_failure(mirror, edition_id, name, setting):
             return None
         raise
-    mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+    mirror.pull_evaluation(edition_id, model_id, setting)
     return None if has_only_failed(evaluation, mirror) else evaluation
 
 

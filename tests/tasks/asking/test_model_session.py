@@ -142,11 +142,11 @@ def test_any_error_of_an_engine_is_a_failure_of_its_model(
     def load(config: EngineConfig) -> Engine:
         engine = load_engine(config)
         monkeypatch.setattr(engine, "generate", fail)
-        return engine
+        return engine if is_loaded else fail()
 
     what = "its engine crashed" if is_loaded else "it cannot be loaded"
     with pytest.raises(InputError, match=f"model 'yes': {what} .{type(error).__name__}"):
-        ask_model(evaluation, load if is_loaded else fail)
+        ask_model(evaluation, load)
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), KeyboardInterrupt(), SystemExit(1)])

@@ -1,0 +1,124 @@
+"""`validate` accepts a base exactly if a build succeeds, and refuses it with the same message."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from config.file import Config
+from preflight.config_summary import render_summary
+from primitives.errors import InputError
+from schemas.question_stages import QUESTIONS
+from storage.files import FileRef
+from tasks.edition.buildable import require_wordings_of_pool
+from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+from tests.support.small_bases import STAGES
+
+Row = dict[str, str]
+
+
+def pair(n_heads: int, tails: Iterable[str], relation: str = "may_treat") -> list[Row]:
+    names = list(tails)
+    return [
+        {"head": f"drug {i}", "relation": relation, "tail": names[i % len(names)]} for i in range(n_heads)
+    ]
+
+
+def cross(n_heads: int, n_tails: int) -> list[Row]:
+    return [row for i in range(n_tails) for row in pair(n_heads, [f"disease {i}"])]
+
+
+def mark(rows: list[Row], column: str) -> list[Row]:
+    return [row | {column: "true"} for row in rows]
+
+
+MANY = [f"disease {letter}" for letter in "abcdefg"]
+BASES: dict[str, list[Row]] = {
+    "usual": pair(20, MANY),
+    "all heads share one tail": pair(20, ["disease"]),
+    "every tail is true of every head": cross(12, 3),
+    "one head": pair(1, MANY),
+    "one head with many tails": [{"head": "drug", "relation": "may_treat", "tail": tail} for tail in MANY],
+    "five heads": pair(5, MANY),
+    "six heads": pair(6, MANY),
+    "seven heads": pair(7, MANY),
+    "seven heads of which two share all tails": pair(7, ["disease a", *["disease b"] * 6]),
+    "one head has another tail": [*pair(20, ["disease"]), *pair(1, ["other disease"])],
+    "the other tails are also true": [*pair(20, ["disease"]), *mark(cross(20, 3), "also_true")],
+    "all rows are also true": mark(pair(20, MANY), "also_true"),
+    "all rows are also false": mark(pair(20, MANY), "also_false"),
+    "tails that generalise each other": pair(20, ["pain", "chest pain", "severe chest pain"]),
+    "heads that are their tails": [
+        {"head": f"name {i}", "relation": "may_treat", "tail": f"name {i}"} for i in range(20)
+    ],
+    "names that differ in case": pair(20, ["Disease", "disease", "DISEASE"]),
+    "only an asserted negative": [*pair(20, ["disease"]), *mark(pair(20, ["health"]), "also_false")],
+    "a relation without prototypes": [*pair(20, MANY), *pair(20, MANY, "may_heal")],
+    "a second relation of five heads": [*pair(20, MANY), *pair(5, MANY, "may_prevent")],
+    "rows that repeat": pair(20, MANY) * 3,
+}
+
+
+def configure(folder: Path, rows: list[Row], **edition: Any) -> Config:  # noqa: ANN401
+    path = folder / "own.parquet"
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    questions = edition.pop("questions", {})
+    return Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": path},
+            "edition": edition,
+            "questions": questions,
+            "storage": {"root": folder / "data"},
+        }
+    )
+
+
+def build(config: Config) -> None:
+    """Build an edition as the flow build-test-set does, without Prefect."""
+    edition: Edition = plan_edition(config)
+    require_wordings_of_pool(edition)
+    built: list[StageFiles] = []
+    for stage in [*STAGES, *([QUESTIONS] if edition.has_questions else [])]:
+        built.append(provide_files(edition, stage.name, *built))
+        validate_files(edition, built[-1])
+    refs: list[FileRef] = [ref for files in built for ref in files.files.values()]
+    complete_edition(edition, refs, list_left_out(edition, built[0].read_all(edition.root)))
+
+
+def find_refusal(action: Any, *arguments: Any) -> str | None:  # noqa: ANN401
+    try:
+        action(*arguments)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+# Questions and a cap take a second each to build, so one policy has both.
+TABLES: dict[str, dict[str, Any]] = {
+    "uniform": {},
+    "matched": {},
+    "balanced": {"heads_per_relation": 9, "questions": {"settings": ["answer_only"]}},
+}
+
+
+@pytest.mark.parametrize("negatives", TABLES)
+@pytest.mark.parametrize("name", BASES)
+def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
+    config = configure(tmp_path, BASES[name], negatives=negatives, **TABLES[negatives])
+    assert find_refusal(render_summary, config, {}) == find_refusal(build, config)
+
+
+REFUSED = ("all heads share one tail", "five heads", "one head", "all rows are also true")
+
+
+@pytest.mark.parametrize("negatives", TABLES)
+def test_only_bases_with_nothing_to_test_are_refused(tmp_path: Path, negatives: str) -> None:
+    for name in REFUSED:
+        said = find_refusal(render_summary, configure(tmp_path, BASES[name], negatives=negatives), {})
+        assert said is not None
+        assert "may_treat" in said
+    assert find_refusal(render_summary, configure(tmp_path, BASES["usual"], negatives=negatives), {}) is None
