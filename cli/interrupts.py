@@ -11,13 +11,14 @@ import sys
 import threading
 from types import FrameType
 
+from primitives.failures import INTERRUPTED
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STATUS = 130
 MESSAGE = "interrupted; run the same command again to continue"
 # The rest of the 5 s is for the end of the process on a busy machine.
 LIMIT_S = 4.0
 
-_is_interrupted = threading.Event()
 _has_raised = threading.Event()
 _is_reported = threading.Event()
 
@@ -40,7 +41,7 @@ def end_on_signals() -> None:
 
 def is_interrupted() -> bool:
     """Return whether a signal has asked this process to end."""
-    return _is_interrupted.is_set()
+    return INTERRUPTED.is_set()
 
 
 def report_interrupt() -> None:
@@ -52,7 +53,7 @@ def report_interrupt() -> None:
 
 def _interrupt(_: int, __: FrameType | None) -> None:
     """Raise KeyboardInterrupt at the first signal. A second one must not break off what the first began."""
-    _is_interrupted.set()
+    INTERRUPTED.set()
     if not _has_raised.is_set():
         _has_raised.set()
         raise KeyboardInterrupt
@@ -63,7 +64,7 @@ def _watch(receiver: int) -> None:
     while os.read(receiver, 1)[0] not in SIGNALS:
         pass
     # Prefect handles SIGTERM itself while a flow runs.
-    _is_interrupted.set()
+    INTERRUPTED.set()
     # If the main thread ends in time, this thread ends with it.
     threading.Event().wait(LIMIT_S)
     report_interrupt()

@@ -1,18 +1,24 @@
 """Which errors stop one model alone, and which end everything; what a message says about them."""
 
 import errno
+import threading
 import traceback
 
 from primitives.errors import InputError
 from primitives.secrets import hide_secrets
 
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+INTERRUPTED = threading.Event()
+"""Set as soon as a signal has asked this process to end."""
 # Characters of an error that a message repeats.
 MAX_REASON = 300
 
 
 def is_failure(error: BaseException) -> bool:
     """Return whether the error can be that of one model: it is no interrupt, and the disk is not full."""
+    # Libraries turn the interrupt into exceptions of their own.
+    if INTERRUPTED.is_set():
+        return False
     if isinstance(error, OSError) and error.errno in FULL_DISK:
         return False
     # The libraries in Rust that read tokenizers and tables raise panics, which are no Exceptions.

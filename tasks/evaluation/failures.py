@@ -63,7 +63,7 @@ def record_failure(
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, Exception) and not is_failure(error):
+        if not is_failure(error) and not isinstance(error, OSError):
             raise
         reason = describe_failure(error)
         # The full disk or the lost storage that ended the evaluation can also prevent its record.
