@@ -203,7 +203,7 @@ def _remove(text: str, removed: Sequence[Span]) -> _Origins:
 def _merge(spans: list[Span]) -> list[Span]:
     merged: list[Span] = []
     for first, last in sorted(spans):
-        if merged and first <= merged[-1][1]:
+        if merged and first < merged[-1][1]:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
             merged.append((first, last))

@@ -12,7 +12,9 @@ from config.engines import EngineConfig
 from config.tables import StorageConfig
 from engines.api_keys import keep_out_of_logs, name_secret_block
 from primitives.errors import InputError
+from primitives.proxies import bypass_proxies
 from primitives.secrets import hide_secrets
+from primitives.untrusted_text import escape_logs
 from storage.bucket import SECRET_VARIABLES
 from storage.mirror import Mirror
 
@@ -26,6 +28,9 @@ def _hide_parameters(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("prefect.flows").addFilter(_hide_parameters)
+# Runs of deployments do not begin in `cli`, which does the same for commands.
+escape_logs()
+bypass_proxies()
 
 
 def provide_keys(models: Iterable[EngineConfig]) -> None:

@@ -126,6 +126,6 @@ def test_several_keys_in_one_text() -> None:
     secret = "a'b\"c\\d/e+f"
     said = f"{secret} {secret!r} a'b\\\"c\\\\d/e+f a%27b%22c%5Cd%2Fe%2Bf"
     assert hide_value(said, secret) == "*** '***' *** ***"
-    assert hide_value(f"{KEY}{KEY}, {KEY}", KEY) == "***, ***"
+    assert hide_value(f"{KEY}{KEY}, {KEY}", KEY) == "******, ***"
     assert hide_value("nothing", None) == "nothing"
     assert hide_value("short and shorter", "short") == "*** and ***er"
