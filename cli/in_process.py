@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.prefect_history import set_aside_damaged_history
 from cli.prefect_server import require_named_server, start_server, wait_for_server
 from config.file import Config
 from config.tables import StorageConfig
@@ -32,6 +33,8 @@ class RunReport:
     """The warehouse and the edition's page."""
     failures: dict[str, str]
     """Failed model -> the reason why it failed."""
+    left_out: str | None = None
+    """What else under the root was left out, because files contradict their records."""
 
 
 def prepare_prefect(root: Path) -> None:
@@ -69,6 +72,7 @@ def prepare_prefect(root: Path) -> None:
     if has_server:
         require_named_server()
     else:
+        set_aside_damaged_history(home)
         start_watchdog()
         start_server()
 
@@ -209,4 +213,4 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
 
     with _begin_flows():
         results = evaluate_and_publish(config, edition_id, tell)
-    return RunReport(edition_id, results.paths, results.failures)
+    return RunReport(edition_id, results.paths, results.failures, results.left_out)

@@ -50,7 +50,10 @@ def run(options: argparse.Namespace) -> int:
     write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
     write_output(f"page       {page}")
-    return _report_failures(report.failures)
+    status = _report_failures(report.failures)
+    if report.left_out:
+        report_error(report.left_out)
+    return 1 if report.left_out else status
 
 
 def build(options: argparse.Namespace) -> int:

@@ -12,13 +12,12 @@ from flows.support.run_names import name_publish_run
 from flows.support.score_changes import emit_score_changes
 from primitives.errors import InputError
 from report.page import write_pages
-from schemas.stages import TRIPLETS
-from storage.layout import EDITIONS_FOLDER, MANIFEST, page_file
+from storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
 from storage.publication import hold_publication
-from storage.records import read_manifest, read_manifest_files
-from tasks.quality.diversity import write_diversity
-from tasks.quality.guesses import write_guesses
-from warehouse.publishing import build_warehouse
+from tasks.asking.model_records import restore_model_records
+from tasks.quality.measurements import measure_edition, repair_measurements
+from warehouse.publishing import PartsLeftOut, build_warehouse
+from warehouse.query import read_rows
 from warehouse.records import find_complete
 
 
@@ -32,24 +31,32 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
         edition_id: the edition whose page is written; if not given, the pages of all complete editions.
 
     Raises:
-        InputError: no edition is complete, a file cannot be read, or another publisher does not finish.
+        InputError: no edition is complete, the edition is damaged, or another publisher does not finish.
+        PartsLeftOut: after publishing the rest, if files contradict the records that list them.
     """
     root = config.storage.root
-    with hold_publication(open_mirror(config.storage)):
+    mirror = open_mirror(config.storage)
+    with hold_publication(mirror):
         edition_ids = [edition_id] if edition_id else _list_editions(root)
         if not edition_ids:
             raise InputError(f"{root}: no edition is complete; `pretexeval run CONFIG` builds one")
+        restore_model_records((*config.models, *config.writers), mirror)
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
-        warehouse = load_warehouse(root)
+        repair_measurements(root, _list_editions(root))
+        problem = load_warehouse(root)
+        if edition_id is None:
+            # An edition that is left out has no page.
+            edition_ids = [row["edition_id"] for row in read_rows(root, "select edition_id from editions")]
         pages = write_report_pages(root, edition_ids, config.report.title)
     link_results(config, edition_id)
-    if edition_id is None:
-        return [warehouse, root / page_file()]
-    show_leaderboard(root, edition_id)
-    show_facets(root, edition_id)
-    emit_score_changes(root, edition_id)
-    return [warehouse, *pages]
+    if edition_id is not None:
+        show_leaderboard(root, edition_id)
+        show_facets(root, edition_id)
+        emit_score_changes(root, edition_id)
+    if problem is not None:
+        raise problem
+    return [root / WAREHOUSE, *([root / page_file()] if edition_id is None else pages)]
 
 
 def _list_editions(root: Path) -> list[str]:
@@ -62,16 +69,17 @@ def measure_samples(root: Path, edition_id: str) -> list[Path]:
 
     An edition without triplets has no samples to measure.
     """
-    read_manifest(root, edition_id)
-    if not read_manifest_files(root, edition_id, TRIPLETS.name):
-        return []
-    return [write_diversity(root, edition_id), write_guesses(root, edition_id)]
+    return measure_edition(root, edition_id)
 
 
 @task(name="load-warehouse", **RETRIES)
-def load_warehouse(root: Path) -> Path:
-    """Build the warehouse: everything complete under the root, as tables and views."""
-    return build_warehouse(root)
+def load_warehouse(root: Path) -> PartsLeftOut | None:
+    """Build the warehouse: everything sound under the root, as tables and views. Return what was left out."""
+    try:
+        build_warehouse(root)
+    except PartsLeftOut as problem:
+        return problem
+    return None
 
 
 @task(name="write-pages", **RETRIES)

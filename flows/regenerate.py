@@ -19,7 +19,9 @@ from flows.support.run_names import find_moment, name_week_run
 from flows.support.run_tags import tag_runs
 from flows.support.weeks import plan_week
 from primitives.errors import InputError
+from storage.layout import WAREHOUSE, page_file
 from tasks.evaluation.failures import has_failure, write_failure
+from warehouse.publishing import PartsLeftOut
 
 # How often the server may start a run whose worker is lost (deploy/automations.py). Without a limit, a run
 # that kills its worker by using too much memory would be started again forever.
@@ -54,6 +56,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             f"{len(results.failures)} of {len(results.outcomes)} models failed on {edition_id}; "
             + "; ".join(f"{name}: {reason}" for name, reason in results.failures.items())
         )
+    if results.left_out:
+        raise InputError(results.left_out)
     return edition_id
 
 
@@ -65,6 +69,8 @@ class EditionResults:
     """Model -> the reason why it failed, or null."""
     paths: list[Path]
     """The warehouse and the edition's page."""
+    left_out: str | None = None
+    """What else under the root was left out, because files contradict their records."""
 
     @property
     def failures(self) -> dict[str, str]:
@@ -89,6 +95,9 @@ def evaluate_and_publish(
     report_step("publishing")
     try:
         return EditionResults(outcomes, publish(config, edition_id))
+    except PartsLeftOut as error:
+        root = config.storage.root
+        return EditionResults(outcomes, [root / WAREHOUSE, root / page_file(edition_id)], str(error))
     except InputError as error:
         failures = [f"{name}: {reason}" for name, reason in outcomes.items() if reason is not None]
         raise InputError("\n".join([*failures, str(error)])) from error

@@ -20,7 +20,7 @@ from review.sheet import ReviewItem, render_sheet
 from schemas.stages import SAMPLES, TRIPLETS
 from storage import layout
 from storage.files import read_stage_files, write_atomically, write_json
-from storage.records import read_manifest, read_manifest_files
+from storage.manifests import read_manifest, read_manifest_files
 
 # These names are valid for files on every system, and they do not make hidden files.
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

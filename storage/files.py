@@ -33,6 +33,11 @@ class FileRef(BaseModel):
         return file.is_file() and checksum_file(file) == self.sha256
 
 
+def count_rows(root: Path, ref: FileRef) -> FileRef:
+    """Return the file with the number of rows that it really has."""
+    return ref.model_copy(update={"n_rows": pq.read_metadata(root / ref.path).num_rows})
+
+
 @contextlib.contextmanager
 def write_atomically(target: Path) -> Iterator[Path]:
     """Yield a temporary path, which is renamed to ``target`` when the block ends without an error."""

@@ -25,7 +25,8 @@ from storage.layout import (
     responses_folder,
 )
 from storage.lease import Lease
-from storage.records import parse_listed_files
+from storage.manifests import find_manifest
+from storage.records import find_record, parse_listed_files
 from storage.responses import ResponseStore
 from storage.transfers import transfer_all
 
@@ -60,7 +61,7 @@ class Mirror:
         if content is None:
             return None
         path = self.root / manifest_file(edition_id)
-        if path.is_file() and path.read_bytes() != content:
+        if find_manifest(self.root, edition_id) is not None and path.read_bytes() != content:
             raise InputError(
                 f"{path.parent} and {bucket.address}/{folder} differ: they have the same name, but different "
                 "code made them; delete the one that you do not want"
@@ -85,7 +86,7 @@ class Mirror:
         is_whole = self._fetch_edition(self.bucket, edition_id)
         folder = edition_folder(edition_id)
         path = self.root / manifest_file(edition_id)
-        if not path.is_file():
+        if find_manifest(self.root, edition_id) is None:
             return
         refs, is_in_bucket = parse_listed_files(folder, path.read_bytes(), MANIFEST), is_whole is not None
         if is_whole or (not is_in_bucket and all(ref.is_intact(self.root) for ref in refs)):
@@ -130,7 +131,7 @@ class Mirror:
     def push_evaluation_files(self, folder: str) -> None:
         """Send the files of an evaluation by its folder, if it is complete here and not the same there."""
         path = self.root / folder / RUN
-        if self.bucket is None or not path.is_file():
+        if self.bucket is None or find_record(path, "it is written or fetched again") is None:
             return
         content, sent_before = path.read_bytes(), self.bucket.read(f"{folder}/{RUN}")
         if sent_before == content:
@@ -159,7 +160,7 @@ class Mirror:
             if not is_fetched:
                 self.bucket.rename_damaged(path)
         record = model_file(model_id)
-        if (self.root / record).is_file():
+        if find_record(self.root / record, "it is written or fetched again", model_id=model_id) is not None:
             if record not in remote:
                 self.send(record)
         elif record in remote:

@@ -1,17 +1,24 @@
 """Records: the JSON files that complete an edition or an evaluation and list its files with their checksums.
 
-A record is written last and read first. A manifest holds no time of day, so that every
-machine writes the same bytes.
+A record is written last and read first. It holds a checksum of its own content, so that a changed record is
+noticed. A damaged record is set aside: it is named once, and from then on it is missing. A record that was
+written before there were checksums is checked only for what it lists.
 """
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from primitives.errors import InputError
-from storage.files import FileRef
-from storage.layout import edition_folder, manifest_file
+from primitives.hashing import hash_json
+from storage.files import FileRef, write_json
+
+logger = logging.getLogger(__name__)
+
+CHECKSUM = "checksum"
+DAMAGED_SUFFIX = ".damaged"
 
 
 class RecordError(InputError):
@@ -27,30 +34,80 @@ class RecordError(InputError):
         self.reason = reason
 
 
-def read_record(path: Path) -> dict[str, Any] | None:
-    """Return the record in a file, or null if there is no such file.
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record atomically, with a checksum of its content as the last key."""
+    # What JSON makes of the values is hashed, because that is what a reader sees.
+    content = json.loads(json.dumps(record, ensure_ascii=False))
+    write_json(path, {**record, CHECKSUM: hash_json(content)})
+
+
+def read_record(path: Path, **expected: object) -> dict[str, Any] | None:
+    """Return the record in a file without its checksum, or null if there is no such file.
+
+    Args:
+        expected: values that the record must have if it has the key, such as the ids in its path.
 
     Raises:
-        RecordError: the file does not hold a JSON object.
+        RecordError: the file does not hold a record, its content was changed, or it is of another folder.
     """
     try:
-        return parse_record(path.read_bytes())
+        record = parse_record(path.read_bytes())
     except FileNotFoundError:
         return None
-    except ValueError as error:
+    except (ValueError, RecursionError, IsADirectoryError) as error:
         raise RecordError(path, error) from None
+    for name, value in expected.items():
+        if record.get(name, value) != value:
+            raise RecordError(path, f"it has the {name} {record[name]!r} and not {value!r}")
+    return record
 
 
 def parse_record(content: bytes) -> dict[str, Any]:
-    """Return the record that these bytes hold.
+    """Return the record that these bytes hold, without its checksum.
 
     Raises:
-        ValueError: they are not a JSON object.
+        ValueError: they are not a JSON object, or its checksum says that it was changed.
     """
     record = json.loads(content.decode("utf-8"))
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")
+    if record.pop(CHECKSUM, None) not in (None, hash_json(record)):
+        raise ValueError("its content was changed after it was written")
     return record
+
+
+def find_record(path: Path, remedy: str, **expected: object) -> dict[str, Any] | None:
+    """Return the record in a file as `read_record` does; set a damaged one aside and return null.
+
+    Args:
+        remedy: what writes the record again, for the message.
+    """
+    try:
+        return read_record(path, **expected)
+    except RecordError as error:
+        set_aside(path, error.reason, remedy)
+        return None
+
+
+def set_aside(path: Path, reason: object, remedy: str) -> None:
+    """Rename a damaged record to `<name>.damaged`, and name it; from then on it is missing."""
+    aside = path.with_name(path.name + DAMAGED_SUFFIX)
+    logger.warning("%s is damaged (%s) and was renamed to %s; %s", path, reason, aside.name, remedy)
+    path.replace(aside)
+
+
+def is_file_recorded(root: Path, path: str, record: str) -> bool:
+    """Return whether the record of a single file is intact, and the file is as the record says.
+
+    Args:
+        record: path of a record with the key `file`, under the root.
+    """
+    try:
+        found = read_record(root / record) or {}
+        ref = FileRef.model_validate(found.get("file"))
+    except ValueError:
+        return False
+    return ref.path == path and ref.is_intact(root)
 
 
 def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
@@ -66,6 +123,9 @@ def read_files(record: Mapping[str, Any], folder: str) -> list[FileRef]:
         files = {str(path): (entry["rows"], entry["sha256"]) for path, entry in record["files"].items()}
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"its list of files cannot be read ({error!r})") from None
+    for path, (n_rows, sha256) in files.items():
+        if not isinstance(n_rows, int) or n_rows < 0 or not isinstance(sha256, str):
+            raise ValueError(f"it has no number of rows or no checksum of {path}")
     if outside := [path for path in files if ".." in path.split("/")]:
         raise ValueError(f"it lists a file outside its folder: {outside[0]}")
     return [FileRef(path=f"{folder}/{path}", n_rows=n, sha256=sha256) for path, (n, sha256) in files.items()]
@@ -94,41 +154,3 @@ def list_files(refs: Sequence[FileRef], folder: str) -> dict[str, dict[str, Any]
         ref.path.removeprefix(f"{folder}/"): {"rows": ref.n_rows, "sha256": ref.sha256}
         for ref in sorted(refs, key=lambda ref: ref.path)
     }
-
-
-def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
-    """Return the manifest of a complete edition.
-
-    Raises:
-        InputError: there is no such edition, or its manifest cannot be read.
-    """
-    path = root / manifest_file(edition_id)
-    try:
-        manifest = read_record(path)
-    except RecordError as error:
-        raise InputError(
-            f"{path} is not a manifest ({error.reason}); delete it and run `pretexeval build`"
-        ) from None
-    if manifest is None:
-        raise InputError(f"edition {edition_id!r} is not complete: {path} is missing; run `pretexeval build`")
-    return manifest
-
-
-def read_manifest_files(root: Path, edition_id: str, stage: str | None = None) -> dict[str, FileRef]:
-    """Return path -> file of a complete edition, of one stage or of all; empty if it is not complete.
-
-    Raises:
-        InputError: its manifest cannot be read.
-    """
-    path = root / manifest_file(edition_id)
-    if not path.exists():
-        return {}
-    folder, manifest = edition_folder(edition_id), read_manifest(root, edition_id)
-    try:
-        refs = read_files(manifest, folder)
-    except ValueError as error:
-        raise InputError(
-            f"{path} is not a manifest ({error}); delete it and run `pretexeval build`"
-        ) from None
-    prefix = f"{folder}/{stage}/" if stage else f"{folder}/"
-    return {ref.path: ref for ref in refs if ref.path.startswith(prefix)}

@@ -1,5 +1,6 @@
 """Load what models answered to the samples of an edition."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,18 @@ from primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import PREDICTIONS, REQUESTS
-from storage.layout import RUN, model_file
+from storage.layout import RUN, model_file, responses_folder
 from warehouse.catalogue import insert_row
 from warehouse.records import (
     REBUILD,
+    RESTORE,
+    RecordMissing,
+    check_files,
     check_rows,
     find_files,
     insert_parquet,
     parse_time,
-    read_record,
+    require_record,
     select_columns,
 )
 
@@ -72,8 +76,9 @@ NO_MARKS = ("\x00", "\x00")
 def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Insert one row of runs, and the predictions of one model on one edition."""
     edition_id, model_id = folder.parent.name, folder.name
+    run = require_record(folder / RUN, edition_id=edition_id, model_id=model_id)
     require_model(connection, folder)
-    run = read_record(folder / RUN)
+    check_files(folder, run, RUN)
     counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
     row = [edition_id, model_id, run.get("scoring_policies"), *counts, *read_circumstances(folder, run)]
     insert_row(connection, "runs", row)
@@ -83,15 +88,49 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     values = {"edition_id": edition_id, "model_id": model_id, **read_marks(run)}
     n_rows = insert_parquet(connection, statement, files, **values)
     check_rows(folder, run, PREDICTIONS, n_rows)
+    require_answers(connection, "predictions", folder, run, {"edition_id": edition_id, "model_id": model_id})
+
+
+def require_answers(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    folder: Path,
+    run: Mapping[str, Any],
+    key: dict[str, str],
+) -> None:
+    """Check that the response store has every answer that was scored. Older records list no files of it.
+
+    Args:
+        table: predictions or question_answers, with the rows of the run in this folder.
+        key: the columns that identify the run, with their values.
+
+    Raises:
+        InputError: answers are missing, because a file of responses was lost or changed.
+    """
+    responses = folder.parents[len(key)] / responses_folder(folder.name)
+    lost = [str(responses / name) for name in run.get("responses", ()) if not (responses / name).is_file()]
+    if not lost:
+        return
+    where = " and ".join(f"rows.{name} = ${name}" for name in key)
+    (n_lost,) = connection.execute(
+        f"select count(*) from {table} as rows anti join responses using (model_id, prompt_key, repeat) "
+        f"where {where} and rows.error is null",
+        key,
+    ).fetchone() or (0,)
+    if n_lost:
+        raise InputError(
+            f"{folder}: {n_lost:,} of its answers are lost, because a file of responses was lost or changed: "
+            f"{', '.join(lost)}; {RESTORE}"
+        )
 
 
 def require_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Raise InputError if the model of the run in this folder is not loaded."""
+    """Raise RecordMissing if the model of the run in this folder is not loaded."""
     model_id = folder.name
     if not connection.execute("from models where model_id = ?", [model_id]).fetchone():
-        raise InputError(
-            f"{folder}: {model_file(model_id)}, which describes the model, is missing; run "
-            "`pretexeval run CONFIG`"
+        raise RecordMissing(
+            f"{model_file(model_id)}, which describes a model, is missing, so its evaluations are left out; "
+            f"{REBUILD}"
         )
 
 

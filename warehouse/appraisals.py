@@ -7,13 +7,17 @@ import glob
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
 from storage.layout import diversity_file, guesses_file, review_folder
+from storage.records import is_file_recorded
 from warehouse.records import insert_parquet
 
+MEASURE = "run `pretexeval publish` with the configuration of its edition to measure it again"
 IMPORT = "run `pretexeval review import` with the graders' sheets"
 
 
@@ -35,6 +39,12 @@ def _load_file(
     """Insert the rows of a file about one edition, if it exists, in this order."""
     if not path.is_file():
         return
+    root, record = path.parent.parent, path.with_suffix(".json")
+    names = [name.relative_to(root).as_posix() for name in (path, record)]
+    if record.is_file() and not is_file_recorded(root, *names):
+        raise InputError(
+            f"{path}: differs from the checksum in {record}, so one of the two was changed; {MEASURE}"
+        )
     columns = ", ".join(stage.names)
     insert_parquet(
         connection,
@@ -45,18 +55,32 @@ def _load_file(
     )
 
 
-def load_grades(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Load the grades of every grader of an edition from reviews/<edition_id>/<grader>.parquet."""
+def list_grades(root: Path, edition_id: str) -> list[Path]:
+    """Return the files of the grades of an edition, one per grader."""
+    return sorted((root / review_folder(edition_id)).glob("*.parquet"))
+
+
+def load_grades(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: str) -> None:
+    """Load the grades of one grader of an edition from reviews/<edition_id>/<grader>.parquet."""
     columns = ", ".join(HUMAN_GRADES.names)
-    for path in sorted((root / review_folder(edition_id)).glob("*.parquet")):
-        insert_parquet(
-            connection,
-            f"insert into human_grades ({columns}) "
-            f"select {columns} from read_parquet($files) order by triplet_id, method, grader",
-            {"files": (HUMAN_GRADES, [path])},
-            remedy=IMPORT,
-        )
-        _check_edition(connection, path, edition_id)
+    _check_pages(path)
+    insert_parquet(
+        connection,
+        f"insert into human_grades ({columns}) "
+        f"select {columns} from read_parquet($files) order by triplet_id, method, grader",
+        {"files": (HUMAN_GRADES, [path])},
+        remedy=IMPORT,
+    )
+    _check_edition(connection, path, edition_id)
+
+
+def _check_pages(path: Path) -> None:
+    """Raise InputError if the file does not match the checksums of its pages. Older files have none."""
+    try:
+        pq.read_table(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{path}: cannot be read as {HUMAN_GRADES.name} ({reason}); {IMPORT}") from error
 
 
 def _check_edition(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: str) -> None:

@@ -120,7 +120,7 @@ def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]
     marks = ", ".join("?" for _ in row)
     try:
         connection.execute(f"insert into {table} values ({marks})", row)
-    except (duckdb.DataError, duckdb.InvalidInputException) as error:
+    except (duckdb.DataError, duckdb.IntegrityError, duckdb.InvalidInputException) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
             f"{table}: the record of {row[0]} has a value that does not fit ({reason}); "

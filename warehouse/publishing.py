@@ -7,6 +7,7 @@ killed build leaves a database and its log behind, which the next build must rem
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -17,12 +18,26 @@ from storage.layout import PUBLISH_LOCK, WAREHOUSE
 from warehouse.loading import load_warehouse
 
 LOCK_TIMEOUT_S = 600.0
+# Parts that a message names.
+N_SHOWN = 10
+
+
+class PartsLeftOut(InputError):
+    """The warehouse was published without the parts that contradict their records."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        """Make an error whose message names every part, and what to do."""
+        parts = "1 part was" if len(problems) == 1 else f"{len(problems)} parts were"
+        rest = [f"and {len(problems) - N_SHOWN} more"] if len(problems) > N_SHOWN else []
+        head = f"everything else was published, but {parts} left out:"
+        super().__init__("\n  ".join([head, *problems[:N_SHOWN], *rest]))
 
 
 def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Path:
     """Rebuild the warehouse from everything that is complete under `root`; return its path.
 
     Raises:
+        PartsLeftOut: after publishing the rest, if files contradict the records that list them.
         InputError: if the folder does not exist, if another publisher holds the lock for longer than
             `lock_timeout_s`, if a file cannot be read, or if the warehouse cannot be written.
     """
@@ -49,21 +64,24 @@ def _publish(root: Path) -> Path:
     _remove_leftovers(root)
     aside = root / f"{WAREHOUSE}.next-{os.getpid()}"
     try:
-        _build(aside, root)
+        problems = _build(aside, root)
         os.replace(aside, root / WAREHOUSE)
     except BaseException:
         _remove_leftovers(root)
         raise
     _sync(root)
+    if problems:
+        raise PartsLeftOut(problems)
     return root / WAREHOUSE
 
 
-def _build(aside: Path, root: Path) -> None:
-    """Write the database, merge its log into it, and flush it to disk."""
+def _build(aside: Path, root: Path) -> list[str]:
+    """Write the database, merge its log into it, and flush it to disk; return what was left out."""
     with duckdb.connect(str(aside)) as connection:
-        load_warehouse(connection, root)
+        problems = load_warehouse(connection, root)
         connection.execute("checkpoint")
     _sync(aside)
+    return problems
 
 
 def _remove_leftovers(root: Path) -> None:

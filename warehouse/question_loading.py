@@ -10,17 +10,18 @@ from schemas.question_stages import (
     QUESTION_READINGS,
     QUESTION_REQUESTS,
 )
-from storage.layout import QUESTION_EVALUATIONS_FOLDER, RUN
+from storage.layout import RUN
 from warehouse.answer_loading import (
     REASONING,
     RESPONSES_OF_MODEL,
     list_run_files,
     read_circumstances,
     read_marks,
+    require_answers,
     require_model,
 )
 from warehouse.catalogue import insert_row
-from warehouse.records import check_rows, find_complete, insert_parquet, read_record
+from warehouse.records import check_files, check_rows, insert_parquet, require_record
 
 RUN_STAGES = (QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
 # A repeat that had failed when the answers were read counts as failed until they are read again.
@@ -49,21 +50,16 @@ order by scoring_policy, relation, question_id
 """
 
 
-def load_question_runs(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
-    """Insert one row of question_runs per complete evaluation of the edition's questions, and its answers."""
-    for folder in sorted((root / QUESTION_EVALUATIONS_FOLDER / edition_id).glob("*")):
-        for run_folder in find_complete(folder, RUN):
-            _load_run(connection, run_folder)
-
-
-def _load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Insert one row of question_runs, and what a model answered to the edition's questions in a setting."""
     key = {
         "edition_id": folder.parent.parent.name,
         "setting": folder.parent.name,
         "model_id": folder.name,
     }
+    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=key["model_id"])
     require_model(connection, folder)
-    run = read_record(folder / RUN)
+    check_files(folder, run, RUN)
     requests, readings, predictions = list_run_files(folder, run, RUN_STAGES).items()
     n_answers = insert_parquet(
         connection, INSERT_ANSWERS, dict((requests, readings)), **key, **read_marks(run)
@@ -71,6 +67,7 @@ def _load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     check_rows(folder, run, QUESTION_READINGS, n_answers)
     n_rows = insert_parquet(connection, INSERT_PREDICTIONS, dict((predictions,)), **key)
     check_rows(folder, run, QUESTION_PREDICTIONS, n_rows)
+    require_answers(connection, "question_answers", folder, run, key)
     n_questions, n_repeats = connection.execute(
         "select count(distinct question_id), max(repeat) + 1 from question_answers "
         "where edition_id = $edition_id and setting = $setting and model_id = $model_id",

@@ -8,20 +8,49 @@ from typing import Any
 
 import duckdb
 
+from primitives.checksums import checksum_file
 from primitives.errors import InputError
 from schemas.columns import Stage
 from storage.files import FileRef
-from storage.records import parse_record, read_files
+from storage.records import find_record, read_files
 
 REBUILD = "run `pretexeval run CONFIG` to rebuild it"
+RESTORE = f"restore the file from a backup, or {REBUILD}"
 
 
-def read_record(path: Path) -> dict[str, Any]:
-    """Return the JSON object in a file; raise InputError if the file contains anything else."""
-    try:
-        return parse_record(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); {REBUILD}") from error
+class RecordMissing(InputError):
+    """A folder cannot be loaded, because a record is missing that a run writes again."""
+
+
+def require_record(path: Path, **expected: object) -> dict[str, Any]:
+    """Return the record in a file; set a damaged one aside.
+
+    Raises:
+        RecordMissing: the record is missing or damaged.
+    """
+    record = find_record(path, REBUILD, **expected)
+    if record is None:
+        raise RecordMissing(f"{path} is missing, so {path.parent} is left out; {REBUILD}")
+    return record
+
+
+def check_files(folder: Path, record: dict[str, Any], name: str) -> None:
+    """Check every file that the record of a folder lists, also those that are not loaded.
+
+    Args:
+        name: of the record.
+
+    Raises:
+        InputError: a file is missing, or its bytes are not those that the record lists.
+    """
+    for ref in _list_files(folder, record):
+        path = Path(ref.path)
+        if not path.is_file():
+            raise InputError(f"{path}: listed in {name}, but missing; {RESTORE}")
+        if checksum_file(path) != ref.sha256:
+            raise InputError(
+                f"{path}: differs from the checksum in {name}, so one of them was changed; {RESTORE}"
+            )
 
 
 def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None:
@@ -44,6 +73,14 @@ def find_complete(folder: Path, record: str) -> list[Path]:
     return sorted(path.parent for path in folder.glob(f"*/{record}"))
 
 
+def find_filled(folder: Path) -> list[Path]:
+    """Return the subfolders that hold Parquet files of a stage, sorted by name, with or without a record.
+
+    Files of an evaluation that is being asked are one level deeper, so it does not count.
+    """
+    return sorted({path.parent.parent for path in folder.glob("*/*/*.parquet")})
+
+
 def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
     """Return the stage's files that the record lists, or all files if the record lists none at all.
 
@@ -51,11 +88,7 @@ def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]
     """
     if not record.get("files"):
         return sorted((folder / stage.name).glob("*.parquet"))
-    paths = [Path(ref.path) for ref in _list_files(folder, record, stage)]
-    for path in paths:
-        if not path.is_file():
-            raise InputError(f"{path}: listed as complete, but missing; {REBUILD}")
-    return paths
+    return [Path(ref.path) for ref in _list_files(folder, record, stage)]
 
 
 def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) -> None:
@@ -67,13 +100,19 @@ def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) 
         raise InputError(f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}")
 
 
-def _list_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[FileRef]:
-    """Return the stage's files that the record lists, by path; raise InputError if the list is damaged."""
+def _list_files(folder: Path, record: dict[str, Any], stage: Stage | None = None) -> list[FileRef]:
+    """Return the files that the record lists, by path, of one stage or of all.
+
+    Raises:
+        InputError: the list is damaged.
+    """
+    if not record.get("files"):
+        return []
     try:
         refs = read_files(record, folder.as_posix())
     except ValueError as error:
         raise InputError(f"{folder}: its record cannot be used ({error}); {REBUILD}") from error
-    prefix = f"{folder.as_posix()}/{stage.name}/"
+    prefix = f"{folder.as_posix()}/" + (f"{stage.name}/" if stage else "")
     return sorted((ref for ref in refs if ref.path.startswith(prefix)), key=lambda ref: ref.path)
 
 
@@ -100,7 +139,7 @@ def insert_parquet(
         row = connection.execute(statement, parameters).fetchone()
     except duckdb.Error:
         for stage, paths in files.values():
-            _find_broken(connection, stage, paths, remedy)
+            _find_broken(connection.cursor(), stage, paths, remedy)
         raise
     return int(row[0]) if row else 0
 
@@ -112,7 +151,9 @@ def select_columns(connection: duckdb.DuckDBPyConnection, stage: Stage, paths: S
         return ", ".join(stage.names)
     escaped = [glob.escape(str(path)) for path in paths]
     try:
-        rows = connection.execute("select distinct name from parquet_schema($paths)", {"paths": escaped})
+        # A cursor has no part in the transaction, which an error would end.
+        sql = "select distinct name from parquet_schema($paths)"
+        rows = connection.cursor().execute(sql, {"paths": escaped})
         found = {name for (name,) in rows.fetchall()}
     except duckdb.Error:
         # `insert_parquet` names the file that cannot be read.

@@ -14,7 +14,7 @@ from engines.hub_cache import find_commit
 from engines.identity import find_folder
 from storage.layout import model_file
 from storage.mirror import Mirror
-from storage.records import RecordError, read_record
+from storage.records import find_record
 
 logger = logging.getLogger(__name__)
 
@@ -30,10 +30,8 @@ def is_on_hub(config: EngineConfig) -> bool:
 
 def read_commit(root: Path, model_id: str) -> str | None:
     """Return the commit in the model's record; null if there is none."""
-    try:
-        commit = (read_record(root / model_file(model_id)) or {}).get("commit")
-    except RecordError:
-        return None
+    record = find_record(root / model_file(model_id), "it is written again", model_id=model_id)
+    commit = (record or {}).get("commit")
     return commit if isinstance(commit, str) else None
 
 

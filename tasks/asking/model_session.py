@@ -8,19 +8,18 @@ from types import TracebackType
 
 from config.engines import EngineConfig
 from engines.base import Engine, EngineLostError, IncrementalEngine, ProbedEngine
-from engines.hub_cache import find_commit
 from engines.identity import identify_model
 from engines.loading import load_engine
 from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure, release_frames
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
-from storage.files import write_json
-from storage.layout import model_file, model_lock
+from storage.layout import model_lock
 from storage.locks import hold_file_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
-from tasks.asking.hub_commits import is_on_hub, pin_commit, read_commit, warn_without_commit
+from tasks.asking.hub_commits import pin_commit, warn_without_commit
+from tasks.asking.model_records import write_model_record
 from tasks.asking.progress import Advance
 from tasks.asking.received_answers import ReceivedAnswers
 from tasks.asking.refusals import explain_failure, have_failed
@@ -178,20 +177,7 @@ class ModelSession:
 
     def write_model_record(self) -> None:
         """Write the record of the model beside its responses, and send it to the bucket."""
-        description = {
-            "model_id": self.identity.model_id,
-            "name": self.config.name,
-            "engine": self.config.engine,
-            "identity": self.identity.identity,
-            **self.identity.taught.to_record(),
-        }
-        path = model_file(self.identity.model_id)
-        if is_on_hub(self.config):
-            recorded = read_commit(self._mirror.root, self.identity.model_id)
-            loaded = None if self._engine is None else find_commit(self.config)
-            description["commit"] = recorded or loaded
-        write_json(self._mirror.root / path, description)
-        self._mirror.send(path)
+        write_model_record(self.config, self._mirror, is_loaded=self._engine is not None)
 
     def _adjust_chunk_size(self, seconds: float) -> None:
         factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)

@@ -22,9 +22,9 @@ from prototypes.question_wording import (
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES
-from storage.files import FileRef
-from storage.layout import edition_folder, manifest_file, stage_file
-from storage.records import read_manifest_files
+from storage.files import FileRef, count_rows
+from storage.layout import edition_folder, stage_file
+from storage.manifests import find_manifest, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.edition.llmeval import Llmeval
@@ -181,12 +181,18 @@ class Edition:
         return read_manifest_files(self.root, self.edition_id)
 
     def is_complete(self) -> bool:
-        """Return whether the manifest exists; files may be missing or damaged."""
-        return (self.root / manifest_file(self.edition_id)).is_file()
+        """Return whether there is a usable manifest; files may be missing or damaged."""
+        return find_manifest(self.root, self.edition_id) is not None
 
     def is_whole(self) -> bool:
-        """Return whether the edition is complete and all its files are intact."""
-        return self._is_intact(self.read_files().values())
+        """Return whether the edition is complete and all its files are intact and listed as they are."""
+        files = self.read_files()
+        paths = {self.path_of(stage.name, r) for stage in self.stages for r in self.base.relations}
+        return (
+            self._is_intact(files.values())
+            and paths.issuperset(files)
+            and all(count_rows(self.root, ref) == ref for ref in files.values())
+        )
 
     def has_model_texts(self) -> bool:
         """Return whether the edition is complete and all files with texts of language models are intact."""

@@ -9,9 +9,9 @@ import polars as pl
 from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.question_bank import QuestionBank
 from schemas.stages import TRIPLETS
-from storage.files import FileRef, read_stage_files, write_json
+from storage.files import FileRef, count_rows, read_stage_files, write_json
 from storage.layout import manifest_file
-from storage.records import list_files
+from storage.records import list_files, set_aside
 from tasks.edition.balance_report import report_balance
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import sample_triplets
@@ -25,12 +25,15 @@ NO_NEGATIVE = "no negative could be drawn for it"
 def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[LeftOut]) -> str:
     """Write the manifest, after which the edition never changes, and return the edition's name.
 
-    A manifest that exists already is kept.
+    A manifest that exists already is kept, unless it does not list the files as they are.
     """
     table = edition.config.edition
     path = edition.root / manifest_file(edition.edition_id)
-    if path.exists():
-        return edition.edition_id
+    files = [count_rows(edition.root, ref) for ref in files]
+    if edition.is_complete():
+        if set(edition.read_files().values()) <= set(files):
+            return edition.edition_id
+        set_aside(path, "it does not list the files of the edition as they are", "it is written again")
     n_triplets = sum(ref.n_rows for ref in files if f"/{TRIPLETS.name}/" in ref.path)
     manifest = {
         "edition_id": edition.edition_id,

@@ -16,7 +16,7 @@ from schemas.exchange import MAX_ERROR_RATE
 from storage.files import FileRef
 from storage.layout import evaluation_folder, evaluation_lock
 from storage.locks import hold_file_lock
-from storage.records import read_manifest, read_manifest_files
+from storage.manifests import read_manifest_files, require_intact
 from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
@@ -82,14 +82,8 @@ class Evaluation:
         Raises:
             InputError: the edition is not complete, or a file is missing or was changed.
         """
-        read_manifest(self.root, self.edition_id)
-        files = read_manifest_files(self.root, self.edition_id, self.subject.rows.name)
-        for path, ref in files.items():
-            if not ref.is_intact(self.root):
-                raise InputError(
-                    f"{self.root / path} was lost or changed; run `pretexeval build` to build it again"
-                )
-        return files
+        require_intact(self.root, self.edition_id)
+        return read_manifest_files(self.root, self.edition_id, self.subject.rows.name)
 
 
 def plan_evaluation(

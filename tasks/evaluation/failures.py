@@ -15,10 +15,9 @@ from engines.api_keys import hide_known_keys
 from engines.identity import identify_model
 from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure
-from storage.files import write_json
 from storage.layout import failure_file
 from storage.mirror import Mirror
-from storage.records import read_files
+from storage.records import read_files, write_record
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
 from tasks.evaluation.run_record import read_run
@@ -122,7 +121,7 @@ def write_failure(
         "reason": hide_known_keys(reason),
         "failed_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    write_json(mirror.root / path, record)
+    write_record(mirror.root / path, record)
     mirror.send(path)
 
 

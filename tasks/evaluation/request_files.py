@@ -6,18 +6,19 @@ texts of answered prompts are in the response store.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from primitives.checksums import checksum_file
 from primitives.hashing import hash_json
 from schemas.exchange import Prompt
-from storage.files import FileRef, read_stage_files, write_atomically, write_json, write_stage_file
+from storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
 from storage.layout import evaluation_file, next_requests_folder, run_file
-from storage.records import RecordError, list_files, read_files, read_record
+from storage.records import list_files, read_files, read_record, write_record
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests
@@ -44,17 +45,18 @@ class RequestFiles:
 
     def read_prompts(self, ref: FileRef) -> dict[str, Prompt]:
         """Return prompt key -> prompt, for the prompts of one relation that had no answer."""
-        path = self._locate_prompts(ref)
+        path = self.locate_prompts(ref)
         if path is None:
             return {}
         return {key: Prompt(style, text) for key, style, text in pl.read_parquet(path).iter_rows()}
 
     def read_unanswered_keys(self, ref: FileRef) -> set[str]:
         """Return the keys of `read_prompts` without reading the texts, which can take gigabytes."""
-        path = self._locate_prompts(ref)
+        path = self.locate_prompts(ref)
         return set() if path is None else set(pl.read_parquet(path, columns=["prompt_key"])["prompt_key"])
 
-    def _locate_prompts(self, ref: FileRef) -> Path | None:
+    def locate_prompts(self, ref: FileRef) -> Path | None:
+        """Return the file of the prompts of one relation; null if all had an answer."""
         path = None if self.prompts is None else self.prompts / Path(ref.path).name
         return path if path is not None and path.is_file() else None
 
@@ -112,10 +114,12 @@ def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
     run = evaluation.root / run_file(evaluation.folder)
     folder = _locate_pending(evaluation)
     for record, prompts in ((run, None), (folder / RECORD, folder / "prompts")):
-        files = _read_files(evaluation, record, key)
-        if files and all(ref.is_intact(evaluation.root) for ref in files):
+        listed = _read_files(evaluation, record, key)
+        files = select_requests(evaluation, listed)
+        used = files if prompts is None else listed
+        if files and all(ref.is_intact(evaluation.root) for ref in used):
             found = RequestFiles(key, files, prompts)
-            if _has_every_prompt(evaluation, found):
+            if _has_every_prompt(evaluation, found, {ref.path for ref in listed}):
                 return found
     return None
 
@@ -126,9 +130,9 @@ def _read_files(evaluation: Evaluation, path: Path, key: str) -> tuple[FileRef, 
         if record is None or record.get("requests_key") != key:
             return ()
         refs = read_files(record, path.parent.relative_to(evaluation.root).as_posix())
-    except (RecordError, ValueError):
+    except ValueError:
         return ()
-    return select_requests(evaluation, refs)
+    return tuple(refs)
 
 
 def select_requests(evaluation: Evaluation, refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
@@ -136,7 +140,11 @@ def select_requests(evaluation: Evaluation, refs: Iterable[FileRef]) -> tuple[Fi
     return tuple(ref for ref in refs if f"/{evaluation.subject.requests.name}/" in ref.path)
 
 
-def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
+def _has_every_prompt(evaluation: Evaluation, found: RequestFiles, listed: Set[str]) -> bool:
+    paths = [path for ref in found.files if (path := found.locate_prompts(ref)) is not None]
+    if any(path.relative_to(evaluation.root).as_posix() not in listed for path in paths):
+        # An older version wrote them without their checksums.
+        return False
     settled = evaluation.read_settled_keys()
     written = {key for ref in found.files for key in found.read_unanswered_keys(ref)}
     return set(list_prompt_keys(evaluation, found)) <= settled | written
@@ -163,17 +171,18 @@ def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
             k: p for k, p in zip(built.frame["prompt_key"], built.prompts, strict=True) if k not in known
         }
         known.update(fresh)
-        _write_prompts(prompts / name, fresh)
+        files += _write_prompts(evaluation.root, f"{folder}/prompts/{name}", fresh)
     require_valid(validate_stage(stage, pl.concat(frames), evaluation.folder))
     record: dict[str, Any] = {"requests_key": key, "files": list_files(files, folder)}
-    write_json(evaluation.root / folder / RECORD, record)
-    return RequestFiles(key, tuple(files), prompts)
+    write_record(evaluation.root / folder / RECORD, record)
+    return RequestFiles(key, select_requests(evaluation, files), prompts)
 
 
-def _write_prompts(path: Path, prompts: dict[str, Prompt]) -> None:
+def _write_prompts(root: Path, path: str, prompts: dict[str, Prompt]) -> list[FileRef]:
     if not prompts:
-        return
+        return []
     rows = [(key, prompt.style, prompt.text) for key, prompt in prompts.items()]
     schema = dict.fromkeys(("prompt_key", "prompt_style", "prompt"), pl.String)
-    with write_atomically(path) as temporary:
+    with write_atomically(root / path) as temporary:
         pl.DataFrame(rows, schema=schema, orient="row").write_parquet(temporary)
+    return [FileRef(path=path, n_rows=len(rows), sha256=checksum_file(root / path))]

@@ -10,9 +10,9 @@ from primitives.errors import InputError
 from primitives.hashing import hash_json
 from schemas.columns import SCORING_POLICIES
 from schemas.exchange import MAX_ERROR_RATE
-from storage.files import FileRef, write_json
+from storage.files import FileRef
 from storage.layout import run_file
-from storage.records import RecordError, list_files, read_files, read_record
+from storage.records import find_record, list_files, read_files, write_record
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.request_files import (
@@ -71,11 +71,11 @@ def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def read_run(evaluation: Evaluation) -> dict[str, Any]:
-    """Return the record; empty if the evaluation was never finished or the record is damaged."""
-    try:
-        return read_record(evaluation.root / run_file(evaluation.folder)) or {}
-    except RecordError:
-        return {}
+    """Return the record; empty if the evaluation was never finished. A damaged record is set aside."""
+    path = evaluation.root / run_file(evaluation.folder)
+    remedy = "it is written again when the stored answers are scored"
+    ids = {"edition_id": evaluation.edition_id, "model_id": evaluation.model_id}
+    return find_record(path, remedy, **ids) or {}
 
 
 def require_finished(evaluation: Evaluation) -> tuple[AskingReport, float]:
@@ -117,7 +117,7 @@ def complete_run(
     duration_s: float,
 ) -> None:
     """Write the record, and remove the folder of pending requests."""
-    write_json(
+    write_record(
         evaluation.root / run_file(evaluation.folder),
         {
             "edition_id": evaluation.edition_id,

@@ -5,19 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
 
 from primitives.hashing import hash_json
 from schemas.columns import Stage
-from storage.files import FileRef, read_stage_files, write_json, write_stage_file
-from storage.records import read_manifest, read_manifest_files
-
-
-class MeasuredRecord(BaseModel):
-    """The record of a measured file: the key of what it was measured on, and the file."""
-
-    key: str
-    file: FileRef
+from storage.files import read_stage_files, write_stage_file
+from storage.manifests import read_manifest, read_manifest_files
+from storage.records import is_file_recorded, read_record, write_record
 
 
 @dataclass(frozen=True)
@@ -51,10 +44,10 @@ def provide_measured_file(
         for stage in measurement.inputs
     }
     key = _key_file(measurement, [ref.sha256 for of_stage in refs.values() for ref in of_stage])
-    if not _is_current(root, root / record, key):
+    if not _is_current(root, path, record, key):
         frames = (read_stage_files(root, refs[stage.name], stage) for stage in measurement.inputs)
         file = write_stage_file(root, path, measurement.measure(*frames), measurement.stage)
-        write_json(root / record, MeasuredRecord(key=key, file=file).model_dump())
+        write_record(root / record, {"key": key, "file": file.model_dump()})
     return root / path
 
 
@@ -67,9 +60,5 @@ def _key_file(measurement: Measurement, checksums: list[str]) -> str:
     return hash_json(parts, digits=32)
 
 
-def _is_current(root: Path, record: Path, key: str) -> bool:
-    try:
-        written = MeasuredRecord.model_validate_json(record.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValidationError, UnicodeDecodeError):
-        return False
-    return written.key == key and written.file.is_intact(root)
+def _is_current(root: Path, path: str, record: str, key: str) -> bool:
+    return is_file_recorded(root, path, record) and (read_record(root / record) or {}).get("key") == key

@@ -10,7 +10,7 @@ from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_record
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
-from warehouse.records import read_record
+from warehouse.records import require_record
 
 
 def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
         if name != "tiny-2026w12":
             data.write_answers(name, "expert", simulated_models.expert)
     foreign = data.root / "editions" / "tiny-2026w14" / "manifest.json"
-    write_record(foreign, read_record(foreign) | {"kb": "another"})
+    write_record(foreign, require_record(foreign) | {"kb": "another"})
     build_warehouse(data.root)
     with open_warehouse(data.root) as connection:
         rows, n_others = read_drift(EditionReader(connection, "tiny-2026w13"), Setting("pretexeval"))

@@ -8,9 +8,9 @@ import pytest
 from config.tables import StorageConfig
 from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from storage.manifests import read_manifest_files
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_everything
-from storage.records import read_manifest_files
 from tasks.edition.edition import Edition
 from tests.storage.conftest import Host, read_tree
 
@@ -93,7 +93,7 @@ def test_different_edition_of_the_same_name_is_an_error(hosts: tuple[Host, Host]
     path = hosts[1].root / edition.folder / "manifest.json"
     path.parent.mkdir(parents=True)
     manifest = json.loads((hosts[0].root / edition.folder / "manifest.json").read_text())
-    path.write_text(json.dumps(manifest | {"n_pairs": 1}))
+    path.write_text(json.dumps(manifest | {"left_out": [{"what": "another head"}]}))
     for exchange in (second.pull_edition, second.push_edition):
         with pytest.raises(InputError, match=r"differ: .*delete"):
             exchange(edition.edition_id)

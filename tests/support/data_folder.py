@@ -4,9 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, RESPONSES, SAMPLES, TRIPLETS
+from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
-from tests.support.stage_rows import Row, digest, response_row, write_record, write_rows
+from tests.support.stage_rows import (
+    Row,
+    describe_file,
+    digest,
+    response_row,
+    write_record,
+    write_responses,
+    write_rows,
+)
 from warehouse.query import run_query
 
 # The answer of a model to a sample (with the columns of its triplet); None is no answer.
@@ -47,6 +55,8 @@ class DataFolder:
     usable_lines: dict[str, int] = field(default_factory=dict)
     wording: str = ""
     """A prefix of every text, so that another edition of the same pairs has other texts."""
+    parts: dict[tuple[str, str], Path] = field(default_factory=dict)
+    """(name, model) -> the file of responses that was written under this name."""
     asserted: set[str] = field(default_factory=set)
     """The heads whose false triplet the base asserts to be false."""
 
@@ -122,7 +132,7 @@ class DataFolder:
                 for k in range(0, len(chosen), step):
                     name = f"{stage.name}/{relation}{f'-{k}' if rows_per_file else ''}.parquet"
                     write_rows(folder / name, stage, chosen[k : k + step])
-                    files[name] = {"rows": len(chosen[k : k + step]), "sha256": "0" * 64}
+                    files[name] = describe_file(folder / name, len(chosen[k : k + step]))
         write_record(
             folder / "manifest.json",
             {
@@ -204,8 +214,7 @@ class DataFolder:
         predictions: list[Row],
         max_error_rate: float | None = None,
     ) -> None:
-        name = f"{edition_id}.parquet"
-        write_rows(self.root / "responses" / model_id / name, RESPONSES, responses)
+        self.write_responses(edition_id, model_id, responses)
         folder = self.root / "predictions" / edition_id / model_id
         write_rows(folder / "requests" / "all.parquet", REQUESTS, requests)
         write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
@@ -224,6 +233,13 @@ class DataFolder:
             }
             | ({} if max_error_rate is None else {"max_error_rate": max_error_rate}),
         )
+
+    def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:
+        """Write the responses of a model under a name, which replaces those of this name."""
+        if (before := self.parts.get((name, model_id))) is not None:
+            before.unlink(missing_ok=True)
+        path = self.parts[name, model_id] = write_responses(self.root, model_id, responses)
+        return path
 
     def query(self, sql: str) -> list[Row]:
         """Return the rows of a query on the published warehouse, each as a dictionary."""

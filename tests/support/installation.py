@@ -17,7 +17,7 @@ from tests.support.stage_rows import write_record
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
-from warehouse.records import read_record
+from warehouse.records import require_record
 
 # The commands of docs/operations.md, with a web hook instead of Slack.
 MAKE_BLOCK = """
@@ -82,7 +82,7 @@ def write_falling_score(folder: Path) -> Path:
         edition_id = f"starter-{week}-00000001"
         world.write_edition(edition_id)
         manifest = world.root / "editions" / edition_id / "manifest.json"
-        write_record(manifest, read_record(manifest) | {"label": week})
+        write_record(manifest, require_record(manifest) | {"label": week})
         world.write_answers(edition_id, "student", rule)
     build_warehouse(world.root)
     return world.root

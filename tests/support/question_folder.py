@@ -13,9 +13,8 @@ from schemas.question_stages import (
     QUESTION_REQUESTS,
     QUESTIONS,
 )
-from schemas.stages import RESPONSES
 from tests.support.data_folder import DataFolder, fail_response
-from tests.support.stage_rows import Row, digest, response_row, write_record, write_rows
+from tests.support.stage_rows import Row, describe_file, digest, response_row, write_record, write_rows
 
 # The answer of a model to a repeat of a question; None is no answer.
 AnswerRule = Callable[[Row, int], str | None]
@@ -120,7 +119,9 @@ class QuestionFolder:
         for relation in sorted({row["relation"] for row in questions}):
             rows = [row for row in questions if row["relation"] == relation]
             write_rows(folder / "questions" / f"{relation}.parquet", QUESTIONS, rows)
-            manifest["files"][f"questions/{relation}.parquet"] = {"rows": len(rows), "sha256": "0" * 64}
+            manifest["files"][f"questions/{relation}.parquet"] = describe_file(
+                folder / "questions" / f"{relation}.parquet", len(rows)
+            )
         write_record(folder / "manifest.json", manifest)
 
     def write_answers(
@@ -163,9 +164,7 @@ class QuestionFolder:
                 responses.append(given | (fail_response(error) if error else {}))
             voted = vote(answers)
             predictions += [asked | judge(question, voted, error, policy) for policy in policies]
-        write_rows(
-            self.data.root / "responses" / model_id / f"{edition_id}-{setting}.parquet", RESPONSES, responses
-        )
+        self.data.write_responses(f"{edition_id}-{setting}", model_id, responses)
         folder = self.data.root / "question_predictions" / edition_id / setting / model_id
         write_rows(folder / "question_requests" / "all.parquet", QUESTION_REQUESTS, requests)
         write_rows(folder / "question_readings" / "all.parquet", QUESTION_READINGS, readings)

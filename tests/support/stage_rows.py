@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from schemas.columns import Stage
+from schemas.stages import RESPONSES
 
 Row = dict[str, Any]
 
@@ -26,6 +27,19 @@ def write_rows(path: Path, stage: Stage, rows: list[Row]) -> None:
     pq.write_table(
         pa.Table.from_pylist([{n: (optional | row)[n] for n in names} for row in rows], schema), path
     )
+
+
+def write_responses(root: Path, model_id: str, rows: list[Row]) -> Path:
+    """Write responses as one file of the response store, named after its checksum; return its path."""
+    folder = root / "responses" / model_id
+    write_rows(folder / "next.parquet", RESPONSES, rows)
+    checksum = hashlib.sha256((folder / "next.parquet").read_bytes()).hexdigest()
+    return (folder / "next.parquet").rename(folder / f"part-{checksum[:16]}-{len(rows)}.parquet")
+
+
+def describe_file(path: Path, n_rows: int) -> Row:
+    """Return what a manifest says of a file."""
+    return {"rows": n_rows, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def write_record(path: Path, record: Row) -> None:

@@ -15,7 +15,7 @@ from tests.support.stage_rows import Row, digest, write_record
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
 from warehouse.publishing import build_warehouse
-from warehouse.records import read_record
+from warehouse.records import require_record
 
 FRESH = "tiny-seed2-00000002"
 
@@ -88,7 +88,7 @@ def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: D
     data.write_answers(EDITION, "leaked", leaked)
     fresh.write_edition(FRESH)
     path = data.root / "editions" / FRESH / "manifest.json"
-    write_record(path, read_record(path) | {"kb": "another"})
+    write_record(path, require_record(path) | {"kb": "another"})
     fresh.write_answers(FRESH, "leaked", leaked)
     build_warehouse(data.root)
     assert len(data.query("from leaderboard where model_id = 'leaked'")) == 2

@@ -1,16 +1,17 @@
+import re
 from datetime import datetime
 
 import pytest
 
 from primitives.errors import InputError
-from schemas.stages import RESPONSES, SAMPLES
+from schemas.stages import SAMPLES
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import digest, response_row, write_record, write_rows
+from tests.support.stage_rows import describe_file, digest, response_row, write_record, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
-from warehouse.records import read_record
+from warehouse.records import require_record
 
 
 def count(data: DataFolder, table: str) -> int:
@@ -54,10 +55,13 @@ def test_a_run_without_record_is_skipped(data: DataFolder) -> None:
     assert run_query(data.root, "select distinct model_id from predictions")[1] == [("expert",)]
 
 
-def test_a_run_by_a_model_without_record_is_an_error(data: DataFolder) -> None:
+def test_a_run_by_a_model_without_record_is_left_out_and_named(
+    data: DataFolder, caplog: pytest.LogCaptureFixture
+) -> None:
     (data.root / "responses" / "expert" / "model.json").unlink()
-    with pytest.raises(InputError, match=r"responses/expert/model\.json.*pretexeval run"):
-        build_warehouse(data.root)
+    build_warehouse(data.root)
+    assert [count(data, t) for t in ("editions", "models", "runs", "predictions")] == [1, 0, 0, 0]
+    assert re.search(r"responses/expert/model\.json.*pretexeval run", caplog.text)
 
 
 def test_how_the_files_are_cut_does_not_show(data: DataFolder) -> None:
@@ -86,7 +90,7 @@ def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> Non
         "status": "error",
         "error": "time-out",
     }
-    write_rows(data.root / "responses" / "expert" / "a.parquet", RESPONSES, [failure])
+    data.write_responses("failures", "expert", [failure])
     build_warehouse(data.root)
     assert count(data, "responses") == 64
     sql = f"select status, response from responses where prompt_key = '{key}'"
@@ -96,21 +100,22 @@ def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> Non
 def test_a_truncated_file_is_named(data: DataFolder) -> None:
     path = data.root / "editions" / EDITION / "samples" / "symptoms.parquet"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"symptoms\.parquet: cannot be read.*pretexeval run"):
+    with pytest.raises(InputError, match=r"symptoms\.parquet: differs from the checksum.*pretexeval run"):
         build_warehouse(data.root)
+    assert count(data, "responses") == 64, "the rest is published"
 
 
 def test_a_damaged_column_is_named_with_its_file(data: DataFolder) -> None:
-    path = data.root / "responses" / "expert" / f"{EDITION}.parquet"
+    path = data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet"
     content = path.read_bytes()
     path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
-    with pytest.raises(InputError, match=rf"{EDITION}\.parquet: cannot be read as responses"):
+    with pytest.raises(InputError, match=r"all\.parquet: cannot be read as predictions"):
         build_warehouse(data.root)
 
 
 def test_a_deleted_file_is_named(data: DataFolder) -> None:
     (data.root / "editions" / EDITION / "triplets" / "drugs.parquet").unlink()
-    with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed as complete"):
+    with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed in manifest\.json, but missing"):
         build_warehouse(data.root)
 
 
@@ -118,20 +123,21 @@ def test_a_file_with_other_rows_than_listed_is_an_error(data: DataFolder) -> Non
     path = data.root / "editions" / EDITION / "samples" / "drugs.parquet"
     rows = [row for row in data.samples("pretexeval") if row["relation"] == "drugs"]
     write_rows(path, SAMPLES, rows[:-1])
-    with pytest.raises(InputError, match="79 rows where 80 are listed"):
+    with pytest.raises(InputError, match=r"drugs\.parquet: differs from the checksum in manifest\.json"):
         build_warehouse(data.root)
 
 
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     folder = data.root / "predictions" / EDITION / "expert"
-    run = read_record(folder / "run.json")
-    whole = {f"{stage}/all.parquet": {"rows": 64, "sha256": ""} for stage in ("requests", "predictions")}
+    run = require_record(folder / "run.json")
+    names = [f"{stage}/all.parquet" for stage in ("requests", "predictions")]
+    whole = {name: describe_file(folder / name, 64) for name in names}
     write_record(folder / "run.json", run | {"files": whole})
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
     build_warehouse(data.root)
     assert count(data, "predictions") == 64
-    longer = whole | {"predictions/all.parquet": {"rows": 65, "sha256": ""}}
+    longer = whole | {names[1]: whole[names[1]] | {"rows": 65}}
     write_record(folder / "run.json", run | {"files": longer})
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(data.root)
@@ -143,11 +149,24 @@ def test_a_run_without_predictions_is_an_error(data: DataFolder) -> None:
         build_warehouse(data.root)
 
 
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"edition_id": "another"}', '{"checksum": "0", "n": 1}'])
+def test_a_damaged_record_is_set_aside_and_named(
+    data: DataFolder, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = data.root / "predictions" / EDITION / "expert" / "run.json"
+    record.write_text(content)
+    build_warehouse(data.root)
+    assert re.search(
+        r"expert/run\.json is damaged .* renamed to run\.json\.damaged; .*pretexeval run", caplog.text
+    )
+    assert not record.exists()
+    assert [count(data, t) for t in ("runs", "predictions")] == [0, 0]
+    assert count(data, "responses") == 64
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "cannot be read"),
-        ("[]", "not a JSON object"),
         ('{"finished_at": "yesterday"}', "not an ISO time"),
         ('{"n_samples": "many"}', "a value that does not fit"),
     ],

@@ -98,7 +98,8 @@ def test_token_usage_counts_a_prompt_once(published: DataFolder) -> None:
 
 
 def test_token_usage_without_responses(data: DataFolder) -> None:
-    (data.root / "responses" / "expert" / f"{EDITION}.parquet").unlink()
+    for path in data.parts.values():
+        path.unlink()
     build_warehouse(data.root)
     (row,) = data.query("select n_prompts, n_unknown, n_prompt_tokens from token_usage")
     assert row == {"n_prompts": 64, "n_unknown": 64, "n_prompt_tokens": 0}

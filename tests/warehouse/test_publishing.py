@@ -11,6 +11,7 @@ from storage.layout import PUBLISH_LOCK
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
+from warehouse import publishing
 from warehouse.publishing import build_warehouse
 from warehouse.query import list_views, run_query
 
@@ -39,6 +40,7 @@ publishing.build_warehouse(Path(sys.argv[1]))
 LIMITED = """
 import resource, sys
 from pathlib import Path
+from warehouse import publishing
 from warehouse.publishing import build_warehouse
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 build_warehouse(Path(sys.argv[1]))
@@ -86,12 +88,19 @@ def test_a_reader_is_not_disturbed(data: DataFolder) -> None:
     assert run_query(data.root, "select count(*) from leaderboard")[1] == [(2,)]
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(data: DataFolder) -> None:
+def fail(*_: object) -> None:
+    raise InputError("a question does not fit")
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    data: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = build_warehouse(data.root)
     before = path.read_bytes()
-    (data.root / "editions" / EDITION / "samples" / "drugs.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError):
-        build_warehouse(data.root)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "load_warehouse", fail)
+        with pytest.raises(InputError):
+            build_warehouse(data.root)
     assert path.read_bytes() == before
     assert files_of(data.root) == ["warehouse.duckdb"]
 

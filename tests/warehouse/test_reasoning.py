@@ -5,6 +5,7 @@ import json
 import polars as pl
 
 from tests.support.data_folder import DataFolder
+from tests.support.stage_rows import write_responses
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 
@@ -21,7 +22,11 @@ def rewrite(data: DataFolder, stage: str, **columns: list[object]) -> None:
     for name, values in columns.items():
         rest = frame[name].to_list() if name in frame.columns else [None] * frame.height
         frame = frame.with_columns(pl.Series(name, values + rest[len(values) :]))
-    frame.write_parquet(path)
+    if stage == "responses":
+        path.unlink()
+        write_responses(data.root, "expert", frame.to_dicts())
+    else:
+        frame.write_parquet(path)
 
 
 def test_reasoning_is_shown_apart_from_the_response(data: DataFolder) -> None:

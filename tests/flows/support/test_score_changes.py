@@ -10,7 +10,7 @@ from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, write_record
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
-from warehouse.records import read_record
+from warehouse.records import require_record
 
 
 def wrong(sample: Row) -> bool | None:
@@ -34,7 +34,7 @@ class Series:
         """
         self.world.write_edition(edition_id)
         manifest = self.world.root / "editions" / edition_id / "manifest.json"
-        write_record(manifest, read_record(manifest) | {"label": label, **changes})
+        write_record(manifest, require_record(manifest) | {"label": label, **changes})
         for rule in names:
             self.world.write_model(model or rule.__name__)
             self.world.write_answers(edition_id, model or rule.__name__, rule)

@@ -12,7 +12,7 @@ from knowledge.base import KnowledgeBase
 from knowledge.left_out import LeftOut
 from primitives.errors import InputError
 from prototypes.pool import Pool
-from storage.records import read_manifest
+from storage.manifests import read_manifest
 from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tests.support.small_bases import (
@@ -123,9 +123,10 @@ def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> N
 def test_manifest_of_a_complete_edition_is_never_changed(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
     path = tmp_path / edition.folder / "manifest.json"
-    complete_edition(edition, list(write_files(edition).values()), [])
+    files = list(write_files(edition).values())
+    complete_edition(edition, files, [])
     before = path.read_bytes()
-    complete_edition(edition, [], [LeftOut("x", "y", "z")])
+    complete_edition(edition, files, [LeftOut("x", "y", "z")])
     assert path.read_bytes() == before
 
 

@@ -1,0 +1,43 @@
+"""What is measured on the samples of an edition: their diversity, and what names alone give away."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from primitives.errors import InputError
+from schemas.stages import TRIPLETS
+from storage.layout import diversity_file, diversity_record, guesses_file, guesses_record
+from storage.manifests import read_manifest_files, require_intact
+from storage.records import is_file_recorded
+from tasks.quality.diversity import write_diversity
+from tasks.quality.guesses import write_guesses
+
+
+def measure_edition(root: Path, edition_id: str) -> list[Path]:
+    """Measure what was not measured before, and return the files. An edition without triplets has none.
+
+    Raises:
+        InputError: the edition is not complete, or a file of it was lost or changed.
+    """
+    require_intact(root, edition_id)
+    if not read_manifest_files(root, edition_id, TRIPLETS.name):
+        return []
+    return [write_diversity(root, edition_id), write_guesses(root, edition_id)]
+
+
+def repair_measurements(root: Path, edition_ids: Iterable[str]) -> None:
+    """Measure editions again whose measured files, or the records of these, were lost or changed."""
+    for edition_id in edition_ids:
+        kinds = (
+            (diversity_file(edition_id), diversity_record(edition_id)),
+            (guesses_file(edition_id), guesses_record(edition_id)),
+        )
+        if any(_has_either(root, *files) and not is_file_recorded(root, *files) for files in kinds):
+            try:
+                measure_edition(root, edition_id)
+            except InputError:
+                # Loading the edition reports why it cannot be used.
+                continue
+
+
+def _has_either(root: Path, path: str, record: str) -> bool:
+    return (root / path).exists() or (root / record).exists()
