@@ -100,9 +100,10 @@ def session(
     tmp_path_factory: pytest.TempPathFactory,
     server: VllmServer,  # it starts in the meantime
 ) -> Session:
-    """Send all prompts to vLLM in this process: three models are loaded, and two cannot be."""
+    """Send all prompts to vLLM in this process: three models are loaded, and three cannot be."""
     folder = tmp_path_factory.mktemp("broken")
-    broken = copy_broken(tiny_llama, folder / "weights", "model.safetensors", b"cut off")
+    cut_off = copy_broken(tiny_llama, folder / "cut", "model.safetensors", b"cut off")
+    empty = copy_broken(tiny_llama, folder / "weights", "model.safetensors", b"\x02" + bytes(7) + b"{}")
     unknown = copy_broken(tiny_llama, folder / "config", "config.json", b'{"model_type": "none"}')
     progress: list[int] = []
     with pytest.MonkeyPatch.context() as environment:
@@ -118,7 +119,7 @@ def session(
             n_tokens = engine.count_tokens([SHORT[0], CHAT])
             kept = crash(engine, SHORT * 20)
         other = ask_once(other_tiny_llama, SHORT)
-        refusals = [read_refusal(broken), read_refusal(unknown)]
+        refusals = [read_refusal(folder) for folder in (cut_off, empty, unknown)]
         again = ask_once(tiny_llama, SHORT[::-1])
     return Session(batch, alone, mixed, stopped, n_tokens, other, again, refusals, kept, progress)
 
@@ -203,8 +204,9 @@ def test_one_model_after_the_other_in_one_process(session: Session) -> None:
 
 
 def test_model_that_cannot_be_loaded_is_one_line(session: Session) -> None:
-    weights, config = session.refusals
-    for refusal in session.refusals:
+    cut_off, weights, config = session.refusals
+    assert "model.safetensors cannot be read" in cut_off
+    for refusal in (weights, config):
         assert "vLLM cannot load" in refusal
         assert "\n" not in refusal
     assert "model type `none`" in config
