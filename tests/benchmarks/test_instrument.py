@@ -114,7 +114,7 @@ def test_mastery_above_the_shortcut_is_mastery_less_that_of_the_best_shortcut(
     best = "select mastery from shortcut_baselines where baseline = 'best' and relation is null"
     ((shortcut,),) = run_query(root, f"{best} and method = 'pretexeval'")[1]
     sql = "select model, mastery_above_shortcut from leaderboard where method = 'pretexeval'"
-    above = dict(run_query(root, sql)[1])
+    above: dict[str, float] = dict(run_query(root, sql)[1])
     for name in ("knows-all", "name-overlap", "blind-to-inversion", "always-true", "silent"):
         mastery = expect_scores(find_model(name), proof.oracle.pairs)["mastery"]
         assert above[name] == pytest.approx(mastery - shortcut)

@@ -135,7 +135,7 @@ def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Non
     [
         ("primitives.hashing", STAGES),
         ("schemas.stages", STAGES),
-        ("knowledge.base", ("triplets",)),
+        ("knowledge.spelling", ("triplets",)),
         ("tasks.drawing.candidates", ("triplets",)),
         ("tasks.drawing.circulation", ("triplets",)),
         ("tasks.edition.triplets", ("triplets",)),
