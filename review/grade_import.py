@@ -43,7 +43,8 @@ def import_review(root: Path, path: Path, grader: str, edition_id: str | None = 
         listed = "\n  ".join(problems)
         raise InputError(f"{path}: nothing was imported, correct {len(problems)} places:\n  {listed}")
     target = locate_review_folder(root, edition_id).relative_to(root) / f"{grader}.parquet"
-    write_stage_file(root, str(target), _build_grades(rows, key, grader), HUMAN_GRADES)
+    grades = _build_grades(rows, key, grader)
+    write_stage_file(root, str(target), grades, HUMAN_GRADES, has_page_checksums=True)
     return root / target
 
 

@@ -58,17 +58,29 @@ def write_bytes(path: Path, content: bytes | memoryview) -> None:
         temporary.write_bytes(content)
 
 
-def write_stage_file(root: Path, path: str, frame: pl.DataFrame, stage: Stage) -> FileRef:
+def write_stage_file(
+    root: Path, path: str, frame: pl.DataFrame, stage: Stage, *, has_page_checksums: bool = False
+) -> FileRef:
     """Write a frame as a Parquet file with the exact schema of the stage.
 
     The same frame gives the same bytes in every process and with any number of threads.
+
+    Args:
+        has_page_checksums: whether the file itself holds checksums of its pages, because no record holds the
+            checksum of the file.
 
     Raises:
         pyarrow.ArrowInvalid: the frame does not fit the schema.
     """
     table = build_stage_table(frame, stage)
     with write_atomically(root / path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_page_index=False)
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            write_page_index=False,
+            write_page_checksum=has_page_checksums,
+        )
         # The kernel's clock has steps of 4 ms. Without this, two writes in one step would get the same mtime,
         # and readers that compare mtimes would miss the second write.
         os.utime(temporary, ns=(time.time_ns(), time.time_ns()))

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from primitives.errors import InputError
@@ -38,6 +40,21 @@ def test_grades_are_kept_by_triplet_and_method(tmp_path: Path, edition_id: str) 
     ]
     assert sorted(found.rows(), key=str) == sorted(expected, key=str)
     assert found["comment"].drop_nulls().to_list() == ["unclear"]
+
+
+def test_a_flipped_bit_changes_no_grade_without_being_noticed(tmp_path: Path, edition_id: str) -> None:
+    """No record holds the checksum of the file, so the file holds those of its pages."""
+    path = import_review(tmp_path, export_filled(tmp_path, edition_id, n_pairs=1000), "a")
+    content, grades = path.read_bytes(), pq.read_table(path)
+    footer = len(content) - 8 - pq.read_metadata(path).serialized_size
+    n_noticed = 0
+    for offset in range(4, footer):
+        path.write_bytes(content[:offset] + bytes([content[offset] ^ 1]) + content[offset + 1 :])
+        try:
+            assert pq.read_table(path, page_checksum_verification=True).equals(grades)
+        except (pa.ArrowException, OSError):
+            n_noticed += 1
+    assert n_noticed > footer / 2
 
 
 def test_a_sorted_sheet_in_another_dialect_gives_the_same_grades(tmp_path: Path, edition_id: str) -> None:
