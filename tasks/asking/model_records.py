@@ -11,9 +11,11 @@ from storage.mirror import Mirror
 from storage.records import find_record, write_record
 from tasks.asking.hub_commits import is_on_hub, read_commit
 
+WRITTEN_AGAIN = "it is written again"
+
 
 def write_model_record(config: EngineConfig, mirror: Mirror, *, is_loaded: bool = False) -> None:
-    """Write the record of a model, and send it to the bucket.
+    """Write the record of a model, and send it to the bucket. A damaged record is set aside.
 
     Args:
         is_loaded: whether the model was just loaded, so that the commit of a hub model is known.
@@ -30,6 +32,7 @@ def write_model_record(config: EngineConfig, mirror: Mirror, *, is_loaded: bool 
         recorded = read_commit(mirror.root, found.model_id)
         description["commit"] = recorded or (find_commit(config) if is_loaded else None)
     path = model_file(found.model_id)
+    find_record(mirror.root / path, WRITTEN_AGAIN, model_id=found.model_id)
     write_record(mirror.root / path, description)
     mirror.send(path)
 
@@ -44,6 +47,6 @@ def restore_model_records(configs: Iterable[EngineConfig], mirror: Mirror) -> No
             continue
         path = mirror.root / model_file(model_id)
         if (mirror.root / responses_folder(model_id)).is_dir() and not find_record(
-            path, "it is written again", model_id=model_id
+            path, WRITTEN_AGAIN, model_id=model_id
         ):
             write_model_record(config, mirror)

@@ -4,6 +4,7 @@ The cache holds one record per key, with the path and the checksum of the file t
 A missing or damaged file is built again. A complete edition keeps the bytes that its manifest lists.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import ne
@@ -25,6 +26,8 @@ from tasks.edition.recipes import Recipe, find_recipe
 from tasks.quality import validation
 from tasks.quality.validation import require_valid, validate_stage
 from tasks.quality.validation_report import ValidationReport
+
+logger = logging.getLogger(__name__)
 
 REPORT = TypeAdapter(ValidationReport)
 # Checksums of different files differ in 60 of 64 digits; so few different digits are damage of the manifest.
@@ -145,8 +148,11 @@ def _key_file(edition: Edition, recipe: Recipe, relation: str, inputs: Mapping[s
 
 def _find_file(root: Path, key: str, path: str, listed: FileRef | None) -> FileRef | None:
     """Return the file that the manifest lists, or link one of the same key from the cache; null if none."""
-    if listed is not None and listed.is_intact(root):
-        return listed
+    if listed is not None:
+        if listed.is_intact(root):
+            return listed
+        state = "differs from its checksum in the manifest" if (root / path).exists() else "was lost"
+        logger.warning("%s %s; it is built again", root / path, state)
     cached = _read_record(root / cached_file(key))
     return link_file(root, cached, path) if cached is not None and cached.is_intact(root) else None
 

@@ -97,6 +97,11 @@ def is_right_or_named(found: Tables | None, said: str, expected: Tables, path: P
     return found == expected or path.name in said or (path.suffix == ".parquet" and f"{path.parent}" in said)
 
 
+def note_asked(asked: list[int], n_asked: int, tables: Tables) -> Tables:
+    asked.append(n_asked)
+    return tables
+
+
 @pytest.mark.parametrize("name", DAMAGES)
 def test_any_damaged_file(
     small: SmallRoot, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
@@ -115,14 +120,17 @@ def test_any_damaged_file(
             root = copy(small, tmp_path / "data")
             path = root.root / relative
             DAMAGES[name](path, list_files(root.root))
+            n_asked: list[int] = []
             actions = {
-                "run": lambda root=root: root.run(2, "a")[1],
+                "run": lambda root=root, asked=n_asked: note_asked(asked, *root.run(2, "a")),
                 "publish": lambda root=root: root.publish(2, "a"),
             }
             found, said = attempt(actions[first], caplog)
             again, said_again = attempt(actions["run"], caplog)
             if not is_right_or_named(found, said, expected, path):
                 failures.append((first, name, relative, said))
+            if sum(n_asked) > 0 and relative.parts[0] != "responses":
+                failures.append((first, name, relative, f"{n_asked} prompts asked again"))
             is_worse = found is not None and again is None
             if is_worse or not (again == found or is_right_or_named(again, said_again, expected, path)):
                 failures.append(("again after " + first, name, relative, said_again))

@@ -61,7 +61,9 @@ def test_file_of_another_edition_with_the_same_key_is_reused(tmp_path: Path) -> 
     assert all(other.edition_id in ref.path for ref in stages[TRIPLETS.name].files.values())
 
 
-def test_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_complete_edition_keeps_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     edition = make_edition(tmp_path, BASE, kind="none")
     stages = provide_statements(edition)
     samples = provide_files(edition, SAMPLES.name, *stages.values())
@@ -72,6 +74,7 @@ def test_complete_edition_keeps_its_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     for record in (tmp_path / "cache").rglob("*.json"):
         record.unlink()
     assert count_built(provide_statements(edition)) == [1, 0, 0]
+    assert f"{lost} was lost; it is built again" in caplog.text
     lost.unlink()
     for record in (tmp_path / "cache").rglob("*.json"):
         record.unlink()
