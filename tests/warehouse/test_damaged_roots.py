@@ -5,6 +5,7 @@ Views are not created here, because they are queries of the tables.
 
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,9 @@ def is_right_or_named(found: Tables | None, said: str, expected: Tables, path: P
     return found == expected or path.name in said or (path.suffix == ".parquet" and f"{path.parent}" in said)
 
 
-def note_asked(asked: list[int], n_asked: int, tables: Tables) -> Tables:
+def run_root(root: SmallRoot, asked: list[int]) -> Tables:
+    """Run the edition of seed 2, and append how many prompts were asked."""
+    n_asked, tables = root.run(2, "a")
     asked.append(n_asked)
     return tables
 
@@ -121,9 +124,9 @@ def test_any_damaged_file(
             path = root.root / relative
             DAMAGES[name](path, list_files(root.root))
             n_asked: list[int] = []
-            actions = {
-                "run": lambda root=root, asked=n_asked: note_asked(asked, *root.run(2, "a")),
-                "publish": lambda root=root: root.publish(2, "a"),
+            actions: dict[str, Callable[[], Tables]] = {
+                "run": partial(run_root, root, n_asked),
+                "publish": partial(root.publish, 2, "a"),
             }
             found, said = attempt(actions[first], caplog)
             again, said_again = attempt(actions["run"], caplog)
