@@ -36,12 +36,11 @@ import sys
 from prefect.blocks.system import Secret
 Secret(value=sys.stdin.read()).save("far-key", overwrite=True)
 """
-# All log messages of the libraries that send requests, on the console and to the server.
+# Log messages of the library that sends requests, on the console and to the server. Those of httpcore are
+# left out: every message that goes to the server would cause ten others.
 LOUD = {
     "PREFECT_LOGGING_LEVEL": "DEBUG",
-    "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG",
-    "PREFECT_LOGGING_EXTRA_LOGGERS": "openai,httpx,httpx2,httpcore,httpcore2",
-    "OPENAI_LOG": "debug",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "httpx,httpx2",
 }
 
 
