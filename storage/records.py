@@ -52,7 +52,7 @@ def read_record(path: Path, **expected: object) -> dict[str, Any] | None:
     """
     try:
         record = parse_record(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, RecursionError, IsADirectoryError) as error:
         raise RecordError(path, error) from None
