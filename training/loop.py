@@ -1,13 +1,16 @@
-"""What both trainings share: the optimizer, the learning rate, one step, saved states, and options."""
+"""What all trainings share: the optimizer, the learning rate, one step, the loop over parts, and options."""
 
 import argparse
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 WARM_UP_STEPS = 40
+
+Part = TypeVar("Part")
 
 
 def create_optimizer(network: torch.nn.Module) -> torch.optim.AdamW:
@@ -32,14 +35,42 @@ def take_step(
     optimizer.step()
 
 
-def save_state(file: Path, state: Mapping[str, Any]) -> None:
+def train_parts(
+    network: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    parts: Sequence[Part],
+    train_part: Callable[[Part, int], dict[str, Any]],
+    state_file: Path,
+) -> list[dict[str, Any]]:
+    """Train the remaining parts, and return the loss curve (a row per part).
+
+    The function saves the state after each part, and continues after the last part in the state file.
+
+    Args:
+        train_part: trains one part, given the part and its number, and returns its row of the loss curve.
+    """
+    curve: list[dict[str, Any]] = []
+    if state_file.exists():
+        state = torch.load(state_file, weights_only=False)
+        network.load_state_dict(state["network"])
+        optimizer.load_state_dict(state["optimizer"])
+        curve = state["curve"]
+    for number in range(len(curve), len(parts)):
+        curve.append(train_part(parts[number], number))
+        print(json.dumps(curve[-1]), flush=True)
+        learned = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+        _save_state(state_file, {**learned, "curve": curve})
+    return curve
+
+
+def _save_state(file: Path, state: dict[str, Any]) -> None:
     """Write the state of a training to the file atomically."""
-    torch.save(dict(state), file.with_suffix(".next"))
+    torch.save(state, file.with_suffix(".next"))
     file.with_suffix(".next").replace(file)
 
 
 def read_options(parser: argparse.ArgumentParser, *, n_layers: int, n_threads: int) -> argparse.Namespace:
-    """Add the options of both trainings with these defaults, and parse the command line."""
+    """Add the options of all trainings with these defaults, and parse the command line."""
     parser.add_argument("--hidden", type=int, default=128, help="hidden size of the Llama (default: 128)")
     parser.add_argument(
         "--layers", type=int, default=n_layers, help=f"number of layers (default: {n_layers})"

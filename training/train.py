@@ -7,9 +7,8 @@ continues after the last complete epoch.
 """
 
 import argparse
-import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,9 +29,9 @@ from training.loop import (
     create_optimizer,
     prepare_training,
     read_options,
-    save_state,
     schedule_rate,
     take_step,
+    train_parts,
 )
 from training.network import Student, encode_lessons
 from training.other_wordings import choose_other_relations, read_other_wordings
@@ -55,73 +54,49 @@ def list_entities(base: KnowledgeBase) -> list[str]:
     return sorted(base.triplets.select("head", "tail").unpivot()["value"].unique())
 
 
-def train_epochs(
-    source: LessonSource, student: Student, phases: Sequence[LessonPhase], state_file: Path
-) -> list[dict[str, Any]]:
-    """Train the remaining epochs, save the state after each, and return the loss curve (a row per epoch)."""
-    optimizer = create_optimizer(student)
-    curve = _resume(student, optimizer, state_file)
-    for number, (phase, epoch) in enumerate(_list_epochs(phases)):
-        if number < len(curve):
-            continue
+class ReferenceTraining:
+    """Trains a student epoch by epoch and saves its state after each epoch."""
+
+    def __init__(self, student: Student, source: LessonSource) -> None:
+        """Start with the random weights of the student."""
+        self.student = student
+        self.source = source
+        self.optimizer = create_optimizer(student)
+
+    def train(self, phases: Sequence[LessonPhase], state_file: Path) -> list[dict[str, Any]]:
+        """Train the remaining epochs of these phases, and return the loss curve (a row per epoch)."""
+        epochs = [(phase, epoch) for phase in phases for epoch in range(phase.epochs)]
+        return train_parts(self.student, self.optimizer, epochs, self._train_epoch, state_file)
+
+    def _train_epoch(self, part: tuple[LessonPhase, int], number: int) -> dict[str, Any]:
+        phase, epoch = part
         if epoch == 0:
-            optimizer = create_optimizer(student)
+            # A phase starts with a new optimizer: an AdamW without its averages of gradients is a new one.
+            self.optimizer.state.clear()
             if phase.name == "mixed":
-                student.soften_attention()
-        curve.append(_train_epoch(source, student, optimizer, phase, epoch, number))
-        print(json.dumps(curve[-1]), flush=True)
-        learned = {"student": student.state_dict(), "optimizer": optimizer.state_dict()}
-        save_state(state_file, {**learned, "curve": curve})
-    return curve
-
-
-def _list_epochs(phases: Sequence[LessonPhase]) -> Iterator[tuple[LessonPhase, int]]:
-    for phase in phases:
-        for epoch in range(phase.epochs):
-            yield phase, epoch
-
-
-def _resume(student: Student, optimizer: torch.optim.Optimizer, state_file: Path) -> list[dict[str, Any]]:
-    """Load the saved state, if there is one, and return its loss curve."""
-    if not state_file.exists():
-        return []
-    state = torch.load(state_file, weights_only=False)
-    student.load_state_dict(state["student"])
-    optimizer.load_state_dict(state["optimizer"])
-    curve: list[dict[str, Any]] = state["curve"]
-    return curve
-
-
-def _train_epoch(
-    source: LessonSource,
-    student: Student,
-    optimizer: torch.optim.Optimizer,
-    phase: LessonPhase,
-    epoch: int,
-    number: int,
-) -> dict[str, Any]:
-    started = time.monotonic()
-    batches = source.draw_batches(phase, number)
-    n_right = n_answers = n_tokens = 0
-    answer_loss = 0.0
-    for step, lessons in enumerate(batches):
-        (batch,) = encode_lessons(lessons, source.tokenizer, len(lessons))
-        student.redraw_strangers()
-        losses = student.compute_losses(batch, phase.entity_weight)
-        rate = phase.rate * schedule_rate(epoch * len(batches) + step, phase.epochs * len(batches))
-        take_step(student, optimizer, losses.total, rate)
-        answer_loss += losses.answers / len(batches)
-        n_right += losses.n_right
-        n_answers += losses.n_answers
-        n_tokens += batch.ids.numel()
-    return {
-        "phase": phase.name,
-        "epoch": epoch,
-        "answer_loss": round(answer_loss, 4),
-        "share_right": round(n_right / n_answers, 4),
-        "n_tokens": n_tokens,
-        "duration_s": round(time.monotonic() - started, 1),
-    }
+                self.student.soften_attention()
+        started = time.monotonic()
+        batches = self.source.draw_batches(phase, number)
+        n_right = n_answers = n_tokens = 0
+        answer_loss = 0.0
+        for step, lessons in enumerate(batches):
+            (batch,) = encode_lessons(lessons, self.source.tokenizer, len(lessons))
+            self.student.redraw_strangers()
+            losses = self.student.compute_losses(batch, phase.entity_weight)
+            rate = phase.rate * schedule_rate(epoch * len(batches) + step, phase.epochs * len(batches))
+            take_step(self.student, self.optimizer, losses.total, rate)
+            answer_loss += losses.answers / len(batches)
+            n_right += losses.n_right
+            n_answers += losses.n_answers
+            n_tokens += batch.ids.numel()
+        return {
+            "phase": phase.name,
+            "epoch": epoch,
+            "answer_loss": round(answer_loss, 4),
+            "share_right": round(n_right / n_answers, 4),
+            "n_tokens": n_tokens,
+            "duration_s": round(time.monotonic() - started, 1),
+        }
 
 
 def main() -> None:
@@ -155,7 +130,8 @@ def main() -> None:
     strangers = [*STRANGERS, *list_never_met(base, known, list_demonstrating(base))]
     student = Student(source.tokenizer, entities, strangers, options.hidden, options.layers)
     phases = (*PHASES[:-1], replace(PHASES[-1], epochs=options.prompt_epochs))
-    curve = train_epochs(source, student, phases, options.states / f"{options.name}.pt")
+    training = ReferenceTraining(student, source)
+    curve = training.train(phases, options.states / f"{options.name}.pt")
     folder = options.models / options.name
     student.llama.to(torch.bfloat16).save_pretrained(folder)
     save_tokenizer(source.tokenizer, folder)

@@ -7,7 +7,6 @@ start continues after the last complete part.
 """
 
 import argparse
-import json
 import time
 from collections import defaultdict
 from collections.abc import Mapping
@@ -35,9 +34,9 @@ from training.loop import (
     create_optimizer,
     prepare_training,
     read_options,
-    save_state,
     schedule_rate,
     take_step,
+    train_parts,
 )
 from training.strangers import STRANGERS, Unit, list_never_met
 from training.tokenizer import save_tokenizer
@@ -61,24 +60,11 @@ class FacetTraining:
         self.encoder = encoder
         self.lessons = lessons
         self.optimizer = create_optimizer(student)
-        self.curve: list[dict[str, Any]] = []
 
-    def train(self, state_file: Path) -> None:
-        """Train the remaining parts; the curve gets a row per part."""
-        if state_file.exists():
-            self._resume(state_file)
+    def train(self, state_file: Path) -> list[dict[str, Any]]:
+        """Train the remaining parts, and return the loss curve (a row per part)."""
         parts = [phase for phase in PHASES for _ in range(phase.n_parts)]
-        for number in range(len(self.curve), len(parts)):
-            self.curve.append(self._train_part(parts[number], number))
-            print(json.dumps(self.curve[-1]), flush=True)
-            learned = {"student": self.student.state_dict(), "optimizer": self.optimizer.state_dict()}
-            save_state(state_file, {**learned, "curve": self.curve})
-
-    def _resume(self, state_file: Path) -> None:
-        state = torch.load(state_file, weights_only=False)
-        self.student.load_state_dict(state["student"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.curve = state["curve"]
+        return train_parts(self.student, self.optimizer, parts, self._train_part, state_file)
 
     def _train_part(self, phase: FacetPhase, number: int) -> dict[str, Any]:
         started = time.process_time()
@@ -138,12 +124,12 @@ def main() -> None:
     strangers = [*STRANGERS, *list_never_met(base, known, list_demonstrating(base))]
     student = FacetStudent(tokenizer, strangers, options.hidden, options.layers)
     training = FacetTraining(student, TurnEncoder(tokenizer, names), build_lessons(base, known))
-    training.train(options.states / f"{options.name}.pt")
+    curve = training.train(options.states / f"{options.name}.pt")
     folder = options.models / options.name
     student.llama.to(torch.bfloat16).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     heads = [KnownHead(relation, head) for relation, head in sorted(known)]
-    write_facet_card(folder, FacetCard(options.name, heads, describe_base(base), training.curve), base)
+    write_facet_card(folder, FacetCard(options.name, heads, describe_base(base), curve), base)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ after the last complete part.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,9 +27,9 @@ from training.loop import (
     create_optimizer,
     prepare_training,
     read_options,
-    save_state,
     schedule_rate,
     take_step,
+    train_parts,
 )
 from training.network import build_llama
 from training.tokenizer import END, PAD, save_tokenizer, train_tokenizer, wrap_tokenizer
@@ -128,24 +127,11 @@ class WriterTraining:
         self.llama, self.tokenizer, self.source = llama, tokenizer, source
         self.chat = wrap_tokenizer(tokenizer, CHAT_TEMPLATE)
         self.optimizer = create_optimizer(llama)
-        self.curve: list[dict[str, Any]] = []
 
-    def train(self, state_file: Path) -> None:
-        """Train the remaining parts, and save the state after each."""
-        if state_file.exists():
-            self._resume(state_file)
+    def train(self, state_file: Path) -> list[dict[str, Any]]:
+        """Train the remaining parts, and return the loss curve (a row per part)."""
         parts = [phase for phase in PHASES for _ in range(phase.n_parts)]
-        for number in range(len(self.curve), len(parts)):
-            self.curve.append(self._train_part(parts[number], number))
-            print(json.dumps(self.curve[-1]), flush=True)
-            learned = {"llama": self.llama.state_dict(), "optimizer": self.optimizer.state_dict()}
-            save_state(state_file, {**learned, "curve": self.curve})
-
-    def _resume(self, state_file: Path) -> None:
-        state = torch.load(state_file, weights_only=False)
-        self.llama.load_state_dict(state["llama"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.curve = state["curve"]
+        return train_parts(self.llama, self.optimizer, parts, self._train_part, state_file)
 
     def _train_part(self, phase: ExercisePhase, number: int) -> dict[str, Any]:
         started = time.monotonic()
@@ -176,11 +162,11 @@ def main() -> None:
     llama = build_llama(tokenizer, options.hidden, options.layers)
     open_copying(llama)
     training = WriterTraining(llama, tokenizer, source)
-    training.train(options.states / f"{NAME}.pt")
+    curve = training.train(options.states / f"{NAME}.pt")
     folder = MODELS / NAME
     training.llama.to(torch.bfloat16).save_pretrained(folder)
     save_tokenizer(tokenizer, folder, CHAT_TEMPLATE)
-    write_writer_card(folder, WriterCard(NAME, training.curve))
+    write_writer_card(folder, WriterCard(NAME, curve))
 
 
 if __name__ == "__main__":
