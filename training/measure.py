@@ -5,9 +5,6 @@ the tests use seed 2.
 """
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,22 +13,13 @@ from typing import Any
 from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from training.card import MODELS, read_card, write_card
+from training.pipeline_runs import run_pipeline, write_configuration
 from warehouse.query import run_query
 
 SEEDS = (11, 12, 13)
-FOLDER = MODELS
 CONFIG = """\
 [edition]
 seed = {seed}
-
-[storage]
-root = "{root}"
-"""
-MODEL = """
-[[models]]
-name = "{name}"
-model = "{folder}"
-dtype = "bfloat16"
 """
 COLUMNS = (
     *("n_pairs", "average_accuracy", "ci_low", "ci_high"),
@@ -46,15 +34,12 @@ QUERY = f"""
 
 def measure_models(names: list[str]) -> dict[str, list[dict[str, Any]]]:
     """Return, by model name, the rows of known_mastery on the editions of SEEDS, learned heads first."""
-    environment = os.environ | {"PYTHONPATH": str(FOLDER.parent)}
     with tempfile.TemporaryDirectory(prefix="pretexeval-models-") as place:
-        root = Path(place) / "data"
         for seed in SEEDS:
-            path = Path(place) / f"seed{seed}.toml"
-            models = (MODEL.format(name=name, folder=FOLDER / name) for name in names)
-            path.write_text(CONFIG.format(seed=seed, root=root) + "".join(models))
-            subprocess.run([sys.executable, "-m", "cli", "run", str(path)], env=environment, check=True)
-        columns, rows = run_query(root, QUERY)
+            file = Path(place) / f"seed{seed}.toml"
+            write_configuration(file, CONFIG.format(seed=seed), [MODELS / name for name in names])
+            run_pipeline(file)
+        columns, rows = run_query(Path(place) / "data", QUERY)
     scores: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for name, *values in rows:
         scores[name].append(_round_values(dict(zip(columns[1:], values, strict=True))))
@@ -72,7 +57,7 @@ def main() -> None:
     names = parser.parse_args().names
     base = read_knowledge_base(KnowledgeConfig())
     for name, scores in measure_models(names).items():
-        write_card(FOLDER / name, replace(read_card(FOLDER / name), scores=scores), base)
+        write_card(MODELS / name, replace(read_card(MODELS / name), scores=scores), base)
 
 
 if __name__ == "__main__":

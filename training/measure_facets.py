@@ -5,9 +5,6 @@ the tests use seed 2. On one of them the models also think before they answer.
 """
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from dataclasses import replace
@@ -16,6 +13,7 @@ from typing import Any
 
 from training.card import MODELS
 from training.facet_card import TaughtScores, read_facet_card, write_facet_card
+from training.pipeline_runs import run_pipeline, write_configuration
 from training.train_facets import RELATIONS, read_base
 from warehouse.query import run_query
 
@@ -30,15 +28,6 @@ seed = {seed}
 
 [questions]
 settings = {settings}
-
-[storage]
-root = "{root}"
-"""
-MODEL = """
-[[models]]
-name = "{name}"
-model = "{folder}"
-dtype = "bfloat16"
 """
 MASTERED = """
     select
@@ -64,15 +53,12 @@ ACCURACY = """
 """
 
 
-def write_configuration(
+def write_facet_configuration(
     file: Path, names: list[str], seed: int, settings: tuple[str, ...], models: Path = MODELS
 ) -> None:
     """Write a configuration of the relations that the facet models know, with data beside the file."""
-    head = CONFIG.format(
-        relations=list(RELATIONS), seed=seed, settings=list(settings), root=file.parent / "data"
-    )
-    tables = (MODEL.format(name=name, folder=models / name) for name in names)
-    file.write_text(head + "".join(tables), encoding="utf-8")
+    tables = CONFIG.format(relations=list(RELATIONS), seed=seed, settings=list(settings))
+    write_configuration(file, tables, [models / name for name in names])
 
 
 def read_scores(root: Path) -> dict[str, list[TaughtScores]]:
@@ -95,12 +81,11 @@ def read_scores(root: Path) -> dict[str, list[TaughtScores]]:
 
 def measure_models(names: list[str], models: Path) -> dict[str, list[TaughtScores]]:
     """Return, by model name, the scores on the editions of all seeds."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
     with tempfile.TemporaryDirectory(prefix="pretexeval-facets-") as place:
         for seed, settings in SETTINGS.items():
             file = Path(place) / f"seed{seed}.toml"
-            write_configuration(file, names, seed, settings, models)
-            subprocess.run([sys.executable, "-m", "cli", "run", str(file)], env=environment, check=True)
+            write_facet_configuration(file, names, seed, settings, models)
+            run_pipeline(file)
         return read_scores(Path(place) / "data")
 
 

@@ -11,7 +11,7 @@ from tests.support.command import REPOSITORY, run_command
 from training.card import describe_base
 from training.facet_card import TaughtScores, read_facet_card, write_facet_card
 from training.known_heads import choose_known_heads
-from training.measure_facets import SETTINGS, read_scores, write_configuration
+from training.measure_facets import SETTINGS, read_scores, write_facet_configuration
 from training.train_facets import RELATIONS, read_base
 
 # The share of the heads of the DiseK relations that each model has learned.
@@ -67,7 +67,7 @@ def test_the_models_are_small_enough_to_be_committed() -> None:
 def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TaughtScores]]:
     """Return the scores of both models on an edition of another seed."""
     folder = tmp_path_factory.mktemp("facets")
-    write_configuration(folder / "config.toml", list(SHARES), SEED, ("answer_only",))
+    write_facet_configuration(folder / "config.toml", list(SHARES), SEED, ("answer_only",))
     run_command("run", folder / "config.toml", folder=folder, timeout_s=1500).require()
     return read_scores(folder / "data")
 
