@@ -9,16 +9,13 @@ import polars as pl
 import pytest
 
 from tasks.asking.question_prompts import render_answer
-from tests.support.command import Outcome, make_rows, run_command, write_base, write_config
+from tests.support.command import Outcome, run_command, write_question_config
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum
 from tests.support.parsed_page import Parsed, parse
 
 pytestmark = pytest.mark.slow
-
-RELATION = "therapeutic_drugs"
-N_HEADS = 12
 
 
 @dataclass(frozen=True)
@@ -42,19 +39,11 @@ class Story:
 def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Story:
     folder = tmp_path_factory.mktemp("imported")
     root = folder / "data"
-    base = write_base(folder / "base.tsv", make_rows(RELATION, n_heads=N_HEADS))
     imported = {"name": "elsewhere", "engine": "imported", "model": "responses", "revision": "1"}
     with serve_endpoint(answer_by_checksum) as endpoint:
         here = {"name": "here", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
-        config = write_config(
-            folder / "c.toml",
-            root,
-            knowledge={"name": "own", "format": "table", "path": str(base)},
-            edition={"methods": ["direct"]},
-            questions={"settings": ["answer_only", "chain_of_thought"]},
-            chain_of_thought={"repeats": 1, "max_tokens": 16},
-            models=[imported | {"prompt_style": "chat"}, here],
-        )
+        models = [imported | {"prompt_style": "chat"}, here]
+        config = write_question_config(folder, n_repeats=1, models=models)
 
         def call(*arguments: str | Path) -> Outcome:
             return run_command(*arguments, folder=folder, environment=prefect_server)

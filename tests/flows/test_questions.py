@@ -17,17 +17,14 @@ from tests.support.command import (
     Outcome,
     build_command,
     build_environment,
-    make_rows,
     run_command,
-    write_base,
-    write_config,
+    write_question_config,
 )
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 from warehouse.query import run_query
 
 pytestmark = pytest.mark.slow
 
-RELATION = "therapeutic_drugs"
 N_REPEATS = 3
 # What endpoints have answered: prose, nothing, marks of every kind, other alphabets, and very long texts.
 REPLIES = (
@@ -64,19 +61,10 @@ def answer(body: Body, number: int) -> EndpointReply:
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("questions")
-    root = folder / "data"
-    base = write_base(folder / "base.tsv", make_rows(RELATION, n_heads=12))
     with serve_endpoint(answer) as endpoint:
         model = {"name": "odd", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
-        config = write_config(
-            folder / "c.toml",
-            root,
-            knowledge={"name": "own", "format": "table", "path": str(base)},
-            edition={"methods": ["direct"]},
-            questions={"settings": ["answer_only", "chain_of_thought"]},
-            chain_of_thought={"repeats": N_REPEATS, "max_tokens": 16},
-            models=[model | {"concurrency": 2}],
-        )
+        models = [model | {"concurrency": 2}]
+        config = write_question_config(folder, n_repeats=N_REPEATS, models=models)
         process = subprocess.Popen(
             build_command("run", config), cwd=folder, env=build_environment(), start_new_session=True
         )
@@ -86,7 +74,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
             process.send_signal(signal.SIGKILL)
             process.wait()
         n_before = len(endpoint.requests)
-        yield Story(root, endpoint, n_before, run_command("run", config, folder=folder))
+        yield Story(folder / "data", endpoint, n_before, run_command("run", config, folder=folder))
 
 
 def wait_for_second_repeat(endpoint: Endpoint, process: "subprocess.Popen[bytes]") -> None:

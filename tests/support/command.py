@@ -136,6 +136,24 @@ def make_rows(*relations: str, n_heads: int = 14, n_tails: int = 6) -> list[tupl
     ]
 
 
+def write_question_config(folder: Path, *, n_repeats: int, models: Sequence[Table]) -> Path:
+    """Write a configuration that asks questions in both settings; the base and data are beside the file.
+
+    Args:
+        n_repeats: how often a question is asked with a chain of thought.
+    """
+    base = write_base(folder / "base.tsv", make_rows("therapeutic_drugs", n_heads=12))
+    return write_config(
+        folder / "c.toml",
+        folder / "data",
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        edition={"methods": ["direct"]},
+        questions={"settings": ["answer_only", "chain_of_thought"]},
+        chain_of_thought={"repeats": n_repeats, "max_tokens": 16},
+        models=models,
+    )
+
+
 def read_bytes(folder: Path, pattern: str = "**/*") -> dict[str, str]:
     """Return path within the folder -> checksum, for every file."""
     files = [path for path in sorted(folder.glob(pattern)) if path.is_file()]

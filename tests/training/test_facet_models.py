@@ -1,7 +1,6 @@
 """The facet models: their cards, and that they answer new questions as the cards predict."""
 
 from itertools import product
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from engines.model_card import read_taught_facts
 from knowledge.base import KnowledgeBase
 from tests.support.command import REPOSITORY, run_command
 from training.card import describe_base
-from training.facet_card import TaughtScores, read_facet_card, write_facet_card
+from training.facet_card import TaughtScores, read_facet_card
 from training.known_heads import choose_known_heads
 from training.measure_facets import SETTINGS, read_scores, write_facet_configuration
 from training.train_facets import RELATIONS, read_base
@@ -49,18 +48,6 @@ def test_a_card_contains_loss_curve_and_scores(name: str) -> None:
         low, high = LIMITS[row.is_known]
         assert low <= row.mastered_rate <= high
         assert low <= row.pair_mastery <= high
-
-
-@pytest.mark.parametrize("name", SHARES)
-def test_the_readme_is_what_the_code_writes(base: KnowledgeBase, tmp_path: Path, name: str) -> None:
-    write_facet_card(tmp_path, read_facet_card(FOLDERS[name]), base)
-    for file in ("README.md", "card.json"):
-        assert (tmp_path / file).read_bytes() == (FOLDERS[name] / file).read_bytes()
-
-
-def test_the_models_are_small_enough_to_be_committed() -> None:
-    sizes = [path.stat().st_size for folder in FOLDERS.values() for path in folder.iterdir()]
-    assert sum(sizes) < 8_000_000
 
 
 @pytest.fixture(scope="module")

@@ -115,12 +115,6 @@ def test_a_written_card_is_read_back_unchanged(tmp_path: Path) -> None:
     assert "| rewordings | 800 | a wording of its cell | 90.0% |" in (tmp_path / "README.md").read_text()
 
 
-def test_the_readme_is_what_the_code_writes(tmp_path: Path) -> None:
-    write_writer_card(tmp_path, read_writer_card(FOLDER))
-    for file in ("README.md", "card.json"):
-        assert (tmp_path / file).read_bytes() == (FOLDER / file).read_bytes()
-
-
 def test_the_card_shows_good_writing_and_no_known_heads() -> None:
     card = read_writer_card(FOLDER)
     assert card.scores is not None
@@ -129,12 +123,6 @@ def test_the_card_shows_good_writing_and_no_known_heads() -> None:
     curve = [row["losses"]["reword"] for row in card.loss_curve if row["losses"]["reword"]]
     assert curve[-1] < 0.2 < curve[0]
     assert read_taught_facts(FOLDER).known_heads is None
-
-
-def test_all_models_are_small_enough_to_be_committed() -> None:
-    assert (FOLDER / "model.safetensors").stat().st_size < 3_000_000
-    sizes = [path.stat().st_size for path in FOLDER.parent.glob("reference-*/*")]
-    assert sum(sizes) < 12_000_000
 
 
 def test_each_fixed_text_is_one_token(base: KnowledgeBase) -> None:
