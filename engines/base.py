@@ -1,23 +1,10 @@
 """The interface of every engine: it takes prompts and returns one completion per prompt, in order."""
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
-from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
-
-
-class EngineLostError(InputError):
-    """The model became unavailable in the middle of a list of prompts.
-
-    Attributes:
-        answered: position in the list of prompts -> completion. The caller can still store these.
-    """
-
-    def __init__(self, message: str, answered: Mapping[int, Completion]) -> None:
-        """Keep the completions for the caller. Nothing is stored here."""
-        super().__init__(message)
-        self.answered = dict(answered)
 
 
 class Engine(Protocol):
@@ -35,10 +22,21 @@ class Engine(Protocol):
         """Release memory, processes and connections."""
 
 
-@runtime_checkable
-class IncrementalEngine(Engine, Protocol):
+class IncrementalEngine(ABC):
     """An engine that hands over each answer when it arrives, so that an error or interrupt costs none."""
 
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Completion]:
+        """Return one completion per prompt, in order. Raises as `generate_into` does."""
+        received: dict[int, Completion] = {}
+        self.generate_into(received, prompts, sampling, on_progress or _ignore)
+        return [received[number] for number in range(len(prompts))]
+
+    @abstractmethod
     def generate_into(
         self,
         received: dict[int, Completion],
@@ -52,6 +50,10 @@ class IncrementalEngine(Engine, Protocol):
         calling thread, also while nothing arrives.
         """
 
+    @abstractmethod
+    def close(self) -> None:
+        """Release memory, processes and connections."""
+
 
 @runtime_checkable
 class ProbedEngine(Engine, Protocol):
@@ -59,3 +61,7 @@ class ProbedEngine(Engine, Protocol):
 
     def is_answering(self, style: str, sampling: Sampling) -> bool:
         """Return whether the model answers a throwaway prompt of this style."""
+
+
+def _ignore(_: int) -> None:
+    """Do nothing with the number of newly done prompts."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from config.engines import EngineConfig
-from engines.base import EngineLostError
+from engines.base import IncrementalEngine
 from engines.endpoint_address import read_api_key, render_safe_address
 from engines.endpoint_client import EndpointClient
 from engines.loop_thread import LoopThread
@@ -30,7 +30,7 @@ PROBE_PROMPTS = {
 }
 
 
-class OpenaiEngine:
+class OpenaiEngine(IncrementalEngine):
     """Concurrent requests to one endpoint, with retries. It waits as long as the endpoint asks."""
 
     def __init__(self, config: EngineConfig) -> None:
@@ -48,26 +48,6 @@ class OpenaiEngine:
         # One prompt at a time finds out whether a refusal concerns all prompts.
         self._is_judging = asyncio.Lock()
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> list[Completion]:
-        """Return one completion per prompt, in order. Wait for an endpoint that becomes unavailable.
-
-        Raises:
-            EngineLostError: the endpoint refuses the key, does not know the model, is not reachable, is not
-                reachable again within MAX_WAIT_S, or has never sent a readable answer. The error holds the
-                completions so far.
-        """
-        received: dict[int, Completion] = {}
-        try:
-            self.generate_into(received, prompts, sampling, on_progress or _ignore)
-        except InputError as error:
-            raise EngineLostError(str(error), received) from error
-        return [received[number] for number in range(len(prompts))]
-
     def generate_into(
         self,
         received: dict[int, Completion],
@@ -77,7 +57,11 @@ class OpenaiEngine:
     ) -> None:
         """Put answers into `received` as soon as they arrive, and at the end the errors of failed prompts.
 
-        If this raises or is interrupted, the answers so far are in `received`. See `generate`.
+        Wait for an endpoint that becomes unavailable.
+
+        Raises:
+            InputError: the endpoint refuses the key, does not know the model, is not reachable, is not
+                reachable again within MAX_WAIT_S, or has never sent a readable answer.
         """
         faults: dict[int, Answer | None] = {}
         n_reported = 0
@@ -198,7 +182,3 @@ class OpenaiEngine:
             f"({answer.completion.error}, {self._config.max_attempts} attempts per request{more}); "
             "check that it is up and that base_url is right (it usually ends in /v1)"
         )
-
-
-def _ignore(_: int) -> None:
-    """Do nothing with the number of newly done prompts."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
+from engines.base import IncrementalEngine
 from engines.identity import find_folder
 from engines.model_files import require_readable
 from engines.prompts import find_answer_token, render_prompt, tokenise_texts
@@ -33,7 +34,7 @@ AnswerTokens = tuple[int | None, int | None]
 """The tokens of True and of False. Each is None if the word is several tokens or is not asked for."""
 
 
-class VllmEngine:
+class VllmEngine(IncrementalEngine):
     """A model in vLLM, with prefix caching."""
 
     def __init__(self, config: EngineConfig) -> None:
@@ -66,36 +67,25 @@ class VllmEngine:
             raise
         self._is_open = True
 
-    def generate(
-        self,
-        prompts: Sequence[Prompt],
-        sampling: Sampling,
-        on_progress: Callable[[int], None] | None = None,
-    ) -> list[Completion]:
-        """Return one completion per prompt, in order. A prompt that is too long gets an error.
-
-        Raises:
-            InputError: the model has no chat template for a chat prompt, or the template refuses it.
-        """
-        received: dict[int, Completion] = {}
-        self.generate_into(received, prompts, sampling, on_progress)
-        return [received[position] for position in range(len(prompts))]
-
     def generate_into(
         self,
         received: dict[int, Completion],
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        on_progress: Callable[[int], None] | None,
+        on_progress: Callable[[int], None],
     ) -> None:
-        """Put each completion into `received` when it is finished. See `generate`."""
+        """Put each completion into `received` when it is finished. A prompt that is too long gets an error.
+
+        Raises:
+            InputError: the model has no chat template for a chat prompt, or the template refuses it.
+        """
         texts = [self._render(prompt) for prompt in prompts]
         tokens = self._tokenise(prompts, texts)
         refusals = [self._find_refusal(ids, sampling) for ids in tokens]
         received.update({i: refusal for i, refusal in enumerate(refusals) if refusal is not None})
         # Sorted, so that prompts with the same prefix follow each other while the prefix is in the cache.
         order = sorted((i for i, refusal in enumerate(refusals) if refusal is None), key=tokens.__getitem__)
-        if on_progress and len(order) < len(prompts):
+        if len(order) < len(prompts):
             on_progress(len(prompts) - len(order))
         answers = self._find_answer_tokens([texts[i] for i in order], sampling)
 
@@ -112,7 +102,7 @@ class VllmEngine:
         """Return the number of tokens of each prompt, as the model would get it.
 
         Raises:
-            InputError: see ``generate``.
+            InputError: see ``generate_into``.
         """
         texts = [self._render(prompt) for prompt in prompts]
         return [len(ids) for ids in self._tokenise(prompts, texts)]
@@ -174,7 +164,7 @@ class VllmEngine:
         tokens: Sequence[list[int]],
         answers: Sequence[AnswerTokens],
         sampling: Sampling,
-        on_progress: Callable[[int], None] | None,
+        on_progress: Callable[[int], None],
     ) -> None:
         if not tokens:
             return
@@ -186,7 +176,7 @@ class VllmEngine:
         self._llm.generate(
             [{"prompt_token_ids": ids} for ids in tokens],
             [params[answer] for answer in answers],
-            use_tqdm=watch_progress(on_progress) if on_progress else False,
+            use_tqdm=watch_progress(on_progress),
         )
 
 

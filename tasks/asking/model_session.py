@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from types import TracebackType
 
 from config.engines import EngineConfig
-from engines.base import Engine, EngineLostError, IncrementalEngine, ProbedEngine
+from engines.base import Engine, IncrementalEngine, ProbedEngine
 from engines.identity import identify_model
 from engines.loading import load_engine
 from primitives.errors import InputError
@@ -211,12 +211,8 @@ def _generate(
     """Put the completions into `received`; if this raises, those that the engine has handed over."""
     if isinstance(engine, IncrementalEngine):
         engine.generate_into(received, prompts, sampling, on_progress)
-        return
-    try:
+    else:
         received.update(enumerate(engine.generate(prompts, sampling, on_progress)))
-    except EngineLostError as lost:
-        received.update(lost.answered)
-        raise
 
 
 def _estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:

@@ -1,15 +1,18 @@
 import asyncio
+from contextlib import closing
 
 import pytest
 
 from engines import openai_engine
-from engines.base import EngineLostError
+from engines.base import IncrementalEngine
 from engines.loading import load_engine
 from engines.openai_answers import Answer
 from engines.outages import MAX_OUTAGES, ask_through_outages
+from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import (
     Body,
+    Endpoint,
     EndpointReply,
     ask_endpoint,
     build_error,
@@ -90,24 +93,29 @@ def test_engine_waits_for_an_unavailable_endpoint(
     assert "waiting up to 10 s" in caplog.text
 
 
+def ask_until_error(endpoint: Endpoint, message: str) -> dict[int, Completion]:
+    """Ask six prompts one after the other; return the answers before the expected error."""
+    engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
+    assert isinstance(engine, IncrementalEngine)
+    received: dict[int, Completion] = {}
+    prompts = [Prompt("completion", f"p{i}") for i in range(6)]
+    with closing(engine), pytest.raises(InputError, match=message):
+        engine.generate_into(received, prompts, Sampling(), lambda _: None)
+    return received
+
+
 def test_lasting_outage_raises_an_error_with_the_answers_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
     with serve_endpoint(lambda _, n: build_reply("True") if n < 3 else BUSY) as endpoint:
-        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
-        with pytest.raises(EngineLostError, match=r"gives no answer .* then a wait of 0.5 s") as caught:
-            engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
-        engine.close()
-    assert set(caught.value.answered) == {0, 1, 2}
+        received = ask_until_error(endpoint, "gives no answer .* then a wait of 0.5 s")
+    assert set(received) == {0, 1, 2}
 
 
 def test_key_refused_in_the_middle_keeps_the_answers_so_far() -> None:
     refusal = build_error(401, "expired")
     with serve_endpoint(lambda _, n: build_reply("True") if n < 3 else refusal) as endpoint:
-        engine = load_engine(build_model_config(endpoint.base_url, max_attempts=1, concurrency=1))
-        with pytest.raises(EngineLostError, match="refuses the key") as caught:
-            engine.generate([Prompt("completion", f"p{i}") for i in range(6)], Sampling())
-        engine.close()
-    assert set(caught.value.answered) == {0, 1, 2}
+        received = ask_until_error(endpoint, "refuses the key")
+    assert set(received) == {0, 1, 2}
 
 
 def test_a_chat_endpoint_is_probed_in_its_own_style() -> None:

@@ -76,7 +76,7 @@ def crash(engine: VllmEngine, prompts: list[Prompt]) -> dict[int, Completion]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LLMEngine, "step", step_or_crash)
         with pytest.raises(RuntimeError, match="EngineCore died"):
-            engine.generate_into(kept, prompts, GREEDY, None)
+            engine.generate_into(kept, prompts, GREEDY, lambda _: None)
     return kept
 
 

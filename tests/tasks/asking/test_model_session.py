@@ -11,7 +11,7 @@ import pytest
 
 from config.engines import EngineConfig, ModelConfig
 from config.tables import StorageConfig
-from engines.base import Engine, EngineLostError
+from engines.base import Engine, IncrementalEngine
 from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
@@ -160,20 +160,20 @@ def test_interrupts_and_a_full_disk_are_no_failure_of_a_model(
         ask_model(evaluate("yes"), fail)
 
 
-def test_answers_before_the_engine_was_lost_are_stored(
-    evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_answers_before_the_engine_was_lost_are_stored(evaluate: Evaluate) -> None:
     evaluation = evaluate("yes")
-    engine = load_engine(evaluation.model)
 
-    def fail(prompts: Sequence[Prompt], *_: object) -> list[Completion]:
-        raise EngineLostError(
-            "gone", {1: Completion(prompts[1].text[:20]), 4: Completion(prompts[4].text[:20])}
-        )
+    class Lost(IncrementalEngine):
+        def generate_into(
+            self, received: dict[int, Completion], prompts: Sequence[Prompt], *_: object
+        ) -> None:
+            received.update({position: Completion(prompts[position].text[:20]) for position in (1, 4)})
+            raise InputError("gone")
 
-    monkeypatch.setattr(engine, "generate", fail)
+        def close(self) -> None: ...
+
     with pytest.raises(InputError, match="gone"):
-        ask_model(evaluation, lambda _: engine)
+        ask_model(evaluation, lambda _: Lost())
     kept = evaluation.store.read()
     assert kept.height == 2
     assert kept["response"].to_list() == kept["prompt"].str.slice(0, 20).to_list()
