@@ -136,6 +136,10 @@ class Contents:
         rows: list[Row] = getattr(self, view)
         return [row for row in rows if row["model_id"] == model.model_id]
 
+    def match_models(self, rows: list[Row]) -> list[tuple[Model, Row]]:
+        """Return each row with its model, in the order of the models."""
+        return [(model, row) for model in self.models for row in rows if row["model_id"] == model.model_id]
+
 
 def order_methods(rows: list[Row]) -> list[Row]:
     """Return the rows in the papers' order of their methods; a row of all methods comes last."""
