@@ -1,6 +1,6 @@
 """Read the comparisons of a page: two models, or one model on two editions."""
 
-from report.contents import Model, Row, Setting, swap_sides
+from report.contents import Model, Row, Setting
 from report.edition_reader import EditionReader
 
 # With an edition per week, drift would soon fill the page, so only the editions with the nearest names count.
@@ -48,3 +48,17 @@ def _list_others(reader: EditionReader) -> list[str]:
     names = [row["edition_id"] for row in found]
     here = names.index(reader.edition_id)
     return sorted(names[:here] + names[here + 1 :], key=lambda name: (abs(names.index(name) - here), name))
+
+
+def swap_sides(row: Row) -> Row:
+    """Return a row that compares two models or editions with the two sides swapped."""
+    swapped = dict(row)
+    for name in row:
+        other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
+        if other in row:
+            swapped[name], swapped[other] = row[other], row[name]
+    for name in ("difference", "mastery_difference"):
+        low, high = f"{name}_ci_low", f"{name}_ci_high"
+        for to, origin in ((name, name), (low, high), (high, low)):
+            swapped[to] = None if row[origin] is None else -row[origin]
+    return swapped

@@ -147,20 +147,6 @@ def order_methods(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: order.index(row["method"]))
 
 
-def swap_sides(row: Row) -> Row:
-    """Return a row that compares two models or editions with the two sides swapped."""
-    swapped = dict(row)
-    for name in row:
-        other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
-        if other in row:
-            swapped[name], swapped[other] = row[other], row[name]
-    for name in ("difference", "mastery_difference"):
-        low, high = f"{name}_ci_low", f"{name}_ci_high"
-        for to, origin in ((name, name), (low, high), (high, low)):
-            swapped[to] = None if row[origin] is None else -row[origin]
-    return swapped
-
-
 def find_setting(row: Row) -> Setting:
     """Return the setting that the row of a view belongs to."""
     return Setting(row["method"], row["scoring_policy"], row["repeat"])

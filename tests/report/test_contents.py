@@ -1,4 +1,4 @@
-from report.contents import Row, Setting, choose_setting, list_models, order_methods, swap_sides
+from report.contents import Row, Setting, choose_setting, list_models, order_methods
 
 
 def row(model_id: str, model: str, rank: int, method: str = "pretexeval", **other: object) -> Row:
@@ -48,41 +48,6 @@ def test_no_two_of_many_models_look_the_same() -> None:
 def test_a_model_without_rows_under_the_setting_comes_last() -> None:
     leaderboard = [row("a", "A", 1, "direct"), row("b", "B", 2)]
     assert [m.label for m in list_models(leaderboard, Setting("pretexeval"))] == ["B", "A"]
-
-
-def test_a_row_with_swapped_sides_says_the_same() -> None:
-    original: Row = {
-        "model_id": "a",
-        "other_model_id": "b",
-        "average_accuracy": 0.7,
-        "ci_low": 0.6,
-        "other_average_accuracy": 0.5,
-        "other_ci_low": 0.4,
-        "n_pairs": 9,
-        "n_mastered_alone": 3,
-        "n_other_mastered_alone": 1,
-        "difference": 0.2,
-        "difference_ci_low": -0.1,
-        "difference_ci_high": 0.3,
-        "mastery_difference": None,
-        "mastery_difference_ci_low": None,
-        "mastery_difference_ci_high": None,
-    }
-    swapped = swap_sides(original)
-    assert swapped == original | {
-        "model_id": "b",
-        "other_model_id": "a",
-        "average_accuracy": 0.5,
-        "ci_low": 0.4,
-        "other_average_accuracy": 0.7,
-        "other_ci_low": 0.6,
-        "n_mastered_alone": 1,
-        "n_other_mastered_alone": 3,
-        "difference": -0.2,
-        "difference_ci_low": -0.3,
-        "difference_ci_high": 0.1,
-    }
-    assert swap_sides(swapped) == original
 
 
 def test_methods_stand_in_the_papers_order() -> None:
