@@ -1,6 +1,7 @@
 """Measure the pipeline on this machine: ``make bench`` or ``python -m benchmarks``.
 
-The first part builds the samples of all of MedLAMA. The second compares an evaluation with the bare engine.
+The first part builds the samples of all of MedLAMA, the second those of a base with repeated rows. The third
+compares an evaluation with the bare engine.
 """
 
 import argparse
@@ -10,7 +11,9 @@ from pathlib import Path
 
 from benchmarks.engine_comparison import Comparison, compare
 from benchmarks.medlama import measure_medlama
+from benchmarks.repeated_rows import measure_repeated_rows
 
+PARTS = ("medlama", "repeated-rows", "comparison")
 METHODS = ("pretexeval", "prototype", "direct")
 
 
@@ -28,16 +31,20 @@ def main() -> None:
         default=["pretexeval"],
         help="methods that the comparison evaluates: 8,032 prompts of pretexeval, about 17,000 of all three",
     )
-    parser.add_argument("--only", choices=("medlama", "comparison"), help="run only this part")
+    parser.add_argument(
+        "--only", choices=("medlama", "repeated-rows", "comparison"), help="run only this part"
+    )
     options = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(Path.cwd()))
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} cores, load average before: {load:.1f}", flush=True)
     with tempfile.TemporaryDirectory(prefix="pretexeval-bench-") as name:
         folder = Path(name)
-        if options.only != "comparison":
+        if options.only in (None, "medlama"):
             print(measure_medlama(folder), flush=True)
-        if options.only != "medlama":
+        if options.only in (None, "repeated-rows"):
+            print(measure_repeated_rows(folder), flush=True)
+        if options.only in (None, "comparison"):
             comparison = Comparison(folder, options.model, tuple(options.methods))
             print("", compare(comparison, options.rounds), sep="\n")
 

@@ -65,18 +65,24 @@ def _iterate_records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str
     line = 1
     try:
         for record in reader:
-            if any(cell.strip() for cell in record):
+            if any(map(str.strip, record)):
                 yield line, [_unquote(c) for c in record] if delimiter == "\t" else record
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(
-            f"{path}, line {line}: {error}: a quotation mark is misplaced or left open "
-            "(inside a quoted field, write it twice)"
-        ) from error
+        raise InputError(f"{path}, line {line}: {_describe_error(error, delimiter)}") from error
+
+
+def _describe_error(error: csv.Error, delimiter: str) -> str:
+    if not str(error).startswith("field larger than"):
+        return f"{error}: a quotation mark is misplaced or left open (inside a quoted field, write it twice)"
+    advice = "" if delimiter == "\t" else ", or close a quotation mark that is left open"
+    return f"a field has more than {csv.field_size_limit():,} characters: shorten it{advice}"
 
 
 def _unquote(cell: str) -> str:
     """Return the cell without the quotes that a spreadsheet put around it. Other quotes stay."""
+    if not cell.startswith('"'):
+        return cell
     inner = cell[1:-1]
-    is_quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner.replace('""', "")
+    is_quoted = len(cell) > 1 and cell[-1] == '"' and '"' not in inner.replace('""', "")
     return inner.replace('""', '"') if is_quoted else cell

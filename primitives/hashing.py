@@ -39,5 +39,12 @@ def draw_one(items: Iterable[str], *salt: str) -> str:
     Raises:
         ValueError: there are no items.
     """
-    prefix = SEPARATOR.join(salt)
-    return min(items, key=lambda item: (hash_text(prefix, item), item))
+    # The hash of `hash_text`, which begins with the salt. Hashing the salt once takes half of the time.
+    salted = hashlib.blake2b((SEPARATOR.join(salt) + SEPARATOR).encode(), digest_size=8)
+
+    def hash_item(item: str) -> tuple[bytes, str]:
+        copy = salted.copy()
+        copy.update(item.encode())
+        return copy.digest(), item
+
+    return min(items, key=hash_item)

@@ -86,7 +86,13 @@ def _iterate_csv(path: Path) -> Iterator[tuple[str, str, str]]:
         raise InputError(f"{path} is not UTF-8: {error}") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        yield from _iterate_cells(path, csv.DictReader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        raise InputError(f"{path} cannot be read as CSV: {error}") from error
+
+
+def _iterate_cells(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[str, str, str]]:
     found = reader.fieldnames or ()
     if missing := [name for name in ("pid", *CSV_COLUMNS) if name not in found]:
         raise InputError(

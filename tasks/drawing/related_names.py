@@ -74,6 +74,13 @@ class RelatedNames:
             self._with_letters[reduced.letters].add(name)
             for word in reduced.words:
                 self._with_word[word].add(name)
+        # A generalisation has its rarest word in common with the name, so only few names are compared. All
+        # of 100,000 names with a word in common would be 10,000,000,000 comparisons.
+        self._with_rarest_word: dict[str, set[str]] = defaultdict(set)
+        for name, reduced in self._reduced.items():
+            if reduced.words:
+                rarest = min(reduced.words, key=lambda word: (len(self._with_word[word]), word))
+                self._with_rarest_word[rarest].add(name)
         self._found: dict[str, frozenset[str]] = {}
 
     def find(self, name: str) -> frozenset[str]:
@@ -83,9 +90,10 @@ class RelatedNames:
         return self._found[name]
 
     def _search(self, wanted: NameWords) -> frozenset[str]:
-        having = [self._with_word.get(word, set()) for word in sorted(wanted.words)]
+        having = sorted((self._with_word.get(word, set()) for word in wanted.words), key=len)
         specialisations = set.intersection(*having) if having else set()
-        generalisations = {name for name in set().union(*having) if self._reduced[name].words <= wanted.words}
+        found = set().union(*(self._with_rarest_word.get(word, ()) for word in wanted.words))
+        generalisations = {name for name in found if self._reduced[name].words <= wanted.words}
         return frozenset(specialisations | generalisations | self._with_letters.get(wanted.letters, set()))
 
 

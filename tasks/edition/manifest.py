@@ -14,7 +14,7 @@ from storage.layout import manifest_file
 from storage.records import list_files, set_aside
 from tasks.edition.balance_report import report_balance
 from tasks.edition.edition import Edition
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import list_left_out_heads
 from tasks.questions.medqa_points import list_unturned
 from tasks.questions.missing import describe_missing
 from tasks.questions.questions import Facts
@@ -92,12 +92,13 @@ def list_left_out(edition: Edition, triplets: pl.DataFrame | None) -> list[LeftO
     if isinstance(edition.base, QuestionBank):
         return left_out + list_unturned(edition.base.items)
     assert triplets is not None
-    kept = dict(triplets.group_by("relation").agg(pl.n_unique("head")).iter_rows())
+    kept = dict(triplets.group_by("relation").agg(pl.col("head").unique()).iter_rows())
     for relation in edition.base.relations:
         rows = edition.base.select_relation(relation)
         n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
-        if kept.get(relation, 0) < min(n_heads, edition.sampling.heads_per_relation or n_heads):
+        heads = kept.get(relation, [])
+        if len(heads) < min(n_heads, edition.sampling.heads_per_relation or n_heads):
             also_false = edition.base.select_false(relation)
-            drawn = sample_triplets(relation, rows, edition.sampling, also_false)
-            left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in drawn.left_out]
+            missing = list_left_out_heads(relation, rows, edition.sampling, also_false, heads)
+            left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in missing]
     return left_out

@@ -1,5 +1,6 @@
 """Stage triplets: a positive and a negative triplet for every (head, relation) (method, 2.1 and 2.2)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -10,7 +11,7 @@ from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.circulation import draw_circulation
-from tasks.drawing.heads import TripletSampling, choose_heads, collect_allowed, select_first_ids
+from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads, collect_allowed, select_first_ids
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,34 @@ def sample_triplets(
             "of some heads as often as it is the positive of others: add heads and tails, or set "
             'negatives = "uniform" in [edition]'
         )
-    used = {h.name for h in (*chosen.demonstrations, *chosen.tested)}
-    capped = {h.name for h in chosen.possible} - used
-    left_out = sorted({h.name for h in candidates.heads} - capped - set(demonstrations) - set(pairs))
+    left_out = _list_left_out(candidates, chosen, {*demonstrations, *pairs})
     rows = triplets if also_false is None else pl.concat([triplets, also_false], how="diagonal")
     asserted = {(head.name, tail) for head in candidates.heads for tail in head.asserted}
     frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations}, asserted)
-    return DrawnTriplets(frame, tuple(left_out))
+    return DrawnTriplets(frame, left_out)
+
+
+def list_left_out_heads(
+    relation: str,
+    rows: pl.DataFrame,
+    sampling: TripletSampling,
+    also_false: pl.DataFrame | None,
+    kept: Collection[str],
+) -> tuple[str, ...]:
+    """Return the heads that `sample_triplets` leaves out, without drawing again.
+
+    Args:
+        kept: the heads of the triplets that it drew.
+    """
+    candidates = collect_allowed(relation, rows, sampling.negatives, also_false)
+    return _list_left_out(candidates, choose_heads(candidates, sampling), kept)
+
+
+def _list_left_out(candidates: Candidates, chosen: ChosenHeads, kept: Collection[str]) -> tuple[str, ...]:
+    """Return the heads without a pair, except those that the cap leaves out."""
+    used = {h.name for h in (*chosen.demonstrations, *chosen.tested)}
+    capped = {h.name for h in chosen.possible} - used
+    return tuple(sorted({h.name for h in candidates.heads} - capped - set(kept)))
 
 
 def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, tuple[str, str]]:

@@ -28,6 +28,7 @@ def write(folder: Path, name: str, text: str) -> Path:
     return path
 
 
+LONG = 140_000 * "a"
 ROWS = [
     {"head": "gout", "relation": "may_treat", "tail": "colchicine", "head_id": "C1"},
     {"head": "angina [X]", "relation": "may_treat", "tail": 'β "blocker"', "also_true": "true"},
@@ -111,6 +112,12 @@ def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
             "head,relation,tail,also_true\na,r,b,perhaps\n",
             "line 2: also_true is 'perhaps': write true or false",
         ),
+        (
+            "t.tsv",
+            f"head\trelation\ttail\na\tr\t{LONG}\n",
+            "line 2: a field has more than 131,072",
+        ),
+        ("t.csv", f"head,relation,tail\na,r,b\nc,r,{LONG}\n", "line 3: a field has more than 131,072"),
         ("t.jsonl", '{"head": "a", "relation": "r"}', "line 1: the tail is empty"),
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
         ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),

@@ -60,6 +60,11 @@ def test_missing_cells_and_slots_are_named_at_once(tmp_path: Path) -> None:
     assert slot.strip().startswith("may_treat dn holds [Y] 0 times instead of once")
 
 
+def test_a_field_that_is_too_long_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"authors.csv cannot be read as CSV: field larger than"):
+        load_pool(write_csv(tmp_path, ["may_treat", "a" * 140_000, *TEXTS]))
+
+
 @pytest.mark.parametrize(
     ("rows", "header", "expected"),
     [

@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from tasks.drawing.candidates import collect_candidates
@@ -59,3 +61,13 @@ def test_tails_that_are_true_but_never_tested_count_as_true() -> None:
     ]
     found = exclude_related(collect_candidates("r", as_rows(rows)))
     assert found.heads[0].excluded == {"Gout", "Pain"}
+
+
+def test_many_names_with_a_word_in_common_are_not_compared_with_each_other() -> None:
+    names = [f"disease {i}" for i in range(20_000)]
+    started = time.monotonic()
+    related = RelatedNames(["disease", *names])
+    assert all(related.find(name) == {"disease", name} for name in names)
+    assert related.find("disease") == {"disease", *names}
+    # All comparisons take 60 s.
+    assert time.monotonic() - started < 10

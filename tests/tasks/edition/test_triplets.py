@@ -13,7 +13,7 @@ from primitives.errors import InputError
 from primitives.hashing import hash_text
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.heads import Policy, TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import list_left_out_heads, sample_triplets
 from tests.support.small_bases import (
     as_facts,
     as_rows,
@@ -69,6 +69,8 @@ def test_order_of_rows_does_not_change_the_draw(policy: Policy, rows: list[Row],
     first, second = (sample_triplets("r", as_rows(ordered), sampling(policy)) for ordered in (rows, shuffled))
     assert first.frame.equals(second.frame)
     assert first.left_out == second.left_out
+    kept = set(first.frame["head"])
+    assert list_left_out_heads("r", as_rows(shuffled), sampling(policy), None, kept) == first.left_out
 
 
 @EVERY_POLICY
