@@ -13,8 +13,8 @@ from cli import before_run, data, deployment, imports, pipeline, review
 from cli.interrupts import STATUS, end_on_signals, is_interrupted, report_interrupt
 from cli.subcommands import Command, report_error
 from primitives.errors import InputError
+from primitives.logs import escape_logs
 from primitives.proxies import bypass_proxies
-from primitives.untrusted_text import escape_logs
 
 STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 PATH_ERRORS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)

@@ -1,9 +1,6 @@
 """API keys of endpoints: the names of their Secret blocks, missing keys, and keeping keys out of logs."""
 
-import logging
-import traceback
-from collections.abc import Callable
-
+from primitives.logs import rewrite_logs
 from primitives.repeated_keys import MIN_LENGTH, hide_value
 
 _hidden_keys: set[str] = set()
@@ -34,36 +31,9 @@ def keep_out_of_logs(key: str) -> None:
     At the level DEBUG, the HTTP libraries log headers and answers, and Prefect sends logs to its server. A
     key of fewer than MIN_LENGTH characters is not hidden, because it could be part of any word.
     """
-    if len(key) < MIN_LENGTH:
-        return
-    if not _hidden_keys:
-        logging.setLogRecordFactory(_wrap_record_factory(logging.getLogRecordFactory()))
-    _hidden_keys.add(key)
-
-
-def _wrap_record_factory(make: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
-    def make_without_keys(*args: object, **kwargs: object) -> logging.LogRecord:
-        record = make(*args, **kwargs)
-        _hide_keys_in_record(record)
-        return record
-
-    return make_without_keys
-
-
-def _hide_keys_in_record(record: logging.LogRecord) -> None:
-    try:
-        said = record.getMessage()
-    except (TypeError, ValueError, KeyError):
-        # The arguments do not fit the message. Logging reports that when it writes the record.
-        return
-    hidden = hide_known_keys(said)
-    if hidden != said:
-        record.msg, record.args = hidden, None
-    if record.exc_info and record.exc_info[0] is not None:
-        trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
-        if (without := hide_known_keys(trace)) != trace:
-            # Formatters print exc_text instead of the traceback if it is set.
-            record.exc_info, record.exc_text = None, without
+    if len(key) >= MIN_LENGTH:
+        _hidden_keys.add(key)
+        rewrite_logs(hide_known_keys)
 
 
 def hide_known_keys(text: str) -> str:

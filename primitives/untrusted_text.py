@@ -3,9 +3,7 @@
 A terminal obeys control characters, and a spreadsheet computes cells that look like formulas.
 """
 
-import logging
 import re
-from collections.abc import Callable
 
 # C0 without the line feed, DEL and C1; marks that change the direction of a line; separators of lines and
 # paragraphs; the byte-order mark; halves of surrogate pairs, which no encoding can write.
@@ -35,26 +33,3 @@ def escape_cell(cell: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     return _NAMED.get(match[0]) or f"\\u{ord(match[0]):04x}"
-
-
-def escape_logs() -> None:
-    """Escape control characters in everything that this process logs from now on; later calls do nothing."""
-    make = logging.getLogRecordFactory()
-    if not getattr(make, "escapes_controls", False):
-        logging.setLogRecordFactory(_wrap_record_factory(make))
-
-
-def _wrap_record_factory(make: Callable[..., logging.LogRecord]) -> Callable[..., logging.LogRecord]:
-    def make_escaped(*args: object, **kwargs: object) -> logging.LogRecord:
-        record = make(*args, **kwargs)
-        try:
-            said = record.getMessage()
-        except (TypeError, ValueError, KeyError):
-            # The arguments do not fit the message. Logging reports that when it writes the record.
-            return record
-        if (escaped := escape_controls(said)) != said:
-            record.msg, record.args = escaped, None
-        return record
-
-    make_escaped.escapes_controls = True  # type: ignore[attr-defined]
-    return make_escaped

@@ -1,8 +1,6 @@
-import logging
-
 import pytest
 
-from primitives.untrusted_text import escape_cell, escape_controls, escape_line, escape_logs
+from primitives.untrusted_text import escape_cell, escape_controls, escape_line
 
 
 @pytest.mark.parametrize(
@@ -27,14 +25,3 @@ def test_control_characters_are_escaped_and_writing_stays(text: str, escaped: st
 def test_a_formula_is_a_text(start: str) -> None:
     assert escape_cell(f"{start}1+1").startswith("'")
     assert escape_cell(f"a {start}1") == f"a {start.strip()}1"
-
-
-def test_logs_are_escaped_once(caplog: pytest.LogCaptureFixture) -> None:
-    make = logging.getLogRecordFactory()
-    try:
-        escape_logs()
-        escape_logs()
-        logging.getLogger("test").warning("it says %s", "\x1b[31m\nno")
-        assert caplog.messages == ["it says \\u001b[31m\nno"]
-    finally:
-        logging.setLogRecordFactory(make)
