@@ -1,4 +1,4 @@
-"""Proxies in the environment: they never stand between this process and the servers of this machine."""
+"""Proxies that the environment names. They are never used for the servers of this machine."""
 
 import importlib.util
 import os
@@ -11,14 +11,12 @@ _SOCKS_SCHEMES = ("socks5", "socks5h")
 
 
 def bypass_proxies() -> list[str]:
-    """Except loopback from all proxies, for this process and those that it starts; return warnings.
+    """Make this process, and those that it starts, reach loopback without a proxy; return warnings.
 
     A proxy that the HTTP clients cannot use is removed, with a warning: they would refuse to send anything at
     all, even to this machine.
     """
-    variables = [
-        n for n in os.environ if n.lower() in ("http_proxy", "https_proxy", "all_proxy") and os.environ[n]
-    ]
+    variables = [name for name in os.environ if name.lower() in _VARIABLES and os.environ[name]]
     warnings = [warning for name in variables if (warning := _remove_unusable(name))]
     if variables:
         around = {part for name in ("no_proxy", "NO_PROXY") for part in os.environ.get(name, "").split(",")}
@@ -32,11 +30,11 @@ def _remove_unusable(name: str) -> str | None:
     """Remove the variable if its proxy cannot be used, and return why; the address may hold a password."""
     value = os.environ[name]
     try:
-        scheme = urlsplit(value if "://" in value else f"http://{value}").scheme.lower()
-        has_port = urlsplit(value if "://" in value else f"http://{value}").port != 0
+        address = urlsplit(value if "://" in value else f"http://{value}")
+        scheme = "" if address.port == 0 else address.scheme
     except ValueError:
-        scheme, has_port = "", False
-    if scheme in _SCHEMES and has_port:
+        scheme = ""
+    if scheme in _SCHEMES:
         return None
     if scheme in _SOCKS_SCHEMES and importlib.util.find_spec("socksio") is not None:
         return None

@@ -31,7 +31,7 @@ def test_loopback_is_reached_without_the_proxy(name: str, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "address", ["socks5://127.0.0.1:9", "socks4://u:word@h:1", "http://h:port", "ftp://h"]
+    "address", ["socks5://127.0.0.1:9", "socks4://u:word@h:1", "http://h:port", "http://h:0", "ftp://h"]
 )
 def test_a_proxy_that_no_client_can_use_is_removed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", address)
