@@ -10,13 +10,14 @@ import sys
 from collections.abc import Sequence
 
 from cli import before_run, data, deployment, imports, pipeline, review
-from cli.interrupts import STATUS, end_on_signals, is_interrupted, report_interrupt
+from cli.interrupts import STATUS, is_interrupted, report_interrupt
 from cli.subcommands import Command, report_error
 from primitives.errors import InputError
+from primitives.failures import UNWRITABLE_DISK
 from primitives.logs import escape_logs
 from primitives.proxies import bypass_proxies
 
-STORAGE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+STORAGE_ERRORS = (*UNWRITABLE_DISK, errno.EACCES, errno.EPERM, errno.EIO)
 PATH_ERRORS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 
 
@@ -27,12 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     try:
         return _run_command(arguments)
-    except KeyboardInterrupt:
-        report_interrupt()
-        return STATUS
-    except BaseException:
+    except BaseException as error:
         # Libraries turn the interrupt into exceptions of their own.
-        if not is_interrupted():
+        if not isinstance(error, KeyboardInterrupt) and not is_interrupted():
             raise
         report_interrupt()
         return STATUS
@@ -86,7 +84,6 @@ def build_parser() -> argparse.ArgumentParser:
 
 def run() -> None:
     """Run the command as this process's main program and end the process with its exit status."""
-    end_on_signals()
     _prepare_process()
     status: list[int] = []
     # The handler that is registered first runs last: after Prefect and its server have ended.

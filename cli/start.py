@@ -10,7 +10,8 @@ def run() -> None:
     end_on_signals()
     try:
         from cli import main
+
+        main.run()
     except KeyboardInterrupt:
         report_interrupt()
         os._exit(STATUS)
-    main.run()

@@ -7,7 +7,9 @@ import traceback
 from primitives.errors import InputError
 from primitives.secrets import hide_secrets
 
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+UNWRITABLE_DISK = (*FULL_DISK, errno.EFBIG, errno.EROFS)
+"""Errors of a disk that takes no more files, or none of this size."""
 INTERRUPTED = threading.Event()
 """Set as soon as a signal has asked this process to end."""
 # Characters of an error that a message repeats.
@@ -15,11 +17,11 @@ MAX_REASON = 300
 
 
 def is_failure(error: BaseException) -> bool:
-    """Return whether the error can be that of one model: it is no interrupt, and the disk is not full."""
+    """Return whether the error can be that of one model: it is no interrupt, and files can be written."""
     # Libraries turn the interrupt into exceptions of their own.
     if INTERRUPTED.is_set():
         return False
-    if isinstance(error, OSError) and error.errno in FULL_DISK:
+    if isinstance(error, OSError) and error.errno in UNWRITABLE_DISK:
         return False
     # The libraries in Rust that read tokenizers and tables raise panics, which are no Exceptions.
     return isinstance(error, Exception) or type(error).__name__ == "PanicException"

@@ -1,10 +1,10 @@
 """The answers to one chunk of prompts while they arrive: stored every few seconds, and on any exit."""
 
-import errno
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from primitives.failures import FULL_DISK
 from schemas.exchange import Completion, Prompt
 
 # A killed process loses the answers of this time at most. A long session writes less often, so that its
@@ -14,7 +14,6 @@ MAX_INTERVAL_S = 60.0
 INTERVAL_SHARE = 0.01
 # Answers that are larger than expected are written before they fill the memory.
 MAX_CHARACTERS = 32_000_000
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 Store = Callable[[list[str], list[Prompt], list[Completion]], None]
 """Takes keys, prompts and completions, and writes them as one file."""
