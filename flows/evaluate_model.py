@@ -71,9 +71,10 @@ def complete_evaluation(evaluation: Evaluation) -> None:
 @task(name="ask-chains", **RETRIES)
 def ask_chains(evaluation: Evaluation) -> None:
     """Ask the model for the chains of thought that its demonstrations show."""
-    n_most = chains.count_chain_requests(evaluation)
+    requests = chains.list_chain_requests(evaluation)
+    n_most = len(requests) * evaluation.subject.n_repeats
     with show_run_progress(f"chains of thought by {evaluation.model.name}", n_most) as advance:
-        chains.ask_chains(evaluation, open_mirror(evaluation.storage), advance)
+        chains.ask_chains(evaluation, requests, open_mirror(evaluation.storage), advance)
 
 
 @task(name="write-requests", **RETRIES)

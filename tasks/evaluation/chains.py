@@ -7,7 +7,7 @@ store, so a model is never asked twice for a chain.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,45 +48,50 @@ def read_chains(evaluation: Evaluation) -> dict[str, str]:
         return {}
     if evaluation.subject.chains is not None:
         return read_chain_file(evaluation.subject.chains)
-    requests = {request.key: request for request in list_chain_requests(evaluation)}
-    rows = evaluation.store.read_selected(frozenset(requests)).drop_nulls("response")
-    stored = rows.sort("repeat", descending=True)
+    return _read_right_chains(evaluation, list_chain_requests(evaluation))
+
+
+def _read_right_chains(evaluation: Evaluation, requests: Sequence[ChainRequest]) -> dict[str, str]:
+    """Return question_id -> the stored chain of thought that reached the right answer."""
+    rows = {request.key: request.row for request in requests}
+    stored = evaluation.store.read_selected(frozenset(rows)).drop_nulls("response")
     # Of several right chains, the one of the lowest repeat is kept, because it comes last.
     return {
-        str(requests[key].row["question_id"]): chain
-        for key, _, response in stored.iter_rows()
-        if (chain := extract_chain(evaluation, requests[key].row, response)) is not None
+        str(rows[key]["question_id"]): chain
+        for key, _, response in stored.sort("repeat", descending=True).iter_rows()
+        if (chain := extract_chain(evaluation, rows[key], response)) is not None
     }
 
 
-def list_chain_requests(evaluation: Evaluation) -> Iterator[ChainRequest]:
-    """Yield the held-out questions that are shown as demonstrations, as prompts without demonstrations."""
+def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
+    """Return the held-out questions that are shown as demonstrations, as prompts without demonstrations."""
     settings = evaluation.request_settings
+    requests = []
     for ref in evaluation.row_files().values():
         questions = read_stage_files(evaluation.root, [ref], evaluation.subject.rows)
         for row in select_demonstrations(questions).iter_rows(named=True):
             prompt, _ = settings.fit((), build_question(row).render(is_reasoned=True))
-            yield ChainRequest(row, hash_prompt(settings.model_id, prompt, settings.sampling), prompt)
-
-
-def count_chain_requests(evaluation: Evaluation) -> int:
-    """Return how many chains `ask_chains` asks for at most: every repeat of every held-out question."""
-    return sum(1 for _ in list_chain_requests(evaluation)) * evaluation.subject.n_repeats
+            key = hash_prompt(settings.model_id, prompt, settings.sampling)
+            requests.append(ChainRequest(row, key, prompt))
+    return requests
 
 
 def ask_chains(
-    evaluation: Evaluation, mirror: Mirror, on_progress: Advance, load: LoadEngine = load_engine
+    evaluation: Evaluation,
+    requests: Sequence[ChainRequest],
+    mirror: Mirror,
+    on_progress: Advance,
+    load: LoadEngine = load_engine,
 ) -> None:
     """Ask for the chains of the demonstrations, each until one is right or every repeat was asked.
 
     Raises:
         InputError: the model cannot be loaded or reached. The answers that it gave are kept.
     """
-    requests = list(list_chain_requests(evaluation))
     sampling = evaluation.request_settings.sampling
     with ModelSession(evaluation.model, mirror, load) as session:
         for repeat in range(evaluation.subject.n_repeats):
-            right = read_chains(evaluation)
+            right = _read_right_chains(evaluation, requests)
             settled = evaluation.store.read_settled_keys(repeat)
             waiting = {
                 request.key: request.prompt
@@ -107,7 +112,7 @@ def extract_chain(evaluation: Evaluation, row: Row, response: str) -> str | None
 
 
 def _cut_conclusion(text: str) -> str:
-    """Return the text without its last sentences that speak of the answer, which is written anew."""
+    """Return the text without its last sentences that speak of the answer, which is written again."""
     sentences = SENTENCE_END.split(text.strip())
     while sentences and ANSWER.search(sentences[-1]):
         sentences.pop()

@@ -18,7 +18,13 @@ from tasks.asking.question_prompts import render_answer
 from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, provide_files
-from tasks.evaluation.chains import ask_chains, extract_chain, read_chain_file, read_chains
+from tasks.evaluation.chains import (
+    ask_chains,
+    extract_chain,
+    list_chain_requests,
+    read_chain_file,
+    read_chains,
+)
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.question_requests import build_question, select_demonstrations
@@ -80,10 +86,11 @@ def plan(config: Config, setting: str) -> Evaluation:
 
 def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:
     if evaluation.subject.asks_for_chains:
-        ask_chains(evaluation, Mirror(evaluation.storage), lambda _: None, engine.load)
-    requests = write_requests(evaluation)
-    report = ask_missing(evaluation, requests, Mirror(evaluation.storage), lambda _: None, engine.load)
-    complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, 1.0)
+        requests = list_chain_requests(evaluation)
+        ask_chains(evaluation, requests, Mirror(evaluation.storage), lambda _: None, engine.load)
+    written = write_requests(evaluation)
+    report = ask_missing(evaluation, written, Mirror(evaluation.storage), lambda _: None, engine.load)
+    complete_run(evaluation, written, score_evaluation(evaluation, written), report, 1.0)
     return report
 
 
