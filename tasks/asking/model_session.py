@@ -18,24 +18,13 @@ from storage.layout import model_lock
 from storage.locks import hold_file_lock
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
+from tasks.asking.chunks import TRIAL_CHUNK, ChunkSize, PromptsByKey, estimate_bytes, pop_prompts
 from tasks.asking.hub_commits import pin_commit, warn_without_commit
 from tasks.asking.model_records import write_model_record
 from tasks.asking.progress import Advance
 from tasks.asking.received_answers import ReceivedAnswers
 from tasks.asking.refusals import explain_failure, have_failed
 
-# The chunk size is adjusted so that a chunk takes this long. In a longer one, answers are stored meanwhile.
-CHUNK_S = 20.0
-FIRST_CHUNK = 1024
-# The first prompts show whether the model answers at all, before many are sent or paid for.
-TRIAL_CHUNK = 32
-MAX_CHUNK = 16_384
-# Upper bounds for reserving disk space: bytes per row without its texts, and bytes per token.
-ROW_BYTES = 512
-TOKEN_BYTES = 16
-
-PromptsByKey = dict[str, Prompt]
-"""Prompt key -> prompt."""
 LoadEngine = Callable[[EngineConfig], Engine]
 
 
@@ -63,8 +52,7 @@ class ModelSession:
         self.store = ResponseStore(mirror.root, self.identity.model_id)
         self.accepts_refusal = False
         """Whether to go on if the endpoint refuses every prompt of a chunk."""
-        self._full_chunk = FIRST_CHUNK
-        self._is_on_trial = True
+        self._chunk_size = ChunkSize()
         self._has_answered = False
         self._started = time.monotonic()
         self._load = load
@@ -107,7 +95,7 @@ class ModelSession:
     @property
     def chunk_size(self) -> int:
         """Number of prompts in the next chunk: few until the model has answered, and after refusals."""
-        return TRIAL_CHUNK if self._is_on_trial else self._full_chunk
+        return self._chunk_size.n_prompts
 
     def ask_and_store(self, chunk: PromptsByKey, sampling: Sampling, on_progress: Advance) -> None:
         """Ask one chunk of prompts and store every answer, also if this raises or is interrupted.
@@ -133,13 +121,12 @@ class ModelSession:
         try:
             with (
                 self._explain_errors("its engine crashed"),
-                reserve_space(self.store.folder, _estimate_bytes(chunk, sampling)),
+                reserve_space(self.store.folder, estimate_bytes(chunk, sampling)),
             ):
                 _generate(engine, answers.received, list(chunk.values()), sampling, advance)
         finally:
             answers.store_all()
-        if not self._is_on_trial:
-            self._adjust_chunk_size(time.monotonic() - started)
+        self._chunk_size.adjust(time.monotonic() - started)
         style = next(iter(chunk.values())).style
         self._check_failures(answers.list_outcomes(), style, sampling)
 
@@ -179,10 +166,6 @@ class ModelSession:
         """Write the record of the model beside its responses, and send it to the bucket."""
         write_model_record(self.config, self._mirror, is_loaded=self._engine is not None)
 
-    def _adjust_chunk_size(self, seconds: float) -> None:
-        factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
-        self._full_chunk = int(min(max(self._full_chunk * factor, FIRST_CHUNK // 4), MAX_CHUNK))
-
     def _check_failures(self, completions: Sequence[Completion], style: str, sampling: Sampling) -> None:
         """Raise InputError if the endpoint answers no prompt; if none at the chunk's end, ask few next.
 
@@ -198,7 +181,7 @@ class ModelSession:
             and not self._engine.is_answering(style, sampling)
         ):
             raise explain_failure(self.config.name, completions)
-        self._is_on_trial = have_failed(completions[-TRIAL_CHUNK:])
+        self._chunk_size.is_on_trial = have_failed(completions[-TRIAL_CHUNK:])
 
 
 def _generate(
@@ -213,14 +196,3 @@ def _generate(
         engine.generate_into(received, prompts, sampling, on_progress)
     else:
         received.update(enumerate(engine.generate(prompts, sampling, on_progress)))
-
-
-def _estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:
-    """Return an upper bound for the bytes that the chunk's prompts and answers take on disk."""
-    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in chunk.values())
-    return n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
-
-
-def pop_prompts(waiting: PromptsByKey, n: int) -> PromptsByKey:
-    """Remove the first ``n`` prompts from those that wait, and return them."""
-    return {key: waiting.pop(key) for key in list(waiting)[:n]}

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from engines.loading import load_engine
 from storage.mirror import Mirror
-from tasks.asking.model_session import LoadEngine, ModelSession, PromptsByKey, pop_prompts
+from tasks.asking.chunks import PromptsByKey, pop_prompts
+from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
