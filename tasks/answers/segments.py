@@ -46,7 +46,7 @@ def split_questions(text: str, question: str, options: AnswerOptions) -> tuple[s
     own, *others = NEW_QUESTION.split(text)
     if not own.strip() and others and _is_repeated(others[0], question, options):
         own = others.pop(0)
-    own, *numbered = _split_numbered(own, options)
+    own, *numbered = _split_numbered(own.strip(), options)
     return own.strip(), [other for other in (*numbered, *others) if other.strip()]
 
 

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.answers.reading import NOTHING, Reading, read_answer
@@ -19,6 +19,8 @@ WORDS = (
     "correct",
     "incorrect",
     "Option ",
+    "question 1 ",
+    "the last question ",
     "true",
     "or",
     "false",
@@ -36,6 +38,7 @@ def read(question_type: str, response: str) -> Reading:
 
 @pytest.mark.parametrize("question_type", TYPES)
 @given(response=HOSTILE)
+@example(response="Question: question 1 aspirin and question 2 increased cortisol")
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_read_into_the_encoding_of_its_type(question_type: str, response: str) -> None:
     reading = read(question_type, response)
