@@ -98,15 +98,6 @@ class VllmEngine(IncrementalEngine):
         with watch_outputs(self._llm, receive):
             self._run([tokens[i] for i in order], answers, sampling, on_progress)
 
-    def count_tokens(self, prompts: Sequence[Prompt]) -> list[int]:
-        """Return the number of tokens of each prompt, as the model would get it.
-
-        Raises:
-            InputError: see ``generate_into``.
-        """
-        texts = [self._render(prompt) for prompt in prompts]
-        return [len(ids) for ids in self._tokenise(prompts, texts)]
-
     def close(self) -> None:
         """Retire the model. Its memory is freed when another model is loaded or when the process ends."""
         if not self._is_open:

@@ -43,7 +43,6 @@ class Session:
     alone: list[Completion]
     mixed: list[Completion]
     stopped: Completion
-    n_tokens: list[int]
     other: list[Completion]
     again: list[Completion]
     refusals: list[str]
@@ -116,12 +115,11 @@ def session(
             mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY, progress.append)
             stop = (str(batch[0].response)[-1:],)
             stopped = engine.generate(SHORT[:1], Sampling(max_tokens=4, stop=stop))[0]
-            n_tokens = engine.count_tokens([SHORT[0], CHAT])
             kept = crash(engine, SHORT * 20)
         other = ask_once(other_tiny_llama, SHORT)
         refusals = [read_refusal(folder) for folder in (cut_off, empty, unknown)]
         again = ask_once(tiny_llama, SHORT[::-1])
-    return Session(batch, alone, mixed, stopped, n_tokens, other, again, refusals, kept, progress)
+    return Session(batch, alone, mixed, stopped, other, again, refusals, kept, progress)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -183,11 +181,6 @@ def test_prompt_that_does_not_fit_is_an_error_row_among_answers(session: Session
     assert_same_but_for_ties([first, second], session.batch[:2])
     assert chat.status == "ok"
     assert sum(session.progress) == len(session.mixed)
-
-
-def test_tokens_are_counted_as_the_model_sees_them(session: Session) -> None:
-    # The chat template and the tokenizer would both add a beginning-of-sequence token.
-    assert session.n_tokens == [session.batch[0].n_prompt_tokens, session.mixed[2].n_prompt_tokens]
 
 
 def test_stop_text_ends_the_answer_and_is_not_part_of_it(session: Session) -> None:
