@@ -12,7 +12,7 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
 from tasks.edition.preview import preview_questions
 from tasks.edition.recipes import RECIPES
-from tasks.questions.missing import Form, collect_facts, count_carriers, group_missing
+from tasks.questions.missing import Form, count_carriers, find_points, group_missing
 from tasks.questions.points import Points
 from tasks.questions.questions import Facts
 
@@ -28,7 +28,7 @@ def render_questions(edition: Edition) -> str:
     Questions about a knowledge base are counted without drawing their options, which takes most of the time.
     """
     if edition.has_triplets:
-        points = [collect_facts(facts, edition.sampling) for facts in _iterate_facts(edition)]
+        points = [find_points(facts, edition.sampling) for facts in _iterate_facts(edition)]
         carriers = sum(map(count_carriers, points), Counter[Form]())
         counts = {form: (n * N_QUESTIONS[form[0]], n) for form, n in carriers.items()}
         n_points = sum(len(found.tested) for found in points)

@@ -13,7 +13,7 @@ from primitives.hashing import hash_json
 from schemas.stages import TRIPLETS
 from storage.files import FileRef
 from storage.layout import edition_folder, manifest_file
-from storage.records import RecordError, read_files, read_record, set_aside
+from storage.records import find_record, read_files, set_aside
 
 REMEDY = (
     "`pretexeval build` with the configuration of this edition writes it again; until then, the edition and "
@@ -28,13 +28,11 @@ REPEATED = ("kb", "seed", "negatives", "pool", "methods")
 def find_manifest(root: Path, edition_id: str) -> dict[str, Any] | None:
     """Return the manifest of an edition; null if it is missing, or damaged, in which case it is set aside."""
     path = root / manifest_file(edition_id)
-    try:
-        manifest = read_record(path)
-        if manifest is not None:
-            check_manifest(edition_id, manifest)
-    except RecordError as error:
-        set_aside(path, error.reason, REMEDY)
+    manifest = find_record(path, REMEDY)
+    if manifest is None:
         return None
+    try:
+        check_manifest(edition_id, manifest)
     except ValueError as error:
         set_aside(path, error, REMEDY)
         return None

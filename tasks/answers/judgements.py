@@ -62,8 +62,8 @@ CLAUSE_ENDS = re.compile(
     rf"[*_`”)\]}}]{{1,8}}(?!\w)|[\"'’]? ?(?:$|\n|[^\w\s*_\"'`-]|-(?!\w)|(?:{CLAUSE_GOES_ON})\b|[A-J]\b(?!-))",
     re.IGNORECASE,
 )
-# In "the correct mechanism" and "an accurate estimate", the word belongs to a noun. After "is", it judges
-# all the same: "D is the correct diagnosis".
+# In "the correct mechanism" and "an accurate estimate", the word belongs to a noun. After "is", it still
+# judges: "D is the correct diagnosis".
 COPULA = re.compile(
     r"(?:\b(?:is|are|was|were|be|am|as|seems?|appears?|remains?|not)|['’]s|[:=])[\s*_\"']{1,4}"
     r"(?:(?:the|a|an|also|indeed|most|more|partially|likely|only|both|all|absolutely|completely)\s){0,3}$",
@@ -131,7 +131,7 @@ def read_judgement(text: str, offered: str) -> Judgement | None:
 
 
 def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
-    """Whether the word judges the offered answer, as far as its clause says."""
+    """Return whether the word judges the offered answer, as far as its clause says."""
     clause = _find_clause(text, match)
     named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
     is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None

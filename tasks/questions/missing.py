@@ -14,10 +14,10 @@ Form = tuple[str, bool]
 
 def describe_missing(facts: Facts, sampling: TripletSampling) -> list[dict[str, Any]]:
     """Return, as JSON, one item per type, form and reason, with the heads that it is about."""
-    return group_missing(collect_facts(facts, sampling))
+    return group_missing(find_points(facts, sampling))
 
 
-def collect_facts(facts: Facts, sampling: TripletSampling) -> Points:
+def find_points(facts: Facts, sampling: TripletSampling) -> Points:
     """Return the points of the facts of one relation."""
     return collect_points(facts.relation, facts.rows, facts.also_false, facts.triplets, sampling)
 

@@ -364,9 +364,7 @@ def test_interrupt_keeps_what_was_answered(stop: type[BaseException], tmp_path: 
     assert sum(endpoint.asked.values()) == 30
 
 
-def test_redirect_sends_neither_key_nor_prompt_to_another_address(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redirect_sends_neither_key_nor_prompt_to_another_address(serve: Callable[..., Any]) -> None:
     with serve_bytes(lambda *_: GOOD) as other:
         for status in (301, 302, 303, 307, 308):
             moved = render_reply(status, {"Location": f"{other.base_url}/completions"}, b"")

@@ -20,7 +20,7 @@ from schemas.question_stages import QUESTIONS
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.related_names import RelatedNames
 from tasks.edition.triplets import sample_triplets
-from tasks.questions.missing import collect_facts, count_carriers
+from tasks.questions.missing import count_carriers, find_points
 from tasks.questions.points import Point, identify_point
 from tasks.questions.questions import DrawnQuestions, Facts, draw_questions, identify_question
 from tasks.questions.writing import Question
@@ -176,7 +176,7 @@ def test_questions_of_any_base_are_sound(
     triplets = sample_triplets("r", base, TripletSampling(seed, policy)).frame
     require_pairs(drawn.frame, triplets)
     require_complete(drawn, set(base.filter(~pl.col("also_true"))["head"]))
-    points = collect_facts(Facts("r", base, NO_FALSE, triplets), TripletSampling(seed, policy))
+    points = find_points(Facts("r", base, NO_FALSE, triplets), TripletSampling(seed, policy))
     tested = drawn.frame.filter(split="test").select("type", "is_negated", "point_id").unique()
     assert +count_carriers(points) == Counter(tested.select("type", "is_negated").iter_rows())
     shuffled = random.sample(rows, len(rows))
