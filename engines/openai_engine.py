@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 
 from config.engines import EngineConfig
@@ -63,24 +63,29 @@ class OpenaiEngine(IncrementalEngine):
             InputError: the endpoint refuses the key, does not know the model, is not reachable, is not
                 reachable again within MAX_WAIT_S, or has never sent a readable answer.
         """
-        faults: dict[int, Answer | None] = {}
+        # The caller may remove answers from `received` as soon as they are there.
+        done: set[int] = set()
+        failed: dict[int, Answer] = {}
         n_reported = 0
 
         def keep(number: int, answer: Answer) -> None:
             if answer.fault == "none":
                 received[number] = answer.completion
                 self._endpoint.has_answered = True
-            faults[number] = None if answer.fault == "none" else answer
+            else:
+                failed[number] = answer
+            done.add(number)
 
         def report() -> None:
             nonlocal n_reported
-            n_done = len(faults)
+            n_done = len(done)
             on_progress(n_done - n_reported)
             n_reported = n_done
 
         self._endpoint.is_stopping = False
-        self._thread.run(self._ask(prompts, sampling, faults, keep), report, self._stop)
-        received.update({n: answer.completion for n, answer in faults.items() if answer is not None})
+        self._thread.run(self._ask(prompts, sampling, done, keep), report, self._stop)
+        self._require_an_answer(list(failed.values()))
+        received.update({number: answer.completion for number, answer in failed.items()})
 
     def is_answering(self, style: str, sampling: Sampling) -> bool:
         """Return whether the endpoint answers a throwaway prompt of this style."""
@@ -98,10 +103,10 @@ class OpenaiEngine(IncrementalEngine):
         self,
         prompts: Sequence[Prompt],
         sampling: Sampling,
-        faults: dict[int, Answer | None],
+        done: Container[int],
         keep: Callable[[int, Answer], None],
     ) -> None:
-        """Give an answer to every prompt to `keep`, which puts it into `faults`."""
+        """Give an answer to every prompt to `keep`, which adds the number of the prompt to `done`."""
 
         async def ask(number: int) -> Answer:
             if self._endpoint.is_stopping:
@@ -123,12 +128,11 @@ class OpenaiEngine(IncrementalEngine):
         await ask_through_outages(
             ask,
             range(len(prompts)),
-            faults,
+            done,
             keep=keep,
             n_at_once=self._config.concurrency,
             wait=lambda silence: self._wait_for_endpoint(prompts[0].style, sampling, silence),
         )
-        self._require_an_answer([answer for answer in faults.values() if answer is not None])
 
     async def _judge_refusal(self, answer: Answer, style: str, sampling: Sampling) -> None:
         """Raise InputError if the refusal concerns every prompt: if a throwaway prompt gets no answer."""
