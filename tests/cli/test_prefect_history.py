@@ -3,12 +3,17 @@ from pathlib import Path
 
 import pytest
 
-from cli.prefect_history import set_aside_damaged_history
+from cli.prefect_history import VERSION_TABLE, set_aside_damaged_history
+
+# The first revision of Prefect's tables.
+REVISION = "9725c1cbee35"
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     with sqlite3.connect(tmp_path / "prefect.db") as connection:
+        connection.execute(f"create table {VERSION_TABLE} (version_num text)")
+        connection.execute(f"insert into {VERSION_TABLE} values (?)", [REVISION])
         connection.execute("create table runs (name text)")
         connection.executemany("insert into runs values (?)", [(f"run {k}",) for k in range(5000)])
     connection.close()
@@ -52,3 +57,27 @@ def test_damaged_history_is_set_aside_and_named_once(
     assert not path.exists()
     (message,) = [record.getMessage() for record in caplog.records]
     assert str(path) in message
+
+
+@pytest.mark.parametrize(
+    ("statements", "reason"),
+    [
+        ([f"drop table {VERSION_TABLE}"], "it holds the table runs of another program"),
+        ([f"update {VERSION_TABLE} set version_num = '0123456789ab'"], "have the revision 0123456789ab"),
+        ([f"delete from {VERSION_TABLE}"], None),
+        ([f"drop table {VERSION_TABLE}", "drop table runs"], None),
+    ],
+)
+def test_tables_that_prefect_cannot_use_are_set_aside(
+    home: Path, statements: list[str], reason: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with sqlite3.connect(home / "prefect.db") as connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+    set_aside_damaged_history(home)
+    assert (home / "prefect.db").exists() == (reason is None)
+    assert (home / "prefect.db.damaged").exists() == (reason is not None)
+    assert [reason in record.getMessage() for record in caplog.records if reason] == [True] * (
+        reason is not None
+    )
