@@ -37,14 +37,20 @@ def validate(options: argparse.Namespace) -> int:
 
 
 def plan(options: argparse.Namespace) -> int:
-    """Print what a run would ask and take."""
+    """Print what a run would ask and take; the exit status is 1 if a model cannot be used."""
     from cli.in_process import open_mirror
+    from engines.model_files import require_some_usable
     from preflight.run_plan import plan_run
     from preflight.run_plan_text import render_plan
 
     config = load_config(options.config)
-    write_output(render_plan(plan_run(config, open_mirror(config.storage))))
-    return 0
+    problems = require_some_usable(config.models)
+    usable = tuple(model for model in config.models if model.name not in problems)
+    planned = plan_run(config.model_copy(update={"models": usable}), open_mirror(config.storage))
+    write_output(render_plan(planned))
+    for problem in problems.values():
+        report_error(problem)
+    return 1 if problems else 0
 
 
 def doctor(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from flows.support.artifacts import show_run_progress
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
+from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.edition.attempt_rounds import ask_rounds
@@ -23,14 +24,22 @@ from tasks.edition.statements import join_entities
 def rephrase_samples(config: Config) -> None:
     """Ask for rewordings, verdicts and statements. Prompts with a stored reply are not asked again.
 
+    A writer that fails does not stop the other one.
+
     Raises:
         InputError: a model cannot be used or reached, or leaves prompts without a reply. The replies that it
             gave are kept.
     """
     provide_keys(config.writers)
     edition = plan_edition(config)
-    ask_rephraser(edition)
-    ask_llmeval(edition)
+    problems = []
+    for ask in (ask_rephraser, ask_llmeval):
+        try:
+            ask(edition)
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
 
 
 @task(name="ask-rephraser", **RETRIES)

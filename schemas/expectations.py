@@ -120,11 +120,30 @@ def evaluate_rules(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def may_break_rules(stage: Stage, frame: pl.DataFrame) -> bool:
-    """Return whether a row breaks a rule of the stage that is no mere warning."""
-    holds = [rule.holds for rule in _list_rules(stage) if not rule.is_warning]
-    names = [f"holds_{number}" for number in range(len(holds))]
-    judged = frame.select(rule.fill_null(value=True).alias(n) for rule, n in zip(holds, names, strict=True))
-    return not judged.select(pl.all_horizontal(pl.all().all())).item() if names else False
+    """Return whether the rows may break an expectation of the stage that is no mere warning.
+
+    This takes milliseconds. Great Expectations takes 8 s, and then says which expectation it is.
+    """
+    unread = _list_unread_columns(stage)
+    read = [c for c in stage.columns if c not in unread and c.name in frame.columns]
+    holds = [
+        *(rule.holds for rule in _list_rules(stage) if not rule.is_warning),
+        *(condition for column in read for condition in _list_conditions(column)),
+        *(~pl.struct(columns).is_duplicated() for columns in _list_keys(stage)),
+    ]
+    judged = frame.select(each.fill_null(value=True).all().alias(str(n)) for n, each in enumerate(holds))
+    return not all(judged.row(0))
+
+
+def _list_conditions(column: Column) -> Iterator[pl.Expr]:
+    """Yield the expectations of a single column as expressions."""
+    value = pl.col(column.name)
+    if not column.is_nullable:
+        yield value.is_not_null()
+    if column.pattern is not None:
+        yield value.str.contains(column.pattern)
+    if column.values is not None:
+        yield value.is_in(list(column.values))
 
 
 def _list_keys(stage: Stage) -> tuple[tuple[str, ...], ...]:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -123,11 +124,12 @@ def test_answers_are_scored_again_without_asking(rephrased: Path) -> None:
     assert len(ask_sql(rephrased / "data", "from average_accuracy")) == len(METHODS) * 3
 
 
-def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
+def write_recorded(folder: Path, name: str, texts: dict[str, str], **tables: Any) -> Path:  # noqa: ANN401
     """Write a configuration whose writer has recorded replies, and return its path.
 
     Args:
         texts: statement -> rewording; other statements are repeated.
+        tables: further tables of the configuration.
     """
     base = write_base(folder / "base.tsv", make_rows("may_treat"))
     recording = folder / f"{name}.parquet"
@@ -138,6 +140,7 @@ def write_recorded(folder: Path, name: str, texts: dict[str, str]) -> Path:
         knowledge={"name": "own", "format": "table", "path": str(base)},
         rephraser={"kind": "model", "writer": "player", "max_attempts": 2},
         writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
+        **tables,
     )
     edition = plan_edition(load_config(config))
     rows = [(prompt, texts.get(text, text)) for text, prompt in list_prompts(edition)]
@@ -170,12 +173,16 @@ def test_recorded_replies_build_an_edition_without_a_model(tmp_path: Path) -> No
     assert any(path.startswith("attempts/") for path in manifest["files"])
 
 
-def test_missing_replies_of_a_writer_stop_the_run(tmp_path: Path) -> None:
-    config = write_recorded(tmp_path, "silent", {})
+def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(tmp_path: Path) -> None:
+    tables: dict[str, Table] = {
+        "edition": {"methods": ["pretexeval", "llmeval"]},
+        "llmeval": {"writer": "player"},
+    }
+    config = write_recorded(tmp_path, "silent", {}, **tables)
     recording = tmp_path / "silent.parquet"
     pl.read_parquet(recording)[:5].write_parquet(recording)
     done = run_command("build", config, folder=tmp_path).require(2)
-    assert "gave no reply to" in done.err
+    assert done.err.count("gave no reply to") == 2
     assert "run the same command again" in done.err
     assert not list(tmp_path.glob("silent/editions/*/manifest.json"))
     assert list_half_written(tmp_path / "silent") == []

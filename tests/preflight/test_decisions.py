@@ -122,3 +122,26 @@ def test_only_bases_with_nothing_to_test_are_refused(tmp_path: Path, negatives: 
         assert said is not None
         assert "may_treat" in said
     assert find_refusal(render_summary, configure(tmp_path, BASES["usual"], negatives=negatives), {}) is None
+
+
+def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None:
+    wording = tmp_path / "wording.toml"
+    wording.write_text(
+        """
+        [may_prevent.MCQ]
+        question = "Which of these may [X] prevent?"
+        negated = "Which of these cannot [X] prevent?"
+        [may_prevent.MAQ]
+        question = "Which of these may [X] prevent?"
+        negated = "Which of these cannot [X] prevent?"
+        [may_prevent.TFQ]
+        statement = "[X] may prevent [Y]."
+        negated = "[X] cannot prevent [Y]."
+        """
+    )
+    questions = {"settings": ["answer_only"], "wording": str(wording)}
+    config = configure(tmp_path, BASES["usual"], questions=questions)
+    said = find_refusal(render_summary, config, {})
+    assert said == find_refusal(build, config)
+    assert said is not None
+    assert "may_treat" in said

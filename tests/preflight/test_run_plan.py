@@ -209,6 +209,18 @@ def test_the_command_loads_nothing_and_asks_nobody(tmp_path: Path, base: Path) -
     assert not (tmp_path / "data").exists()
 
 
+def test_the_command_names_each_model_that_cannot_be_used_and_plans_the_others(
+    tmp_path: Path, base: Path
+) -> None:
+    lost = [{"name": f"lost{n}", "model": str(tmp_path / f"nowhere{n}")} for n in (1, 2)]
+    far = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=[*lost, far])
+    done = run_command("plan", config, folder=tmp_path).require(1)
+    assert "far" in done.out
+    assert all(done.err.count(model["model"]) == 1 for model in lost)
+
+
 def test_a_lost_file_is_drafted_and_not_written(base: Path) -> None:
     """The samples of a lost file are drafted again in memory, so the counts do not change."""
     config = configure(base)

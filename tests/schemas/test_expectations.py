@@ -8,9 +8,10 @@ from schemas.expectations import (
     describe_structure,
     evaluate_rules,
     list_value_expectations,
+    may_break_rules,
 )
 from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS
-from tests.support.broken_rows import BROKEN
+from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
 
 
@@ -21,6 +22,16 @@ def test_rules_hold_in_a_good_frame(name: str) -> None:
     broken = [c for c in judged.columns if not judged[c].fill_null(True).all()]
     # The texts of the samples end in full stops and contain no slots, so there are no warnings either.
     assert broken == []
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_no_rule_may_be_broken_in_a_good_frame(name: str) -> None:
+    assert not may_break_rules(STAGES[name], make_frame(name))
+
+
+@pytest.mark.parametrize("broken", [b for b in BROKEN if not b.is_warning], ids=str)
+def test_every_broken_row_may_break_a_rule(broken: BrokenRow) -> None:
+    assert may_break_rules(STAGES[broken.stage], broken.make_frame())
 
 
 def test_every_rule_has_a_broken_row() -> None:
