@@ -1,34 +1,68 @@
-"""A small root with two editions and two models, and what `run` and `publish` do with it, without Prefect."""
+"""A small root with every kind of file, and what `run` and `publish` do with it, without a Prefect server."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import contextlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 import polars as pl
 
+from cli.prefect_history import VERSION_TABLE, set_aside_damaged_history
+from config.questions import Setting
+from deploy.local.client_settings import load_client_settings, write_client_settings
 from engines.base import Engine
 from primitives.errors import InputError
 from primitives.hashing import draw_order
+from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
+from report.page import write_pages
+from review.grade_import import import_review
 from schemas.exchange import Completion, Prompt, Sampling
+from schemas.question_stages import QUESTIONS
+from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from storage.layout import PREFECT_FOLDER, WAREHOUSE
 from storage.mirror import Mirror
+from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
 from tasks.asking.progress import Advance
+from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition
-from tasks.edition.stage_files import provide_files, validate_files
-from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.failures import write_failure
+from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.stage_files import StageFiles, provide_files, store_files, validate_files
+from tasks.edition.statements import join_entities
+from tasks.evaluation.evaluation import hold_evaluation, plan_evaluation
+from tasks.evaluation.failures import record_failure, require_evaluated, write_failure
 from tasks.evaluation.run_record import is_complete
 from tasks.quality.measurements import measure_edition, repair_measurements
 from tests.support.evaluations import ask_model, finish
+from tests.support.review_sheets import export_filled
 from tests.support.small_bases import make_base, make_edition, make_facts
-from warehouse.loading import load_warehouse
+from warehouse.publishing import build_warehouse
 
 BASE = make_base(r=make_facts(12, 6))
+SETTING: Setting = "answer_only"
+WORDING = QuestionWording(
+    "own",
+    {
+        "r": RelationWording(
+            "r",
+            {
+                "MCQ": QuestionTexts("Which of these has [X]?", "Which of these has [X] not?"),
+                "MAQ": QuestionTexts("Which of these have [X]?", "Which of these have [X] not?"),
+                "TFQ": QuestionTexts("[X] has |[Y]|.", "[X] does not have |[Y]|."),
+            },
+        )
+    },
+)
 # Times, and whether an answer was asked or reused, are those of the last run.
 VARYING = {"n_asked", "n_reused", "finished_at", "duration_s"}
-Tables = dict[str, list[tuple[object, ...]]]
+ANSWERS = (" True", " False", " A", " B")
+# The first revision of the tables of a Prefect server.
+REVISION = "9725c1cbee35"
+Tables = dict[str, Counter[str]]
+"""Table or view -> its rows, each as text."""
 
 
 class CountingEngine(Engine):
@@ -41,7 +75,7 @@ class CountingEngine(Engine):
         self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
     ) -> list[Completion]:
         self.n_asked += len(prompts)
-        return [Completion(draw_order((" True", " False"), prompt.text)[0]) for prompt in prompts]
+        return [Completion(draw_order(ANSWERS, prompt.text)[0], finish_reason="stop") for prompt in prompts]
 
     def close(self) -> None:
         """Close nothing."""
@@ -54,69 +88,154 @@ class SmallRoot:
     root: Path
     recordings: Path
 
-    def make_edition(self, seed: int, *names: str) -> Edition:
-        models = [
-            {"name": n, "engine": "recorded", "model": str(self.recordings / f"{n}.parquet")} for n in names
-        ]
-        return make_edition(self.root, BASE, seed=seed, tables={"models": models})
+    def plan(self, seed: int) -> Edition:
+        """Return the edition of seed 1, with the models `a` and `b`, or that of seed 2.
 
-    def run(self, seed: int, *names: str) -> tuple[int, Tables]:
-        """Build an edition, evaluate the models, publish; return how many prompts were asked, and the tables.
+        A language model rewords the statements of the edition of seed 2. The model `a` is asked its samples
+        and its questions.
+        """
+        names = ("a", "b") if seed == 1 else ("a",)
+        models = [self._describe_model(name) for name in names]
+        tables: dict[str, object] = {"models": models}
+        if seed == 1:
+            return make_edition(self.root, BASE, seed=seed, tables=tables)
+        tables |= {
+            "writers": [self._describe_model("w")],
+            "rephraser": {"kind": "model", "writer": "w", "max_attempts": 1},
+            "questions": {"settings": [SETTING]},
+        }
+        return replace(make_edition(self.root, BASE, seed=seed, tables=tables), wording=WORDING)
+
+    def _describe_model(self, name: str) -> dict[str, str]:
+        return {"name": name, "engine": "recorded", "model": str(self.recordings / f"{name}.parquet")}
+
+    def run(self, seed: int) -> int:
+        """Build an edition, evaluate its models, publish; return how many prompts were asked.
 
         Raises:
             InputError: as the command would.
         """
-        edition, engine = self.make_edition(seed, *names), CountingEngine()
+        self._prepare()
+        edition, engine = self.plan(seed), CountingEngine()
         if not edition.is_whole():
-            build(edition)
-        for name in names:
-            evaluation = plan_evaluation(edition.config, edition.edition_id, name)
-            if not is_complete(evaluation):
-                finish(evaluation, ask_model(evaluation, lambda _: engine))
-        return engine.n_asked, self.publish(seed, *names)
+            build(edition, engine)
+        reasons = [
+            reason
+            for name, setting in edition.config.list_evaluations()
+            if (reason := evaluate(edition, name, setting, engine)) is not None
+        ]
+        self.publish(seed)
+        if reasons:
+            raise InputError("\n".join(reasons))
+        return engine.n_asked
 
-    def publish(self, seed: int, *names: str) -> Tables:
-        """Measure the edition, load everything, return the tables. Raises InputError as the command would."""
-        edition = self.make_edition(seed, *names)
-        restore_model_records(edition.config.models, Mirror(edition.config.storage))
-        measure_edition(self.root, edition.edition_id)
-        repair_measurements(self.root, [path.name for path in (self.root / "editions").iterdir()])
-        with duckdb.connect() as connection:
-            problems = load_warehouse(connection, self.root)
-            if problems:
-                raise InputError("\n".join(problems))
-            return read_tables(connection)
+    def publish(self, seed: int) -> None:
+        """Publish as the flow does, without its pages. Raises InputError as the command would."""
+        self._prepare()
+        edition = self.plan(seed)
+        with hold_publication(Mirror(edition.config.storage)):
+            models = (*edition.config.models, *edition.config.writers)
+            restore_model_records(models, Mirror(edition.config.storage))
+            measure_edition(self.root, edition.edition_id)
+            repair_measurements(self.root, [path.name for path in (self.root / "editions").iterdir()])
+            build_warehouse(self.root)
+
+    def write_pages(self, seed: int) -> None:
+        """Write the page of an edition."""
+        write_pages(self.root, [self.plan(seed).edition_id], title="small")
+
+    def _prepare(self) -> None:
+        """Do what a command does before it starts Prefect's server."""
+        set_aside_damaged_history(self.root / PREFECT_FOLDER)
+        load_client_settings(self.root)
+
+    def read_tables(self, *, has_views: bool = False) -> Tables:
+        """Return the rows of every table, without the columns that differ from run to run.
+
+        Args:
+            has_views: whether to return the rows of every view too.
+        """
+        source = "information_schema.tables" if has_views else "duckdb_tables()"
+        with duckdb.connect(str(self.root / WAREHOUSE), read_only=True) as connection:
+            names = connection.execute(f"select table_name from {source}").fetchall()
+            return {str(name): _read_rows(connection, str(name)) for (name,) in names}
+
+    def fill(self) -> None:
+        """Run both editions, and add a failure, a review, pages, and what a Prefect server leaves."""
+        self.run(1)
+        self.run(2)
+        first = self.plan(1)
+        write_failure(Mirror(first.config.storage), first.config, first.edition_id, "gone", "it is down")
+        sheet = export_filled(self.root, first.edition_id)
+        import_review(self.root, sheet, "a")
+        sheet.unlink()
+        self.write_pages(2)
+        write_client_settings(self.root, {"PREFECT_API_URL": "http://127.0.0.1:4200/api"})
+        with sqlite3.connect(self.root / PREFECT_FOLDER / "prefect.db") as connection:
+            connection.execute(f"create table {VERSION_TABLE} (version_num text)")
+            connection.execute(f"insert into {VERSION_TABLE} values (?)", [REVISION])
+        connection.close()
+        self.publish(2)
 
 
-def build(edition: Edition) -> None:
-    """Build the stages as the flow does."""
-    stages = [provide_files(edition, "triplets")]
-    stages.append(provide_files(edition, "variants", *stages))
-    stages.append(provide_files(edition, "statements", *stages))
-    stages.append(provide_files(edition, "samples", *stages))
+def build(edition: Edition, engine: Engine) -> None:
+    """Build the stages as the flows build-test-set and rephrase-samples do."""
+    triplets = provide_files(edition, TRIPLETS.name)
+    variants = provide_files(edition, VARIANTS.name, triplets)
+    statements = provide_files(edition, STATEMENTS.name, triplets, variants)
+    stages = [triplets, variants, statements]
+    attempts: list[StageFiles] = []
+    if edition.rephraser:
+        mirror = Mirror(edition.config.storage)
+        if not edition.has_model_texts():
+            rows = [join_entities(statements.read(edition.root, "r"), triplets.read(edition.root, "r"))]
+            (frame,) = ask_rounds(mirror, rows, edition.rephraser, _show_nothing, lambda _: engine)
+            store_files(edition, ATTEMPTS.name, {"r": frame}, triplets, statements, mirror=mirror)
+        attempts = [provide_files(edition, ATTEMPTS.name, triplets, statements)]
+    stages += [*attempts, provide_files(edition, SAMPLES.name, triplets, statements, *attempts)]
+    if edition.has_questions:
+        stages.append(provide_files(edition, QUESTIONS.name, triplets))
     for stage in stages:
         validate_files(edition, stage)
-    complete_edition(edition, [ref for stage in stages for ref in stage.files.values()], [])
+    files = [ref for stage in stages for ref in stage.files.values()]
+    complete_edition(edition, files, list_left_out(edition, triplets.read_all(edition.root)))
+
+
+@contextlib.contextmanager
+def _show_nothing(_: str, __: int) -> Iterator[Advance]:
+    yield lambda _: None
+
+
+def evaluate(edition: Edition, name: str, setting: Setting | None, engine: Engine) -> str | None:
+    """Evaluate a model as the flow evaluate-model does; return why that failed, or null."""
+    config, mirror = edition.config, Mirror(edition.config.storage)
+    try:
+        with record_failure(mirror, config, edition.edition_id, name, setting):
+            evaluation = plan_evaluation(config, edition.edition_id, name, setting)
+            with hold_evaluation(evaluation):
+                if not is_complete(evaluation):
+                    finish(evaluation, ask_model(evaluation, lambda _: engine))
+            require_evaluated(evaluation)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def fill_root(folder: Path) -> SmallRoot:
-    """Evaluate the models `a` and `b` on the edition of seed 1, and `a` on that of seed 2."""
+    """Return a root in this folder with every kind of file."""
     small = SmallRoot(folder / "data", folder)
-    for name in ("a", "b"):
+    for name in ("a", "b", "w"):
         pl.DataFrame({"prompt": [name], "response": [name]}).write_parquet(folder / f"{name}.parquet")
-    small.run(1, "a", "b")
-    small.run(2, "a")
-    config = small.make_edition(1, "a").config
-    write_failure(Mirror(config.storage), config, small.make_edition(1).edition_id, "gone", "it is down")
+    small.fill()
     return small
 
 
-def read_tables(connection: duckdb.DuckDBPyConnection) -> Tables:
-    """Return table -> its rows, without the columns that differ from run to run."""
-    names = [str(name) for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]
-    found = {}
-    for name in sorted(names):
-        rows = connection.execute(f"select * from {name}")
-        kept = [k for k, column in enumerate(rows.description or []) if column[0] not in VARYING]
-        found[name] = [tuple(row[k] for k in kept) for row in rows.fetchall()]
-    return found
+def _read_rows(connection: duckdb.DuckDBPyConnection, name: str) -> Counter[str]:
+    rows = connection.execute(f"from {name}")
+    kept = [k for k, column in enumerate(rows.description or []) if column[0] not in VARYING]
+    return Counter(str([_round(row[k]) for k in kept]) for row in rows.fetchall())
+
+
+def _round(value: object) -> object:
+    # The order in which threads add floats is not fixed.
+    return float(f"{value:.9g}") if isinstance(value, float) else value
