@@ -122,15 +122,19 @@ def test_endpoint_that_stays_down_stops_the_run(monkeypatch: pytest.MonkeyPatch)
     engine.close()
 
 
-def test_slow_request_ends_in_a_timeout() -> None:
+@pytest.mark.parametrize("max_attempts", [1, 2])
+def test_request_without_an_answer_in_time_is_sent_as_often_as_configured(max_attempts: int) -> None:
     def answer(body: Body, number: int) -> EndpointReply:
         if body["prompt"] == "slow":
             time.sleep(0.6)
         return build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
-        completions = ask_endpoint(endpoint, ["a", "slow"], Sampling(), timeout_s=0.2, max_attempts=1)
+        completions = ask_endpoint(
+            endpoint, ["a", "slow"], Sampling(), timeout_s=0.2, max_attempts=max_attempts
+        )
     assert completions[0].response == "True"
+    assert [body["prompt"] for _, _, body in endpoint.requests].count("slow") == max_attempts
     assert completions[1].error == "no answer within 0.2 s"
 
 
