@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -19,11 +20,18 @@ def bypass_proxies() -> list[str]:
     variables = [name for name in os.environ if name.lower() in _VARIABLES and os.environ[name]]
     warnings = [warning for name in variables if (warning := _remove_unusable(name))]
     if variables:
-        around = {part for name in ("no_proxy", "NO_PROXY") for part in os.environ.get(name, "").split(",")}
-        listed = ",".join([*sorted({part.strip() for part in around} - {"", *LOOPBACK}), *LOOPBACK])
-        # Clients read one or the other.
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = listed
+        os.environ.update(list_bypassed(os.environ))
     return warnings
+
+
+def list_bypassed(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that list the hosts without a proxy: those of the environment, and loopback."""
+    # Clients read one or the other.
+    names = ("no_proxy", "NO_PROXY")
+    hosts = {host.strip() for name in names for host in environment.get(name, "").split(",")}
+    # All hosts: some clients understand this sign only if it stands alone.
+    listed = "*" if "*" in hosts else ",".join([*sorted(hosts - {"", *LOOPBACK}), *LOOPBACK])
+    return dict.fromkeys(names, listed)
 
 
 def _remove_unusable(name: str) -> str | None:

@@ -17,6 +17,7 @@ from deploy.local.client_settings import (
 )
 from deploy.local.service import Service
 from primitives.http_client import fetch_local
+from primitives.proxies import list_bypassed
 from storage.layout import PREFECT_FOLDER
 
 # It is started by its path, with -P, so that no folder of a user takes the place of a module.
@@ -76,9 +77,7 @@ def build_environment(root: Path, port: int, variables: Mapping[str, str], passw
         PASSWORD_VARIABLE: password,
         "PREFECT_HOME": str(root / PREFECT_FOLDER),
     }
-    around = [inherited[name] for name in ("NO_PROXY", "no_proxy") if inherited.get(name)]
-    around = [",".join([*around, "127.0.0.1", "localhost"])]
-    return DEFAULTS | inherited | ours | dict.fromkeys(("NO_PROXY", "no_proxy"), around[0]) | dict(variables)
+    return DEFAULTS | inherited | ours | list_bypassed(inherited) | dict(variables)
 
 
 def build_server(

@@ -41,6 +41,14 @@ def test_a_proxy_that_no_client_can_use_is_removed(address: str, monkeypatch: py
     assert "ALL_PROXY" not in os.environ
 
 
+def test_no_proxy_for_any_host_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "*")
+    assert bypass_proxies() == []
+    assert urllib.request.proxy_bypass("example.org")
+    assert urllib.request.proxy_bypass("127.0.0.1")
+
+
 def test_without_a_proxy_the_environment_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "")
     assert bypass_proxies() == []
