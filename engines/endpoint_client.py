@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # The text of an error is cut to a few hundred characters, so its end need not be read.
 MAX_ERROR_BYTES = 64_000
-# Decompresses gzip and deflate, and recognises which it is.
+# With this value, zlib decompresses both gzip and deflate.
 _ANY_FORMAT = 32 + zlib.MAX_WBITS
 
 

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 Read = Callable[[str], list[Row]]
 """Runs SQL on the warehouse and returns the rows."""
 FACETS = tuple(FACET_OF.values())
-# What stands for a facet, or for mastered points, of which a model was asked nothing.
+# The row that is shown for a facet, or for mastered points, if a model was asked nothing about them.
 _NOT_ASKED: Row = {
     "accuracy": None,
     "average_accuracy": None,
