@@ -7,8 +7,11 @@ Without `[storage] shared` every method does nothing; hosts may then share the d
 """
 
 import contextlib
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from config.tables import StorageConfig
 from primitives.errors import InputError
@@ -25,10 +28,14 @@ from storage.layout import (
     responses_folder,
 )
 from storage.lease import Lease
-from storage.manifests import find_manifest
-from storage.records import find_record, parse_listed_files
+from storage.manifests import check_manifest, find_manifest
+from storage.records import find_record, parse_listed_files, parse_record, read_files
 from storage.responses import ResponseStore
 from storage.transfers import transfer_all
+
+logger = logging.getLogger(__name__)
+
+RENAMED = "%s is damaged (%s) and was renamed to %s; the next host that has the intact record sends it again"
 
 
 class Mirror:
@@ -57,7 +64,7 @@ class Mirror:
     def _fetch_edition(self, bucket: Bucket, edition_id: str) -> bool | None:
         """Return whether all its files are intact here now; null if it is not complete in the bucket."""
         folder = edition_folder(edition_id)
-        content = bucket.read(manifest_file(edition_id))
+        content = self._read_sound(bucket, folder, MANIFEST, partial(check_manifest, edition_id))
         if content is None:
             return None
         path = self.root / manifest_file(edition_id)
@@ -117,7 +124,7 @@ class Mirror:
         """
         if self.bucket is None:
             return
-        content = self.bucket.read(f"{folder}/{RUN}")
+        content = self._read_sound(self.bucket, folder, RUN)
         path = self.root / folder / RUN
         if content is None:
             return
@@ -133,7 +140,7 @@ class Mirror:
         path = self.root / folder / RUN
         if self.bucket is None or find_record(path, "it is written or fetched again") is None:
             return
-        content, sent_before = path.read_bytes(), self.bucket.read(f"{folder}/{RUN}")
+        content, sent_before = path.read_bytes(), self._read_sound(self.bucket, folder, RUN)
         if sent_before == content:
             return
         old_refs = parse_listed_files(folder, sent_before, RUN) if sent_before else []
@@ -160,11 +167,17 @@ class Mirror:
             if not is_fetched:
                 self.bucket.rename_damaged(path)
         record = model_file(model_id)
-        if find_record(self.root / record, "it is written or fetched again", model_id=model_id) is not None:
+        if self._has_model_record(record, model_id):
             if record not in remote:
                 self.send(record)
         elif record in remote:
             self.bucket.fetch(record, self.root / record)
+            if not self._has_model_record(record, model_id):
+                self.bucket.rename_damaged(record)
+
+    def _has_model_record(self, path: str, model_id: str) -> bool:
+        """Return whether the record of a model is intact here; set a damaged one aside."""
+        return find_record(self.root / path, "it is written or fetched again", model_id=model_id) is not None
 
     def send(self, path: str) -> None:
         """Send a file, by its path under the root, replacing the object in the bucket."""
@@ -197,6 +210,34 @@ class Mirror:
             return
         with Lease(self.bucket, lease_object(name)) as lease:
             yield lease.require_held
+
+    def _read_sound(
+        self,
+        bucket: Bucket,
+        folder: str,
+        name: str,
+        check: Callable[[dict[str, Any]], None] = lambda _: None,
+    ) -> bytes | None:
+        """Return the bytes of a record in the bucket, or null if it is missing or damaged.
+
+        A damaged one is renamed and named; the next host that has the intact record sends it again.
+
+        Args:
+            check: raises ValueError if the record is not that of its folder.
+        """
+        content = bucket.read(f"{folder}/{name}")
+        if content is None:
+            return None
+        try:
+            record = parse_record(content)
+            read_files(record, folder)
+            check(record)
+        except (ValueError, RecursionError) as error:
+            address = f"{bucket.address}/{folder}/{name}"
+            logger.warning(RENAMED, address, error, f"{name}.damaged")
+            bucket.rename_damaged(f"{folder}/{name}")
+            return None
+        return content
 
     def _send_missing(self, remote: Mapping[str, StoredObject], paths: Sequence[str]) -> None:
         """Send the files that the bucket lacks or has with another size."""

@@ -99,13 +99,23 @@ def test_different_edition_of_the_same_name_is_an_error(hosts: tuple[Host, Host]
             exchange(edition.edition_id)
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'{"files": {"../../x": {"rows": 1, "sha256": "0"}}}'])
-def test_invalid_record_in_the_bucket_is_an_error(
-    hosts: tuple[Host, Host], edition: Edition, content: bytes
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"[]", b'{"files": {"../../x": {"rows": 1, "sha256": "0"}}}', b'{"edition_id": "x", "files": {}}'],
+)
+def test_damaged_record_in_the_bucket_is_renamed_and_sent_again(
+    hosts: tuple[Host, Host], edition: Edition, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mirror = Mirror(hosts[1])
-    assert mirror.bucket is not None
-    mirror.bucket.send(f"{edition.folder}/manifest.json", content)
-    with pytest.raises(InputError, match=r"manifest\.json: cannot be read; delete it"):
-        mirror.pull_edition(edition.edition_id)
+    first, second = (Mirror(host) for host in hosts)
+    assert first.bucket is not None
+    name = f"{edition.folder}/manifest.json"
+    first.push_edition(edition.edition_id)
+    first.bucket.send(name, content)
+    second.pull_edition(edition.edition_id)
     assert not hosts[1].root.exists()
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert f"{first.bucket.address}/{name} is damaged" in message
+    assert first.bucket.read(f"{name}.damaged") == content
+    first.push_edition(edition.edition_id)
+    second.pull_edition(edition.edition_id)
+    assert read_tree(hosts[0].root, edition.folder) == read_tree(hosts[1].root, edition.folder)

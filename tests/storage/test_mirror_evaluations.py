@@ -183,3 +183,24 @@ def test_files_made_before_the_bucket_was_configured_are_sent_too(
     sync_everything(Mirror(new))
     kinds = ("editions", "responses", "predictions")
     assert read_tree(new.root, *kinds) == read_tree(one.root, *kinds)
+
+
+@pytest.mark.parametrize("record", ["run", "model"])
+def test_damaged_records_of_an_evaluation_in_the_bucket_are_sent_again(
+    evaluations: list[Evaluation], record: str
+) -> None:
+    first, second = evaluations
+    finish(first, ask_model(first, lambda _: SlowEngine()))
+    mirrors = [Mirror(evaluation.storage) for evaluation in evaluations]
+    bucket = mirrors[0].bucket
+    assert bucket is not None
+    folder = first.folder if record == "run" else f"responses/{first.model_id}"
+    mirrors[0].sync_responses(first.model_id)
+    mirrors[0].push_evaluation(first.edition_id, first.model_id)
+    bucket.send(f"{folder}/{record}.json", b'{"files": ')
+    mirrors[1].pull_evaluation(second.edition_id, second.model_id)
+    assert bucket.read(f"{folder}/{record}.json") is None
+    mirrors[0].sync_responses(first.model_id)
+    mirrors[0].push_evaluation(first.edition_id, first.model_id)
+    mirrors[1].pull_evaluation(second.edition_id, second.model_id)
+    assert read_tree(first.root, folder).items() <= read_tree(second.root, folder).items()
