@@ -1,13 +1,16 @@
 """Find and hide a key in text, in the forms in which a careless or hostile endpoint may repeat it.
 
-The forms: the key or any piece of it of PIECE characters, in any case, in base64 (each alignment, both
-alphabets) or in hexadecimal, with any of its characters percent-encoded or escaped as in JSON, HTML or a
-programming language, and with spaces or separators between its characters.
+The forms: the key or any piece of it of PIECE characters, in any case, backwards, in ROT13, in UTF-16,
+in base64 (each alignment, both alphabets) or in hexadecimal. Any of its characters may be percent-encoded,
+in full width, or escaped as in JSON, HTML or a programming language. Spaces, separators and characters that
+nobody sees may stand between them.
 """
 
 import base64
+import codecs
 import html
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,9 +29,13 @@ _ENCODED = re.compile(
     r"|&\#x0*[2-7][0-9a-f];?|&\#0*[0-9]{2,3};?|&[a-z]{2,6};|\\+(?=[\"'/\\$`])",
     re.IGNORECASE,
 )
-_SEPARATORS = " \t\r\n\v\f.,:;-_+/|\\'\"=*`\u00a0\u00ad\u200b\u200c\u200d\u2060\ufeff"
-_WITHOUT_SEPARATORS = dict.fromkeys(map(ord, _SEPARATORS))
-_SEPARATED = re.compile(f"[{re.escape(_SEPARATORS)}]+")
+# Signs of punctuation, and ranges of control characters, spaces and characters that nobody sees.
+_SEPARATORS = (
+    r"""\x00-\x20\x7f-\xa0.,:;\-_+/|\\'"=*`\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f"""
+    r"""\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"""
+    r"""\U000e0000-\U000e0fff"""
+)
+_SEPARATED = re.compile(f"[{_SEPARATORS}]+")
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def hide_value(text: str, secret: str | None) -> str:
 def find_key(text: str, key: str) -> list[Span]:
     """Return the places (start, end) of the key and of its pieces, in order and without overlaps.
 
-    10 MB of text take one to two seconds. The key has at least MIN_LENGTH characters.
+    10 MB of text take three seconds. The key has at least MIN_LENGTH characters.
     """
     plain = _lower(text)
     spans = _find(_list_forms(key), plain)
@@ -90,7 +97,7 @@ def find_key(text: str, key: str) -> list[Span]:
         decoded = _lower(shorter)
         origins.append(moved)
         spans += _locate(_find(_list_forms(key), decoded), origins)
-    squeezed = decoded.translate(_WITHOUT_SEPARATORS)
+    squeezed = _SEPARATED.sub("", decoded)
     if len(squeezed) < len(decoded) and (found := _find(_list_forms(key, is_squeezed=True), squeezed)):
         origins.append(_remove(decoded, [match.span() for match in _SEPARATED.finditer(decoded)]))
         spans += _locate(found, origins)
@@ -98,11 +105,20 @@ def find_key(text: str, key: str) -> list[Span]:
 
 
 def _lower(text: str) -> str:
-    """Return the text in lower case, each character in its place."""
+    """Return the text in lower case and without compatibility forms, each character in its place."""
+    if not text.isascii():
+        text = text.translate(_list_compatible())
     lower = text.lower()
     return (
         lower if len(lower) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     )
+
+
+@lru_cache(maxsize=1)
+def _list_compatible() -> dict[int, str]:
+    """Return code point -> the ASCII character of which it is a compatibility form, such as full width."""
+    forms = ((code, unicodedata.normalize("NFKC", chr(code))) for code in range(0xA1, 0x1FC00))
+    return {code: form for code, form in forms if len(form) == 1 and "!" <= form <= "~"}
 
 
 def _find(forms: Sequence[_Form], text: str) -> list[Span]:
@@ -112,19 +128,26 @@ def _find(forms: Sequence[_Form], text: str) -> list[Span]:
 @lru_cache(maxsize=64)
 def _list_forms(key: str, *, is_squeezed: bool = False) -> tuple[_Form, ...]:
     """Return the forms of a key, each with the length of PIECE characters of the key in it."""
-    content = key.encode("utf-8", "surrogatepass")
-    n = min(PIECE, len(content))
-    forms = [(key, n), (content.hex(), 2 * n)]
-    # Of n bytes, base64 shows this many characters that depend on nothing before or after them.
-    n_shown = (8 * n - 10) // 6
-    for n_before in range(3):
-        encoded = base64.b64encode(b"\0" * n_before + content).decode().rstrip("=")
-        first, last = -(-8 * n_before // 6), (8 * (n_before + len(content))) // 6
-        forms += [(encoded[first:last].translate(str.maketrans("+/", two)), n_shown) for two in ("+/", "-_")]
+    n = min(PIECE, len(key))
+    forms = [(key, n), (key[::-1], n), (codecs.encode(key, "rot13"), n)]
+    # Windows encodes in UTF-16 before it encodes in base64.
+    for content, n_bytes in ((key.encode("utf-8", "surrogatepass"), n), (_encode_utf_16(key), 2 * n)):
+        forms.append((content.hex(), 2 * n_bytes))
+        # Of n bytes, base64 shows this many characters that depend on nothing before or after them.
+        n_shown = (8 * n_bytes - 10) // 6
+        for n_before in range(3):
+            encoded = base64.b64encode(b"\0" * n_before + content).decode().rstrip("=")
+            first, last = -(-8 * n_before // 6), (8 * (n_before + len(content))) // 6
+            shown = encoded[first:last]
+            forms += [(shown.translate(str.maketrans("+/", two)), n_shown) for two in ("+/", "-_")]
     if is_squeezed:
-        forms = [(form.translate(_WITHOUT_SEPARATORS), least) for form, least in forms]
+        forms = [(_SEPARATED.sub("", form), least) for form, least in forms]
     lowered = dict.fromkeys((form.lower(), min(least, len(form))) for form, least in forms)
     return tuple(_Form(form, least) for form, least in lowered if least >= PIECE * 2 // 3)
+
+
+def _encode_utf_16(key: str) -> bytes:
+    return key.encode("utf-16-le", "surrogatepass")
 
 
 @dataclass(frozen=True)

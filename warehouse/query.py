@@ -89,7 +89,9 @@ def _wait_for_rows(
     is_interrupted = Event()
 
     def fetch() -> Result:
-        result = connection.execute(sql)
+        result: duckdb.DuckDBPyConnection | None = connection.execute(sql)
+        if result is None:
+            raise InputError("the query is empty: write a statement, such as `from leaderboard`")
         columns = [column[0] for column in result.description or []]
         rows: list[tuple[Any, ...]] = []
         while columns and not is_interrupted.is_set() and (part := result.fetchmany(FETCHED_ROWS)):

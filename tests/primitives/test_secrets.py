@@ -1,3 +1,4 @@
+import codecs
 import json
 from base64 import b64decode, b64encode, encodebytes, urlsafe_b64encode
 from urllib.parse import quote
@@ -100,6 +101,14 @@ FORMS = {
     "HTML": "".join(f"&#{byte};" for byte in BYTES),
     "spaced": " ".join(KEY),
     "one character a line": "\n".join(KEY),
+    "invisible characters": "\u200d\u2064\U000e0041".join(KEY),
+    "full width": "".join(chr(ord(character) + 0xFEE0) for character in KEY),
+    "UTF-16": KEY.encode("utf-16-le").decode("latin-1"),
+    "base64 of UTF-16": b64encode(KEY.encode("utf-16-le")).decode(),
+    "hexadecimal of UTF-16": KEY.encode("utf-16-be").hex(),
+    "quoted-printable": "".join(f"={byte:02X}" for byte in BYTES),
+    "ROT13": codecs.encode(KEY, "rot13"),
+    "backwards": KEY[::-1],
     "quoted pieces": '" + "'.join([KEY[:12], KEY[12:24], KEY[24:]]),
 }
 

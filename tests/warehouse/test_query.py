@@ -44,6 +44,12 @@ def test_an_error_in_the_query_is_reported(published: DataFolder) -> None:
         run_query(published.root, "select * from leaderbord")
 
 
+@pytest.mark.parametrize("sql", ["", " ;; ", "-- a comment"])
+def test_an_empty_query_is_refused(published: DataFolder, sql: str) -> None:
+    with pytest.raises(InputError, match="the query is empty"):
+        run_query(published.root, sql)
+
+
 def test_nothing_can_be_written(data: DataFolder) -> None:
     build_warehouse(data.root)
     with pytest.raises(InputError, match="read-only"):
