@@ -57,7 +57,8 @@ def read_completion(content: bytes, style: str, hide: Callable[[str], str]) -> C
         raise UnreadableAnswerError(f"the answer holds no choice: {hide(str(answer))[:100]!r}")
     text, reasoning = _read_message(choice["message"]) if style == "chat" else (choice["text"], None)
     finish_reason = _read_name(choice.get("finish_reason"), hide)
-    if text is None and style == "chat" and (reasoning is not None or finish_reason is not None):
+    has_message = style == "chat" and isinstance(choice["message"], dict)
+    if text is None and has_message and (reasoning is not None or finish_reason is not None):
         # An empty answer: the model has used all its tokens for reasoning, or it said nothing. A retry would
         # be paid for as well, and would give the same.
         text = ""

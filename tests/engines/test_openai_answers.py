@@ -1,7 +1,9 @@
+import json
 from dataclasses import replace
 
 import pytest
 
+from engines.openai_replies import UnreadableAnswerError, read_completion
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tasks.asking.sampling import build_sampling
@@ -300,3 +302,10 @@ def test_text_in_place_of_a_number_is_dropped(monkeypatch: pytest.MonkeyPatch) -
     usage = {"prompt_tokens": KEY, "completion_tokens": 1, "total_tokens": 1}
     reply = EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
     assert ask_with_key(reply, monkeypatch) == Completion(" True", n_completion_tokens=1, logprob_false=-1.0)
+
+
+@pytest.mark.parametrize("choice", [{"text": "True"}, {"message": None}, {"message": []}])
+def test_chat_choice_without_a_message_is_no_empty_answer(choice: dict[str, object]) -> None:
+    content = json.dumps({"choices": [choice | {"finish_reason": "stop"}]}).encode()
+    with pytest.raises(UnreadableAnswerError, match="holds no text"):
+        read_completion(content, "chat", str)
