@@ -90,10 +90,16 @@ def estimate_writers(edition: Edition, drafts: Sequence[RelationPreview]) -> lis
 
 
 def read_attempt_history(root: Path, model_id: str) -> AttemptHistory | None:
-    """Return the history over all editions under the root; None if the model made no attempt there."""
+    """Return the history over all editions under the root; None if the model made no attempt there.
+
+    A damaged file is left out: the history only serves an estimate, and a build makes the file again.
+    """
     n_variants = n_attempts = n_passed = 0
     for path in sorted(root.glob("editions/*/attempts/*.parquet")):
-        rows = pl.read_parquet(path, columns=["variant_id", "rephraser", "reasons", "is_accepted"])
+        try:
+            rows = pl.read_parquet(path, columns=["variant_id", "rephraser", "reasons", "is_accepted"])
+        except (OSError, pl.exceptions.PolarsError):
+            continue
         rows = rows.filter(pl.col("rephraser") == model_id)
         n_variants += rows["variant_id"].n_unique()
         n_attempts += rows.height

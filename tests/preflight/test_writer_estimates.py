@@ -103,6 +103,8 @@ def test_attempts_are_as_many_as_earlier_editions_needed(base: Path) -> None:
     ]
     frame = pl.DataFrame(rows, schema_overrides={"reasons": pl.List(pl.String)})
     write_stage_file(edition.root, "editions/earlier/attempts/may_treat.parquet", frame, ATTEMPTS)
+    # A damaged file of another edition is left out.
+    (edition.root / "editions/earlier/attempts/symptoms.parquet").write_bytes(b"PAR1 and nothing else")
     parts = estimate(config)
     assert parts["rephraser"].n_to_ask == Span.of(1.5 * N_STATEMENTS)
     assert parts["judge"].n_to_ask == Span.of(2 * N_STATEMENTS)
