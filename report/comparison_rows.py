@@ -7,13 +7,16 @@ from report.edition_reader import EditionReader
 N_EDITIONS_SHOWN = 4
 
 
-def read_comparisons(reader: EditionReader, setting: Setting, models: list[Model]) -> list[Row]:
-    """Return every two models once, the better one first, with their detectable difference."""
+def read_comparisons(
+    reader: EditionReader, setting: Setting, models: list[Model], differences: list[Row]
+) -> list[Row]:
+    """Return every two models once, the better one first, with their detectable difference.
+
+    Args:
+        differences: the rows of the view detectable_difference under the setting.
+    """
     places = {model.model_id: place for place, model in enumerate(models)}
-    detectable = {
-        (row["model_id"], row["other_model_id"]): row
-        for row in reader.read_setting("detectable_difference", setting)
-    }
+    detectable = {(row["model_id"], row["other_model_id"]): row for row in differences}
     rows = []
     for row in reader.read_setting("model_comparison", setting):
         found = detectable.get((row["model_id"], row["other_model_id"]), {})

@@ -66,6 +66,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
         asked = {score.model_id: score.model for score in questions.scores} if questions else {}
         models = list_models(leaderboard, setting, asked)
         drift, n_others = read_drift(reader, setting)
+        rows = _read_views(reader, setting)
         return Contents(
             edition=edition,
             relations=reader.read(
@@ -86,7 +87,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             missed_points=_read_missed(reader, setting),
             # This view compares methods, so it has no column for the method.
             component_ablation=reader.read_setting("component_ablation", setting, "method"),
-            model_comparison=read_comparisons(reader, setting, models),
+            model_comparison=read_comparisons(reader, setting, models, rows["detectable_difference"]),
             edition_drift=drift,
             n_other_editions=n_others,
             views=reader.read(
@@ -94,7 +95,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
                 "where not internal order by view_name"
             ),
             questions=questions,
-            **_read_views(reader, setting),
+            **rows,
         )
 
 
