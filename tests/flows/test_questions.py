@@ -59,14 +59,15 @@ def answer(body: Body, number: int) -> EndpointReply:
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("questions")
     with serve_endpoint(answer) as endpoint:
         model = {"name": "odd", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
         models = [model | {"concurrency": 2}]
         config = write_question_config(folder, n_repeats=N_REPEATS, models=models)
+        environment = build_environment(prefect_server)
         process = subprocess.Popen(
-            build_command("run", config), cwd=folder, env=build_environment(), start_new_session=True
+            build_command("run", config), cwd=folder, env=environment, start_new_session=True
         )
         try:
             wait_for_second_repeat(endpoint, process)
@@ -74,7 +75,8 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
             process.send_signal(signal.SIGKILL)
             process.wait()
         n_before = len(endpoint.requests)
-        yield Story(folder / "data", endpoint, n_before, run_command("run", config, folder=folder))
+        again = run_command("run", config, folder=folder, environment=prefect_server)
+        yield Story(folder / "data", endpoint, n_before, again)
 
 
 def wait_for_second_repeat(endpoint: Endpoint, process: "subprocess.Popen[bytes]") -> None:

@@ -1,6 +1,9 @@
-"""Editions with texts of a language model: a real vLLM that rewords badly, and recorded replies."""
+"""Editions with texts of a language model: an endpoint that rewords badly, and recorded replies."""
 
+import hashlib
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from schemas.stages import STATEMENTS, TRIPLETS
 from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.statements import join_entities
 from tests.support.command import (
-    REPOSITORY,
+    Outcome,
     Table,
     list_half_written,
     make_rows,
@@ -22,31 +25,47 @@ from tests.support.command import (
     write_base,
     write_config,
 )
+from tests.support.data_folder import query_rows
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+
+pytestmark = pytest.mark.slow
 
 METHODS = ["pretexeval", "prototype", "direct", "llmeval"]
-MODEL = str(REPOSITORY / "models" / "reference-large")
-POOR_WRITER = {
-    "name": "poor",
-    "model": MODEL,
-    "dtype": "bfloat16",
-    "prompt_style": "completion",
-}
-STUDENT = {"name": "student", "model": MODEL, "dtype": "bfloat16"}
+
+
+@dataclass(frozen=True)
+class Rephrased:
+    """An edition of all four methods, whose writer can neither reword nor write, and an evaluated model."""
+
+    folder: Path
+    server: dict[str, str]
+    endpoint: Endpoint
+
+    @property
+    def root(self) -> Path:
+        return self.folder / "data"
+
+    def run(self, command: str, *options: str) -> Outcome:
+        """Run a command with the configuration."""
+        config = self.folder / "config.toml"
+        return run_command(command, config, *options, folder=self.folder, environment=self.server).require()
 
 
 def read_stage(root: Path, stage: str) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(path) for path in sorted(root.glob(f"editions/*/{stage}/*.parquet"))])
 
 
-def ask_sql(root: Path, query: str) -> list[dict[str, object]]:
-    done = run_command("sql", query, "--root", root, "--format", "json", folder=root).require()
-    rows: list[dict[str, object]] = json.loads(done.out)
-    return rows
+def answer_anything(body: Body, _: int) -> EndpointReply:
+    """Answer a question by the checksum of the prompt; as a rewording or a statement, the text is useless."""
+    is_even = hashlib.sha256(body["prompt"].encode()).digest()[0] % 2 == 0
+    return build_reply(" True, without any doubt." if is_even else " False, without any doubt.")
 
 
 @pytest.fixture(scope="module")
-def rephrased(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run all four methods with a writer that can neither reword nor write; return the folder."""
+def rephrased(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
+) -> Iterator[Rephrased]:
+    """Run all four methods, and yield the folder and the endpoint."""
     folder = tmp_path_factory.mktemp("rephrased")
     tables: dict[str, Table] = {
         "knowledge": {"relations": ["may_treat"]},
@@ -55,73 +74,68 @@ def rephrased(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "llmeval": {"writer": "poor", "max_tokens": 16},
         "judge": {"writer": "poor"},
     }
-    config = write_config(
-        folder / "config.toml", folder / "data", models=[STUDENT], writers=[POOR_WRITER], **tables
-    )
-    run_command("run", config, folder=folder, timeout_s=900).require()
-    return folder
+    with serve_endpoint(answer_anything) as endpoint:
+        served = {"engine": "openai", "base_url": endpoint.base_url, "prompt_style": "completion"}
+        poor, student = ({"name": name, "model": name, **served} for name in ("poor", "student"))
+        write_config(folder / "config.toml", folder / "data", models=[student], writers=[poor], **tables)
+        rephrased = Rephrased(folder, prefect_server, endpoint)
+        rephrased.run("run")
+        yield rephrased
 
 
-@pytest.mark.slow
-def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased: Path) -> None:
-    attempts, samples = (read_stage(rephrased / "data", stage) for stage in ("attempts", "samples"))
+def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased: Rephrased) -> None:
+    attempts, samples = (read_stage(rephrased.root, stage) for stage in ("attempts", "samples"))
     reworded = samples.filter(method="pretexeval")
-    assert reworded.height == read_stage(rephrased / "data", "statements").height
+    assert reworded.height == read_stage(rephrased.root, "statements").height
     assert attempts["variant_id"].n_unique() == reworded.height
     n_rejected = attempts.filter(~pl.col("is_accepted")).height
     assert n_rejected > attempts.height * 0.9
-    statements = read_stage(rephrased / "data", "statements").select("variant_id", "statement")
+    statements = read_stage(rephrased.root, "statements").select("variant_id", "statement")
     fallen = reworded.filter(status="fallback").join(statements, on="variant_id")
     assert fallen["text"].to_list() == fallen["statement"].to_list()
     assert fallen["attempts"].unique().to_list() == [2]
     assert fallen.height + reworded.filter(status="accepted").height == reworded.height
 
 
-@pytest.mark.slow
-def test_every_method_is_in_the_same_tables(rephrased: Path) -> None:
-    rows = ask_sql(rephrased / "data", "select method, n_samples from average_accuracy order by method")
+def test_every_method_is_in_the_same_tables(rephrased: Rephrased) -> None:
+    rows = query_rows(rephrased.root, "select method, n_samples from average_accuracy order by method")
     counts = {str(row["method"]): row["n_samples"] for row in rows}
-    n_triplets = read_stage(rephrased / "data", "triplets").filter(split="test").height
+    n_triplets = read_stage(rephrased.root, "triplets").filter(split="test").height
     assert counts["pretexeval"] == counts["prototype"] == 8 * n_triplets
     assert counts["direct"] == n_triplets
-    tried = ask_sql(rephrased / "data", "select count(*) as n from attempts")[0]["n"]
-    assert tried == read_stage(rephrased / "data", "attempts").height
+    tried = query_rows(rephrased.root, "select count(*) as n from attempts")[0]["n"]
+    assert tried == read_stage(rephrased.root, "attempts").height
 
 
-@pytest.mark.slow
-def test_second_run_asks_nothing(rephrased: Path) -> None:
-    before = read_stamps(rephrased / "data", "responses/**/*.parquet")
-    editions = read_bytes(rephrased / "data" / "editions")
-    run_command("run", rephrased / "config.toml", folder=rephrased).require()
-    assert read_stamps(rephrased / "data", "responses/**/*.parquet") == before
-    assert read_bytes(rephrased / "data" / "editions") == editions
-
-
-@pytest.mark.slow
-def test_lost_files_are_built_again_from_stored_replies(rephrased: Path) -> None:
-    editions = read_bytes(rephrased / "data" / "editions")
-    before = read_stamps(rephrased / "data", "responses/**/*.parquet")
+def test_lost_files_are_built_again_from_stored_replies(rephrased: Rephrased) -> None:
+    editions = read_bytes(rephrased.root / "editions")
+    before = read_stamps(rephrased.root, "responses/**/*.parquet")
+    rephrased.endpoint.requests.clear()
     for stage in ("attempts", "samples"):
-        (lost,) = (rephrased / "data").glob(f"editions/*/{stage}/may_treat.parquet")
+        (lost,) = rephrased.root.glob(f"editions/*/{stage}/may_treat.parquet")
         lost.unlink()
-    for record in (rephrased / "data" / "cache").rglob("*.json"):
+    for record in (rephrased.root / "cache").rglob("*.json"):
         record.unlink()
-    run_command("build", rephrased / "config.toml", folder=rephrased).require()
-    assert read_bytes(rephrased / "data" / "editions") == editions
-    assert read_stamps(rephrased / "data", "responses/**/*.parquet") == before
+    rephrased.run("build")
+    assert read_bytes(rephrased.root / "editions") == editions
+    assert read_stamps(rephrased.root, "responses/**/*.parquet") == before
+    assert rephrased.endpoint.requests == []
 
 
-@pytest.mark.slow
-def test_answers_are_scored_again_without_asking(rephrased: Path) -> None:
-    before = read_stamps(rephrased / "data", "responses/**/*.parquet")
-    arguments = ("--policy", "coin-flip", "--policy", "excluded")
-    done = run_command("score", rephrased / "config.toml", *arguments, folder=rephrased).require()
+def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
+    """Another run asks nothing either, and keeps the scores under all policies."""
+    before = read_stamps(rephrased.root, "responses/**/*.parquet")
+    editions = read_bytes(rephrased.root / "editions")
+    rephrased.endpoint.requests.clear()
+    done = rephrased.run("score", "--policy", "coin-flip", "--policy", "excluded")
     assert {"strict", "coin-flip", "excluded"} <= set(done.out.split())
-    rows = ask_sql(rephrased / "data", "select distinct scoring_policy as p from average_accuracy")
+    rows = query_rows(rephrased.root, "select distinct scoring_policy as p from average_accuracy")
     assert {row["p"] for row in rows} == {"strict", "coin-flip", "excluded"}
-    assert read_stamps(rephrased / "data", "responses/**/*.parquet") == before
-    run_command("run", rephrased / "config.toml", folder=rephrased).require()
-    assert len(ask_sql(rephrased / "data", "from average_accuracy")) == len(METHODS) * 3
+    rephrased.run("run")
+    assert rephrased.endpoint.requests == []
+    assert read_stamps(rephrased.root, "responses/**/*.parquet") == before
+    assert read_bytes(rephrased.root / "editions") == editions
+    assert len(query_rows(rephrased.root, "from average_accuracy")) == len(METHODS) * 3
 
 
 def write_recorded(folder: Path, name: str, texts: dict[str, str], **tables: Any) -> Path:  # noqa: ANN401
@@ -162,9 +176,11 @@ def list_prompts(edition: Edition) -> list[tuple[str, str]]:
     return [(text, rephraser.build_prompt(text, 1, split).prompt.text) for text, split in columns]
 
 
-def test_recorded_replies_build_an_edition_without_a_model(tmp_path: Path) -> None:
+def test_recorded_replies_build_an_edition_without_a_model(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
     config = write_recorded(tmp_path, "played", {})
-    run_command("build", config, folder=tmp_path).require()
+    run_command("build", config, folder=tmp_path, environment=prefect_server).require()
     attempts, samples = (read_stage(tmp_path / "played", stage) for stage in ("attempts", "samples"))
     assert attempts["is_accepted"].all()
     assert set(samples["status"]) == {"accepted"}
@@ -173,7 +189,9 @@ def test_recorded_replies_build_an_edition_without_a_model(tmp_path: Path) -> No
     assert any(path.startswith("attempts/") for path in manifest["files"])
 
 
-def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(tmp_path: Path) -> None:
+def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
     tables: dict[str, Table] = {
         "edition": {"methods": ["pretexeval", "llmeval"]},
         "llmeval": {"writer": "player"},
@@ -181,7 +199,7 @@ def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(tmp_p
     config = write_recorded(tmp_path, "silent", {}, **tables)
     recording = tmp_path / "silent.parquet"
     pl.read_parquet(recording)[:5].write_parquet(recording)
-    done = run_command("build", config, folder=tmp_path).require(2)
+    done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)
     assert done.err.count("gave no reply to") == 2
     assert "run the same command again" in done.err
     assert not list(tmp_path.glob("silent/editions/*/manifest.json"))

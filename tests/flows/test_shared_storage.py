@@ -10,21 +10,14 @@ import duckdb
 import pytest
 
 from storage.bucket import Bucket
-from tests.support.command import (
-    REPOSITORY,
-    Table,
-    build_environment,
-    read_bytes,
-    run_command,
-    write_config,
-)
+from tests.support.command import Table, build_environment, read_bytes, run_command, write_config
 from tests.support.endpoint import build_reply, serve_endpoint
+from tests.support.fault_models import answer_by_checksum
 from tests.support.object_storage import KEYS, ObjectStorage
 from tests.support.secret_search import find_in_files, read_records
 
 pytestmark = pytest.mark.slow
 
-MODEL = {"name": "large", "model": str(REPOSITORY / "models" / "reference-large"), "dtype": "bfloat16"}
 SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
 SAVE_BLOCKS = """
 import json, sys
@@ -45,27 +38,25 @@ def test_hosts_share_editions_answers_and_results(
 ) -> None:
     environment = prefect_server | moto.environment
 
-    def call(host: str, *commands: str) -> Path:
-        folder = tmp_path / host
-        folder.mkdir(exist_ok=True)
-        config = write_config(
-            folder / "config.toml",
-            folder / "data",
-            storage={"shared": "s3://bucket/team"},
-            knowledge={"relations": ["may_treat"]},
-            models=[MODEL],
-        )
-        for command in commands:
-            run_command(command, config, folder=folder, environment=environment).require()
-        return folder / "data"
+    with serve_endpoint(answer_by_checksum) as endpoint:
+        model = {"name": "m", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
 
-    builder = call("builder", "build")
-    evaluator = call("evaluator", "evaluate")
-    publisher = call("publisher", "publish")
-    assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
-    assert read_bytes(evaluator, "responses/**/*.parquet") == read_bytes(publisher, "responses/**/*.parquet")
-    # A fourth host runs everything, finds everything complete, and has the same tables.
-    newcomer = call("newcomer", "run")
+        def call(host: str, command: str) -> Path:
+            config = configure(tmp_path / host, "s3://bucket/team", [model])
+            run_command(command, config, folder=tmp_path / host, environment=environment).require()
+            return tmp_path / host / "data"
+
+        builder = call("builder", "build")
+        evaluator = call("evaluator", "evaluate")
+        endpoint.requests.clear()
+        publisher = call("publisher", "publish")
+        assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
+        assert read_bytes(evaluator, "responses/**/*.parquet") == read_bytes(
+            publisher, "responses/**/*.parquet"
+        )
+        # A fourth host runs everything, finds everything complete, and has the same tables.
+        newcomer = call("newcomer", "run")
+        assert endpoint.requests == []
     assert read_warehouse(newcomer / "warehouse.duckdb") == read_warehouse(publisher / "warehouse.duckdb")
     assert read_bytes(newcomer, "responses/**/*.parquet") == read_bytes(evaluator, "responses/**/*.parquet")
     assert find_in_files(tmp_path, SECRETS) == []
