@@ -11,6 +11,8 @@ from tests.warehouse.test_quality_views import attempt, measured, write_grades
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
+pytestmark = pytest.mark.usefixtures("without_views")
+
 OTHER = "tiny-seed9-00000009"
 
 
