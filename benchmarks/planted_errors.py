@@ -120,7 +120,9 @@ def run_planted(folder: Path, models: Sequence[Path], seed: int = 1) -> tuple[Pl
     """Evaluate the models on a clean and a planted edition; return the errors, and what was found on each."""
     base, pool = read_knowledge_base(KnowledgeConfig()), load_pool("revised")
     planted = plant_errors(base, pool, folder, seed)
-    tables = [{"name": model.name, "model": str(model), "dtype": "bfloat16"} for model in models]
+    # As in the quickstart: the answer is one token, and the models learned nothing that follows it.
+    settings_of_all = {"dtype": "bfloat16", "max_tokens": 1}
+    tables = [{"name": model.name, "model": str(model), **settings_of_all} for model in models]
     shared = {"storage": {"root": str(folder / "data")}, "models": tables}
     knowledge = {"name": base.name, "format": "table", "path": str(folder / "base.parquet")}
     planted_edition = {"seed": seed, "label": "planted", "pool": str(folder / "pool.toml")}

@@ -62,9 +62,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def proof(root: Path) -> Proof:
+def proof(root: Path, prefect_server: dict[str, str]) -> Proof:
     tables = {"knowledge": KNOWLEDGE, "edition": {"seed": 1, "methods": METHODS}}
-    return prove_instrument(tables, root)
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in prefect_server.items():
+            patch.setenv(variable, value)
+        return prove_instrument(tables, root)
 
 
 @pytest.mark.slow

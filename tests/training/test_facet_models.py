@@ -51,11 +51,14 @@ def test_a_card_contains_loss_curve_and_scores(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def scores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[TaughtScores]]:
+def scores(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
+) -> dict[str, list[TaughtScores]]:
     """Return the scores of both models on an edition of another seed."""
     folder = tmp_path_factory.mktemp("facets")
     write_facet_configuration(folder / "config.toml", list(SHARES), SEED, ("answer_only",))
-    run_command("run", folder / "config.toml", folder=folder, timeout_s=1500).require()
+    config = folder / "config.toml"
+    run_command("run", config, folder=folder, environment=prefect_server, timeout_s=1500).require()
     return read_scores(folder / "data")
 
 

@@ -9,8 +9,13 @@ NAME = "reference-large"
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Planted, dict[str, Found]]:
-    return run_planted(tmp_path_factory.mktemp("planted"), [MODELS / NAME])
+def results(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
+) -> tuple[Planted, dict[str, Found]]:
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in prefect_server.items():
+            patch.setenv(variable, value)
+        return run_planted(tmp_path_factory.mktemp("planted"), [MODELS / NAME])
 
 
 @pytest.mark.slow

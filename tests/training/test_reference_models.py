@@ -1,6 +1,5 @@
 """The reference models: their cards, and that the pipeline measures the mastery that the cards predict."""
 
-import json
 from itertools import product
 from statistics import mean
 
@@ -11,6 +10,7 @@ from engines.model_card import read_taught_facts
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from tests.support.command import REPOSITORY, run_command, write_config
+from tests.support.data_folder import query_rows
 from training.card import describe_base, read_card
 from training.known_heads import choose_known_heads
 from training.measure import SEEDS
@@ -75,16 +75,17 @@ def test_a_third_of_the_learned_facts_is_learned_in_other_wordings() -> None:
 
 
 @pytest.fixture(scope="module")
-def mastery(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+def mastery(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
+) -> list[dict[str, object]]:
     """Return the rows of known_mastery after an evaluation of both models on an edition of another seed."""
     folder = tmp_path_factory.mktemp("calibration")
-    models = [{"name": name, "model": str(path), "dtype": "bfloat16"} for name, path in FOLDERS.items()]
+    # As in the quickstart: the answer is one token, and the models learned nothing that follows it.
+    model = {"dtype": "bfloat16", "max_tokens": 1}
+    models = [{"name": name, "model": str(path), **model} for name, path in FOLDERS.items()]
     config = write_config(folder / "config.toml", folder / "data", edition={"seed": SEED}, models=models)
-    run_command("run", config, folder=folder, timeout_s=1500).require()
-    query = "from known_mastery"
-    arguments = ("sql", query, "--root", folder / "data", "--format", "json")
-    rows: list[dict[str, object]] = json.loads(run_command(*arguments, folder=folder).require().out)
-    return rows
+    run_command("run", config, folder=folder, environment=prefect_server, timeout_s=1500).require()
+    return query_rows(folder / "data", "from known_mastery")
 
 
 @pytest.mark.slow
