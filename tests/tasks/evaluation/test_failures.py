@@ -159,22 +159,26 @@ def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     assert len(list((bench.root / "failures").rglob("m.json"))) == 1
 
 
-# Gateways refuse prompts for their content with either status.
-@pytest.mark.parametrize("status", [400, 403])
-def test_few_failed_prompts_are_left_out_and_shown(bench: Bench, status: int) -> None:
-    bench.reply = fail_share(0.005, status)
-    assert bench.evaluate("m") == {"m": None}
+def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
+    # Gateways refuse prompts for their content with either status.
+    replies = {f"m{status}": fail_share(0.005, status) for status in (400, 403)}
+    bench.reply = lambda body, number: replies[body["model"]](body, number)
+    assert bench.evaluate(*replies) == dict.fromkeys(replies)
     page = bench.write_pages()
-    (row,) = bench.query("from leaderboard")
-    assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
-    answered = bench.query("from prediction_details where response is not null")
-    assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
-    assert row["no_answer_rate"] == 0
-    table = page.table_with("Model", "Mastery(joint, by pair)")
-    assert table[1][table[0].index("Failed")] == "0.4\u00a0%"
-    # The prompt is refused for its content. That it is refused again is no reason to fail.
-    assert bench.evaluate("m") == {"m": None}
-    assert len(bench.endpoint.requests) == 1
+    rows = bench.query("from leaderboard")
+    assert {row["model"] for row in rows} == set(replies)
+    for row in rows:
+        assert (row["n_errors"], row["n_samples"]) == (1, N_SAMPLES - 1)
+        answered = bench.query(
+            f"from prediction_details where model = '{row['model']}' and response is not null"
+        )
+        assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
+        assert row["no_answer_rate"] == 0
+    head, *lines = page.table_with("Model", "Mastery(joint, by pair)")
+    assert [line[head.index("Failed")] for line in lines] == ["0.4\u00a0%"] * 2
+    # Each prompt is refused for its content. That it is refused again is no reason to fail.
+    assert bench.evaluate(*replies) == dict.fromkeys(replies)
+    assert [body["model"] for _, _, body in bench.endpoint.requests] == list(replies)
 
 
 def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: Bench) -> None:
