@@ -59,8 +59,15 @@ def stop(server: VllmServer) -> None:
 def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]) -> Outage:
     folder = tmp_path_factory.mktemp("outage")
     port, log = find_free_port(), folder / "vllm.log"
-    model = {"name": "small", "engine": "openai", "model": "tiny", "concurrency": CONCURRENCY}
-    models = [model | {"base_url": f"http://127.0.0.1:{port}/v1"}]
+    # The answer is one token; what the model would write next takes most of the time.
+    model = {
+        "name": "small",
+        "engine": "openai",
+        "model": "tiny",
+        "concurrency": CONCURRENCY,
+        "max_tokens": 1,
+    }
+    models = [model | {"base_url": f"http://127.0.0.1:{port}/v1", "concurrency": CONCURRENCY}]
     configs = [
         write_config(folder / f"{name}.toml", folder / name, knowledge=KNOWLEDGE, models=models)
         for name in ("disturbed", "calm")
