@@ -6,7 +6,7 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import expected_average, group, judge_samples
 from tests.support.stage_rows import Row
-from tests.warehouse.conftest import EDITION
+from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 
 POLICIES = ("strict", "coin-flip", "excluded")
@@ -26,9 +26,11 @@ KEYED = (
 )
 
 
-@pytest.fixture
-def scored(data: DataFolder) -> DataFolder:
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """Publish an expert and a model that is right on three samples in four, under every policy."""
+    data = fill_pairs(DataFolder(tmp_path_factory.mktemp("policies") / "data"))
+    data.write_edition(EDITION)
     for rule in (simulated_models.expert, simulated_models.erratic):
         data.write_model(rule.__name__)
         data.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
