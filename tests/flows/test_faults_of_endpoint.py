@@ -66,8 +66,9 @@ def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, s
         "model": "tiny",
         "concurrency": CONCURRENCY,
         "max_tokens": 1,
+        "pairs_per_relation": 45,
     }
-    models = [model | {"base_url": f"http://127.0.0.1:{port}/v1", "concurrency": CONCURRENCY}]
+    models = [model | {"base_url": f"http://127.0.0.1:{port}/v1"}]
     configs = [
         write_config(folder / f"{name}.toml", folder / name, knowledge=KNOWLEDGE, models=models)
         for name in ("disturbed", "calm")
@@ -82,7 +83,7 @@ def outage(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, s
             stack.callback(process.kill)
             wait_until(lambda: read_bytes(root, "responses/*/part-*.parquet"), "first answers")
             # The second chunk is being asked now.
-            time.sleep(2)
+            time.sleep(1)
             kept = read_bytes(root, "responses/*/part-*.parquet")
             gone = time.monotonic()
             stop(server)
