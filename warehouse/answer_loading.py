@@ -1,5 +1,6 @@
 """Load what models answered to the samples of an edition."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from warehouse.records import (
     require_record,
     select_columns,
 )
+
+logger = logging.getLogger(__name__)
 
 RunFiles = dict[str, tuple[Stage, list[Path]]]
 # The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
@@ -121,6 +124,27 @@ def require_answers(
         raise InputError(
             f"{folder}: {n_lost:,} of its answers are lost, because a file of responses was lost or changed: "
             f"{', '.join(lost)}; {RESTORE}"
+        )
+
+
+def warn_of_lost_replies(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Log which writers lack replies behind the attempts of an edition, because a file of them was lost.
+
+    The texts themselves are in the stage attempts, so nothing is left out of the warehouse.
+    """
+    lost = connection.execute(
+        "with replies as (select model_id, prompt_key from responses) "
+        "select rephraser, count(distinct prompt_key) "
+        "from (select rephraser, rephraser as model_id, prompt_key from attempts) "
+        "semi join models using (model_id) anti join replies using (model_id, prompt_key) "
+        "group by rephraser order by rephraser"
+    ).fetchall()
+    for model_id, n_lost in lost:
+        logger.warning(
+            "%s: %s replies behind attempts of editions are lost, because a file of them was lost; the texts "
+            "are kept in the editions. If you have a backup, restore the file",
+            root / responses_folder(model_id),
+            f"{n_lost:,}",
         )
 
 

@@ -29,7 +29,7 @@ from storage.layout import (
 from storage.manifests import find_manifest
 from storage.records import find_record, set_aside
 from storage.responses import ResponseStore
-from warehouse.answer_loading import load_run
+from warehouse.answer_loading import load_run, warn_of_lost_replies
 from warehouse.appraisals import list_grades, load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
 from warehouse.question_loading import check_points, load_question_run
@@ -92,6 +92,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> list[st
         for path in list_grades(root, edition_id):
             loading.load(load_grades, path, edition_id)
     check_points(connection)
+    warn_of_lost_replies(connection, root)
     create_views(connection)
     return loading.problems
 

@@ -33,22 +33,25 @@ def test_answers_keep_the_order_of_the_prompts() -> None:
 
 
 def test_requests_are_concurrent() -> None:
-    counting = threading.Lock()
+    counting, are_all_open = threading.Lock(), threading.Event()
     n_now: list[int] = [0, 0]  # current and maximum number of open requests
 
     def answer(body: Body, number: int) -> EndpointReply:
         with counting:
             n_now[0] += 1
             n_now[1] = max(n_now)
-        time.sleep(0.3)
+            if n_now[0] == 16:
+                are_all_open.set()
+        # The first request is sent alone, to detect an endpoint that refuses.
+        if number:
+            are_all_open.wait(20)
         with counting:
             n_now[0] -= 1
         return build_reply("True")
 
     with serve_endpoint(answer) as endpoint:
-        ask_endpoint(endpoint, ["p"] * 17, Sampling(), concurrency=16)
-    # The first request is sent alone, to detect an endpoint that refuses.
-    assert 8 <= n_now[1] <= 16
+        ask_endpoint(endpoint, ["p"] * 40, Sampling(), concurrency=16)
+    assert n_now[1] == 16
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
