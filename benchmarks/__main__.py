@@ -31,9 +31,7 @@ def main() -> None:
         default=["pretexeval"],
         help="methods that the comparison evaluates: 8,032 prompts of pretexeval, about 17,000 of all three",
     )
-    parser.add_argument(
-        "--only", choices=("medlama", "repeated-rows", "comparison"), help="run only this part"
-    )
+    parser.add_argument("--only", choices=PARTS, help="run only this part")
     options = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(Path.cwd()))
     load = os.getloadavg()[0]

@@ -1,6 +1,7 @@
 """The subcommands for checks before a run, which ask no model: validate, plan, doctor."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from cli.subcommands import Subcommands, add_command, add_config, report_error, write_output
@@ -31,9 +32,7 @@ def validate(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     problems = require_some_usable(config.models)
     write_output(render_summary(config, problems))
-    for problem in problems.values():
-        report_error(problem)
-    return 1 if problems else 0
+    return _report_unusable(problems)
 
 
 def plan(options: argparse.Namespace) -> int:
@@ -48,6 +47,11 @@ def plan(options: argparse.Namespace) -> int:
     usable = tuple(model for model in config.models if model.name not in problems)
     planned = plan_run(config.model_copy(update={"models": usable}), open_mirror(config.storage))
     write_output(render_plan(planned))
+    return _report_unusable(problems)
+
+
+def _report_unusable(problems: Mapping[str, str]) -> int:
+    """Report why each of these models cannot be used, and return the exit status."""
     for problem in problems.values():
         report_error(problem)
     return 1 if problems else 0

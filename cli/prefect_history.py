@@ -1,8 +1,7 @@
 """The history of the Prefect server that a command starts: one that it cannot use is set aside.
 
 The server does not start on a damaged database, nor on one with the tables of another program or of another
-version. The history holds past runs only: no results, and nothing
-that a run needs.
+version. The history holds past runs only: no results, and nothing that a run needs.
 """
 
 import contextlib

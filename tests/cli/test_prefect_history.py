@@ -4,16 +4,13 @@ from pathlib import Path
 import pytest
 
 from cli.prefect_history import VERSION_TABLE, set_aside_damaged_history
-
-# The first revision of Prefect's tables.
-REVISION = "9725c1cbee35"
+from tests.support.prefect_history import write_version
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     with sqlite3.connect(tmp_path / "prefect.db") as connection:
-        connection.execute(f"create table {VERSION_TABLE} (version_num text)")
-        connection.execute(f"insert into {VERSION_TABLE} values (?)", [REVISION])
+        write_version(connection)
         connection.execute("create table runs (name text)")
         connection.executemany("insert into runs values (?)", [(f"run {k}",) for k in range(5000)])
     connection.close()

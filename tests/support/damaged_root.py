@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from cli.prefect_history import VERSION_TABLE, set_aside_damaged_history
+from cli.prefect_history import set_aside_damaged_history
 from config.questions import Setting
 from deploy.local.client_settings import load_client_settings, write_client_settings
 from engines.base import Engine
@@ -37,6 +37,7 @@ from tasks.evaluation.failures import record_failure, require_evaluated, write_f
 from tasks.evaluation.run_record import is_complete
 from tasks.quality.measurements import measure_edition, repair_measurements
 from tests.support.evaluations import ask_model, finish
+from tests.support.prefect_history import write_version
 from tests.support.review_sheets import export_filled
 from tests.support.small_bases import make_base, make_edition, make_facts
 from warehouse.publishing import build_warehouse
@@ -59,8 +60,6 @@ WORDING = QuestionWording(
 # Times, and whether an answer was asked or reused, are those of the last run.
 VARYING = {"n_asked", "n_reused", "finished_at", "duration_s"}
 ANSWERS = (" True", " False", " A", " B")
-# The first revision of the tables of a Prefect server.
-REVISION = "9725c1cbee35"
 Tables = dict[str, Counter[str]]
 """Table or view -> its rows, each as text."""
 
@@ -172,8 +171,7 @@ class SmallRoot:
         self.write_pages(2)
         write_client_settings(self.root, {"PREFECT_API_URL": "http://127.0.0.1:4200/api"})
         with sqlite3.connect(self.root / PREFECT_FOLDER / "prefect.db") as connection:
-            connection.execute(f"create table {VERSION_TABLE} (version_num text)")
-            connection.execute(f"insert into {VERSION_TABLE} values (?)", [REVISION])
+            write_version(connection)
         connection.close()
         self.publish(2)
 
