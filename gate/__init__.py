@@ -5,7 +5,11 @@ from gate.collisions import find_collisions, fold_text
 from gate.reply import clean_reply
 from gate.rewording import REASONS, Rewording
 
+# The version of the rules. Two versions may judge the same text differently.
+GATE_VERSION = 2
+
 __all__ = [
+    "GATE_VERSION",
     "REASONS",
     "Rewording",
     "check_rewording",

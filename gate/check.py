@@ -1,22 +1,31 @@
 """Run all checks of the gate on one rewording or on a frame of rewordings."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 
 import polars as pl
 
-from gate.entities import MaskedText, mask_entities
-from gate.entity_kinds import are_kinds_swapped
+from gate.additions import is_aspect_claimed, is_claim_narrowed
+from gate.attachments import is_entity_changed, is_part_lost, list_known_stems, names_other_thing
+from gate.collisions import fold_text
+from gate.entities import HEAD, TAIL, MaskedText, mask_entities
+from gate.features import SentenceFeatures, extract_features
+from gate.governors import are_entities_exchanged
+from gate.kinds import Kinds, are_kinds_swapped
 from gate.modality import compare_polarity, is_modality_kept
+from gate.name_kinds import find_name_kind
 from gate.opposites import are_directions_swapped, has_contradictory_word, has_contrary_word
 from gate.predicate import is_predicate_changed
-from gate.qualifiers import is_entity_changed
-from gate.rewording import Rewording
-from gate.roles import are_entities_exchanged, are_sources_swapped
-from gate.sentence_features import SentenceFeatures, extract_features
-from gate.statement_form import is_malformed, is_not_a_sentence
-from gate.words import split_words
+from gate.premises import are_changes_exchanged, is_condition_asserted, is_person_called
+from gate.rewording import REASONS, Rewording
+from gate.roles import are_sources_swapped
+from gate.statement_form import contradicts_itself, is_malformed, is_not_a_sentence
+from gate.vocabulary import CACHE_SIZE
+from gate.words import FUNCTION_WORDS, split_words
 from primitives.errors import InputError
+
+Names = tuple[str, ...]
+Words = tuple[str, ...]
 
 
 def check_rewording(rewording: Rewording) -> tuple[str, ...]:
@@ -25,64 +34,103 @@ def check_rewording(rewording: Rewording) -> tuple[str, ...]:
     Raises:
         InputError: if the statement itself does not contain both names.
     """
-    return tuple(_list_reasons(rewording.statement, rewording.text, rewording.head, rewording.tail))
+    heads = (rewording.head, *rewording.head_aliases)
+    tails = (rewording.tail, *rewording.tail_aliases)
+    return tuple(_list_reasons(rewording.statement, rewording.text, heads, tails))
 
 
 def check_rewordings(rows: pl.DataFrame) -> list[tuple[str, ...]]:
-    """Return the reasons against each row (columns statement, text, head, tail), in the order of the rows."""
+    """Return the reasons against each row, in the order of the rows.
+
+    Args:
+        rows: columns statement, text, head, tail; optionally head_aliases and tail_aliases, lists of names.
+    """
     columns = rows.select("statement", "text", "head", "tail")
-    return [tuple(_list_reasons(*row)) for row in columns.iter_rows()]
+    aliases = [
+        rows[name].to_list() if name in rows.columns else [None] * len(rows)
+        for name in ("head_aliases", "tail_aliases")
+    ]
+    return [
+        tuple(_list_reasons(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ()))))
+        for (statement, text, head, tail), of_head, of_tail in zip(columns.iter_rows(), *aliases, strict=True)
+    ]
 
 
-def _list_reasons(statement: str, text: str | None, head: str, tail: str) -> Iterator[str]:
+def _list_reasons(statement: str, text: str | None, heads: Names, tails: Names) -> Sequence[str]:
     if text is None or not text.strip():
-        yield "no text"
-        return
-    if text == statement:
-        return
-    if is_malformed(text, (head, tail)):
-        yield "not one statement"
-        return
-    masked = mask_entities(split_words(text), head, tail)
+        return ("no text",)
+    if text == statement or _is_unchanged(statement, text):
+        return ("unchanged",)
+    if is_malformed(text, (heads[0], tails[0])):
+        return ("not one statement",)
+    masked = mask_entities(split_words(text), heads, tails)
     if masked.is_head_lost or masked.is_tail_lost:
-        yield from _list_lost_entities(masked)
-        return
-    own = _mask_statement(statement, head, tail)
-    if own != masked:
-        yield from _compare_sentences(extract_features(own.tokens), extract_features(masked.tokens))
+        return ["head lost"] * masked.is_head_lost + ["tail lost"] * masked.is_tail_lost
+    own = _mask_statement(statement, heads, tails).tokens
+    # Words of the names that are outside a mention do not make it another entity.
+    known = _list_name_words(heads, tails).intersection(masked.tokens)
+    kinds = (find_name_kind(heads[0]), find_name_kind(tails[0]))
+    reasons = _compare_sentences(own, masked.tokens, known, *kinds)
+    if "other entity" not in reasons and names_other_thing(text, masked.tokens, known.union(own)):
+        return sorted((*reasons, "other entity"), key=REASONS.index)
+    return reasons
+
+
+def _is_unchanged(statement: str, text: str) -> bool:
+    """Return whether only case, punctuation and spaces differ; texts of other lengths are not compared."""
+    return 2 * abs(len(text) - len(statement)) < len(statement) and fold_text(text) == _fold_statement(
+        statement
+    )
 
 
 @lru_cache(4096)
-def _mask_statement(statement: str, head: str, tail: str) -> MaskedText:
-    masked = mask_entities(split_words(statement), head, tail)
-    for name, is_lost in ((head, masked.is_head_lost), (tail, masked.is_tail_lost)):
+def _fold_statement(statement: str) -> str:
+    return fold_text(statement)
+
+
+@lru_cache(4096)
+def _list_name_words(heads: Names, tails: Names) -> frozenset[str]:
+    return frozenset(word for name in (*heads, *tails) for word in split_words(name)) - FUNCTION_WORDS
+
+
+@lru_cache(4096)
+def _mask_statement(statement: str, heads: Names, tails: Names) -> MaskedText:
+    masked = mask_entities(split_words(statement), heads, tails)
+    for names, is_lost in ((heads, masked.is_head_lost), (tails, masked.is_tail_lost)):
         if is_lost:
             raise InputError(
-                f"the statement {statement!r} does not contain the name {name!r}: give the head and the tail "
-                "that its prototype was filled with"
+                f"the statement {statement!r} does not contain the name {names[0]!r}: give the head and "
+                "the tail that its prototype was filled with"
             )
     return masked
 
 
-def _list_lost_entities(text: MaskedText) -> Iterator[str]:
-    if text.is_head_lost:
-        yield "head lost"
-    if text.is_tail_lost:
-        yield "tail lost"
+@lru_cache(CACHE_SIZE)
+def _compare_sentences(
+    statement: Words, text: Words, name_words: frozenset[str], head: frozenset[str], tail: frozenset[str]
+) -> tuple[str, ...]:
+    """Return the reasons against the masked words of a text, given those of its statement.
 
-
-def _compare_sentences(statement: SentenceFeatures, text: SentenceFeatures) -> Iterator[str]:
-    """Yield the reasons against a text that names both entities."""
-    if is_not_a_sentence(statement.tokens, text.tokens):
-        yield "not one statement"
-    if is_entity_changed(statement.tokens, text.tokens):
-        yield "other entity"
-    if reason := _compare_polarity_and_modality(statement, text):
-        yield reason
-    if _are_roles_changed(statement, text):
-        yield "roles"
-    if is_predicate_changed(statement, text):
-        yield "predicate"
+    Args:
+        name_words: words of the names that the text has outside a mention.
+        head, tail: the kinds of thing that the two names show.
+    """
+    if statement == text:
+        return ()
+    own, other = extract_features(statement), extract_features(text)
+    known = list_known_stems(own.tokens, name_words)
+    checks = {
+        "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),
+        "other entity": is_entity_changed(other.tokens, known) or is_part_lost(own.tokens, other.tokens),
+        "contradiction": contradicts_itself(other.tokens, other.tags),
+        _compare_polarity_and_modality(own, other): True,
+        "roles": _are_roles_changed(own, other, {HEAD: head, TAIL: tail}),
+        "predicate": is_predicate_changed(own, other),
+        "addition": is_claim_narrowed(other.tokens, known)
+        # The denial of a whole implies that of its parts.
+        or (not other.polarity.is_negated and is_aspect_claimed(other.tokens, known)),
+    }
+    return tuple(reason for reason, is_found in checks.items() if reason and is_found)
 
 
 def _compare_polarity_and_modality(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
@@ -97,10 +145,13 @@ def _compare_polarity_and_modality(statement: SentenceFeatures, text: SentenceFe
     return None if is_modality_kept(statement.modes, text.modes, text.polarity.force) else "modality"
 
 
-def _are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+def _are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures, kinds: Kinds) -> bool:
     return (
         are_sources_swapped(statement.sources, text.sources)
         or (None not in (statement.premise, text.premise) and statement.premise != text.premise)
-        or are_entities_exchanged(statement.tokens, text.tokens)
-        or are_kinds_swapped(statement.entity_kinds, text.entity_kinds)
+        or are_changes_exchanged(statement.tokens, text.tokens)
+        or are_entities_exchanged(statement.tokens, text.tokens, statement.entity_kinds)
+        or (statement.premise is not None and text.premise is None and is_condition_asserted(text.tokens))
+        or (is_person_called(text.tokens) and not is_person_called(statement.tokens))
+        or are_kinds_swapped(statement.entity_kinds, text.entity_kinds, kinds)
     )

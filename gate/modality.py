@@ -2,14 +2,17 @@
 
 from gate.polarity import Polarity, Tags
 
-_MODES = frozenset(("may", "can", "weak", "often", "likely", "must", "only", "should"))
-_KEPT = ("must", "only", "often", "likely", "should")
+_MODES = frozenset(("may", "can", "weak", "often", "mainly", "likely", "must", "only", "should"))
+_KEPT = ("must", "only", "often", "mainly", "likely", "should")
 _POSSIBLE = frozenset(("may", "can"))
 
 
 def read_modes(tags: Tags) -> frozenset[str]:
     """Return the modes that the words of a sentence express."""
     found = frozenset().union(*tags) & _MODES
+    # "No X other than Y" means only Y.
+    if any("exclusive" in word for word in tags) and sum("neg" in word for word in tags) > 1:
+        found |= {"only"}
     # "Not uncommon" means common, and "not unlikely" means likely.
     n_rare = sum("rare" in word for word in tags)
     return found | {"often"} if n_rare and any("neg" in word for word in tags) else found
@@ -33,7 +36,7 @@ def compare_polarity(statement: Polarity, text: Polarity, is_opposite_used: bool
 def is_modality_kept(statement: frozenset[str], text: frozenset[str], force: str) -> bool:
     """Return whether the text is as sure as the statement."""
     if force != "affirmed":
-        return ("only" in text) == ("only" in statement)
+        return all((mode in text) == (mode in statement) for mode in ("only", "should", "mainly"))
     if any((mode in statement) != (mode in text) for mode in _KEPT):
         return False
     if statement & _POSSIBLE:

@@ -1,64 +1,97 @@
-"""Prepare an entity name for the search in a text: its required words and its accepted variants."""
+"""Prepare an entity name for the search in a text: its variants, its words, and its abbreviations."""
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
-from gate.words import (
-    CACHE_SIZE,
-    FUNCTION_WORDS,
-    MARKS,
-    list_words,
-    normalize_name_word,
-    split_words,
-    stem_word,
-)
+from gate.lexicon import tag_word
+from gate.name_words import CLASS_TAGS, WEAK_STEMS, normalize_name_word, stem_name_word
+from gate.vocabulary import CACHE_SIZE
+from gate.words import FUNCTION_WORDS, MARKS, split_words
 
-# Terminologies append these class words to a name in brackets.
-_CLASS_TAGS = list_words(
-    """
-    disorder disease finding procedure situation event organism substance product abnormality
-    """
-)
+# Terminologies append these to the name of a whole class.
+_UNSPECIFIC = re.compile(r"(?:,? not otherwise specified|,? NOS| - category)$", re.IGNORECASE)
+_SYMBOL = re.compile(r"[a-z]{2,}\d+[a-z]?\d*")
+_PROTEIN = re.compile(r"(?:[a-z]{3}ase(?<!disease)|protein|enzyme|receptor|antigen|channel|transporter)$")
+_CHANGING_TAGS = frozenset(("up", "down", "neg", "abnormal", "normal"))
 
 
 @dataclass(frozen=True)
 class Name:
-    """One entity name, prepared for the search."""
+    """One name of an entity, prepared for the search."""
 
     variants: tuple[str, ...]
     """Word sequences that count as the name, each with a blank at both ends; the longest form first."""
     needed: Counter[str]
     """Stems of the words that carry the meaning, with the count of each."""
+    optional: frozenset[str]
+    """Stems of the words without which the name is still the same."""
     order: tuple[str, ...]
-    """The same stems in the order of the name."""
+    """All these stems in the order of the name."""
     own_function_words: frozenset[str]
-    fixed_pairs: tuple[tuple[str, str], ...]
-    """(word, number or letter that follows it), such as ("type", "1"); a mention must keep them together."""
+    fixed_pairs: tuple[frozenset[tuple[str, str]], ...]
+    """For each number or letter its pairs with its neighbours, such as ("type", "1"): a mention keeps one."""
+    letters: str
+    """All letters and digits of the name, without blanks."""
     initials: str
+    partial_initials: dict[str, list[str]]
+    """Initials of three to five neighbouring words -> the stems of these words: "CNS" in "CNS depression"."""
+    words: frozenset[str]
+    """All words of the name as they are in a text, folded."""
+    is_abbreviation: bool
+    """Whether the name is one short word in capitals."""
+    symbol: str
+    """The symbol after the description of a protein: "akt1" in "Protein Kinase AKT1"; empty without one."""
 
 
 @lru_cache(CACHE_SIZE)
 def parse_name(name: str) -> Name:
     """Return the name prepared for the search in a text."""
-    words = [normalize_name_word(word) for word in split_words(name)]
-    stems = [stem_word(word) for word in words]
+    folded = split_words(_UNSPECIFIC.sub("", name))
+    words = [normalize_name_word(word) for word in folded]
+    stems = [stem_name_word(word) for word in folded]
+    full = [normalize_name_word(word) for word in split_words(name)]
+    variants = _list_variants(full) + ([words] if words != full else [])
     content = [stem for word, stem in zip(words, stems, strict=True) if _carries_meaning(word, name)]
-    pairs = [
-        (before, stem)
-        for before, stem in pairwise(stems)
-        if (len(stem) == 1 or stem.isdigit()) and stem not in MARKS
-    ]
+    needed = [stem for stem in content if stem not in WEAK_STEMS] or content
     return Name(
-        variants=tuple(f" {' '.join(variant)} " for variant in _list_variants(words) if variant),
-        needed=Counter(content),
+        variants=tuple(f" {' '.join(variant)} " for variant in variants if variant),
+        needed=Counter(needed),
+        optional=frozenset(content).difference(needed),
         order=tuple(content),
         own_function_words=frozenset(words) & FUNCTION_WORDS,
-        fixed_pairs=tuple(pair for pair in pairs if pair[0] not in FUNCTION_WORDS),
-        initials="".join(word[0] for word in words if word not in FUNCTION_WORDS),
+        fixed_pairs=tuple(_list_fixed_pairs(stems)),
+        letters="".join(word for word in folded if word not in MARKS),
+        initials="".join(word[0] for word in folded if word not in FUNCTION_WORDS),
+        partial_initials=_list_partial_initials(folded, stems),
+        words=frozenset(folded),
+        is_abbreviation=re.fullmatch(r"[A-Z]{3,6}", name) is not None,
+        symbol=_find_symbol(folded),
     )
+
+
+def _find_symbol(words: list[str]) -> str:
+    """Return the last word if it is a symbol; none if a word says that the protein is changed or lost."""
+    if len(words) < 2 or not (_SYMBOL.fullmatch(words[-1]) and _PROTEIN.search(words[-2])):
+        return ""
+    return "" if any(tag_word(word) & _CHANGING_TAGS for word in words) else words[-1]
+
+
+def _list_fixed_pairs(stems: list[str]) -> Iterator[frozenset[tuple[str, str]]]:
+    for before, stem, after in zip(["", *stems], stems, [*stems[1:], ""], strict=False):
+        if (len(stem) == 1 or stem.isdigit()) and stem not in MARKS:
+            pairs = {(before, stem)} if stem.isdigit() else {(before, stem), (stem, after)}
+            pairs = {pair for pair in pairs if not FUNCTION_WORDS.intersection(pair) and "" not in pair}
+            if pairs:
+                yield frozenset(pairs)
+
+
+def _list_partial_initials(words: list[str], stems: list[str]) -> dict[str, list[str]]:
+    content = [(word, stem) for word, stem in zip(words, stems, strict=True) if word not in FUNCTION_WORDS]
+    runs = [content[i : i + n] for n in (3, 4, 5) if n < len(content) for i in range(len(content) - n + 1)]
+    return {"".join(word[0] for word, _ in run): [stem for _, stem in run] for run in runs}
 
 
 def _carries_meaning(word: str, name: str) -> bool:
@@ -75,8 +108,11 @@ def _list_variants(words: list[str]) -> list[list[str]]:
         long_form_start = _find_long_form(before, inner)
         if long_form_start is not None:
             variants.append(before[:long_form_start] + inner + after)
-        if long_form_start is not None or (inner[-1:] and inner[-1] in _CLASS_TAGS):
+        if long_form_start is not None or (inner[-1:] and inner[-1] in CLASS_TAGS):
             variants.append(before + after)
+    elif words.count(",") == 1 and not FUNCTION_WORDS.intersection(words) - {","}:
+        at = words.index(",")
+        variants.append(words[at + 1 :] + words[:at])
     return variants
 
 

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from gate.entities import SLOTS
 from gate.polarity import Tags
+from gate.vocabulary import load_words
 
+_PHRASE_ENDS = load_words("phrase_ends")
 _CONTRADICTORY = ("normal", "abnormal")
 
 
@@ -25,15 +27,24 @@ def _is_replaced(statement: frozenset[str], text: frozenset[str], one: str, othe
 
 
 def find_directions(tokens: Sequence[str], tags: Tags) -> dict[str, str]:
-    """Return slot -> "up" or "down"; each word of change counts for the slot that is nearest to it."""
-    places = [i for i, token in enumerate(tokens) if token in SLOTS]
+    """Return slot -> "up" or "down"; a change counts for the next slot of its phrase, or the last one."""
     found: dict[str, set[str]] = {}
     for at, tag in enumerate(tags):
-        if places and (change := tag & {"up", "down"}):
-            # If two slots are equally near, the later one counts.
-            _, _, nearest = min((abs(place - at), place < at, place) for place in places)
-            found.setdefault(tokens[nearest], set()).update(change)
+        if change := tag & {"up", "down"}:
+            slot = _find_slot(tokens[at + 1 :]) or _find_slot(tokens[:at][::-1], is_bounded=False)
+            if slot is not None:
+                found.setdefault(slot, set()).update(change)
     return {slot: changes.pop() for slot, changes in found.items() if len(changes) == 1}
+
+
+def _find_slot(tokens: Sequence[str], is_bounded: bool = True) -> str | None:
+    """Return the first slot before the end of the phrase."""
+    for token in tokens:
+        if token in SLOTS:
+            return token
+        if is_bounded and (token in _PHRASE_ENDS or "_" in token):
+            return None
+    return None
 
 
 def are_directions_swapped(statement: dict[str, str], text: dict[str, str]) -> bool:

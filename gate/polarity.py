@@ -4,22 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gate.entities import SLOTS
-from gate.words import list_words
+from gate.vocabulary import load_words
 
 Tags = Sequence[frozenset[str]]
 _NEGATING_TAGS = frozenset(("neg", "rare", "unlike", "doubt"))
 # These deny the entity itself if it follows directly.
-_PRIVATIVE = list_words(
-    """
-    without lacking lacks lack absence absent free_of devoid deficient missing other_than non
-    """
-)
-_LIGHT = frozenset(["the", "a", "an", "any", "of", "in", "from", "with", "for"])
-_MAY = list_words(
-    """
-    may might could possibly perhaps maybe potentially conceivably sometimes occasionally
-    """
-)
+_PRIVATIVE = load_words("privative")
+_LIGHT = frozenset(("the", "a", "an", "any", "of", "in", "from", "with", "for"))
+_MAY = load_words("may")
 # These open a condition anywhere; the other words with the tag "if" do so only at the start of a clause.
 _CONDITIONAL = frozenset(("if", "when", "whenever", "unless"))
 
@@ -90,13 +82,7 @@ def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
     return all(token in _OPENING for token in opening)
 
 
-_OPENING = list_words(
-    """
-    patient patients person persons people individual individuals somebody someone anyone anybody those
-    subject subjects case cases man woman adults children who are is despite even completely totally
-    entirely
-    """
-)
+_OPENING = load_words("opening")
 
 
 def _describes_person(tokens: Sequence[str], tags: Tags, at: int) -> bool:

@@ -1,128 +1,140 @@
 """Find the premise of a sentence: the entity that it assumes, such as X in "if X, then Y"."""
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
 
 from gate.entities import SLOTS
 from gate.lexicon import tag_word
-from gate.words import list_words
+from gate.vocabulary import CACHE_SIZE, list_words, load_words
 
-_OPENERS = list_words(
-    """
-    if when whenever once given where unless having taking following after by using suppose provided
-    """
-)
-_SETTINGS = list_words(
-    """
-    case cases experiment assay staining research investigation sample specimen tissue study test
-    testing
-    """
-)
-_PREPOSITIONS = list_words(
-    """
-    with who that which whose on in under without lacking taking suffering undergoing having at
-    """
-)
-_AUXILIARIES = list_words("will does do did may might can could has have is are should would must not")
-_STATES = list_words(
-    """
-    presence existence occurrence onset detection diagnosis administration exposure absence
-    """
-)
-_CHANGES = list_words(
-    """
-    change changes decrease reduction increase rise loss decline alteration impairment drop fall
-    elevation reduced decreased increased diminished lowered elevated lower higher
-    """
-)
-_PURPOSES = list_words("prevent avoid treat avert minimize reduce forestall protect cure")
-_LIGHT = frozenset(["the", "a", "an", "of", "in", "any", "some", "no", "none", "every", "each", "such"])
-_EXPLANATIONS = frozenset(("cause", "reason", "explanation", "source", "basis"))
-_CLAUSES = frozenset(("if", "when", "whenever"))
-_TRAILING = _CLAUSES | {"in", "among", "amongst", "for"}
+LIGHT = load_words("light")
+
+
+# In "Y indicates X", Y is known and X is concluded.
+_INDICATING = load_words("indicating")
+
+
+ARTICLES = frozenset(("a", "an", "the"))
+
+
+# Words that open a condition at the start of a sentence.
+_OPENERS = load_words("openers")
+
+
+_CONDITIONS = frozenset(("if", "when", "whenever"))
+
+
+_SETTINGS = load_words("settings")
+
+
+_DESCRIBING = load_words("describing")
+
+
+_AUXILIARIES = load_words("auxiliaries")
+
+
+_STATES = list_words("presence existence detection administration exposure absence expression production")
+_CHANGES = frozenset(("change", "changes", "alteration", "alterations"))
+
+
+def find_two_slots(tokens: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of the first slot, and of the first mention of the other one."""
+    places = [i for i, token in enumerate(tokens) if token in SLOTS]
+    others = [i for i in places if tokens[i] != tokens[places[0]]]
+    return (places[0], others[0]) if others else None
+
+
+def is_condition_asserted(tokens: Sequence[str]) -> bool:
+    """Return whether the sentence says a condition as a fact: "a patient takes X, and …"."""
+    words = [token for token in tokens[:4] if token not in LIGHT]
+    joints = set(pairwise(tokens))
+    is_person = (
+        bool(words[1:]) and _is_bearer(words[0]) and words[1] not in _AUXILIARIES and not _describes(words[1])
+    )
+    return (",", "and") in joints or (is_person and ("and" in tokens or (",", "which") in joints))
+
+
+def is_person_called(tokens: Sequence[str]) -> bool:
+    """Return whether a person is called one of the things: "a patient who takes X is among the drugs …"."""
+    if (places := find_two_slots(tokens)) is None or "person" not in tag_word(tokens[tokens[0] in ARTICLES]):
+        return False
+    after = [token for token in tokens[places[0] + 1 : places[0] + 5] if token not in ("not", "and")]
+    return after[:1] in (["is"], ["are"]) and after[1:2] in (["among"], ["one"], ["a"], ["an"], ["the"])
 
 
 def find_premise(tokens: Sequence[str]) -> str | None:
-    """Return the slot that the sentence assumes; None if its words do not show one."""
-    tokens = _skip_it_is_that(tokens)
-    places = [i for i, token in enumerate(tokens) if token in SLOTS]
-    if len({tokens[i] for i in places}) < 2:
+    """Return the slot that the sentence assumes, such as X in "if X, then Y"; None if its words show none."""
+    if tuple(tokens[:2]) == ("it", "is") and "that" in tokens[2:7]:
+        tokens = tokens[tokens.index("that") + 1 :]
+    if (places := find_two_slots(tokens)) is None:
         return None
-    first = places[0]
-    second = next(i for i in places if tokens[i] != tokens[first])
-    if _opens_with_condition(tokens, first):
+    first, second = places
+    if tokens[0] in _OPENERS or _opens_with_setting(tokens, first):
         return tokens[first]
     if _ends_with_condition(tokens, first, second):
         return tokens[second]
-    if _opens_with_person(tokens, first) or _is_first_slot_of_person(tokens, first):
+    if _INDICATING.intersection(tokens[first + 1 : second]):
         return tokens[first]
-    if _opens_with_state(tokens, first):
-        return tokens[second if _names_cause_of_premise(tokens, first, second) else first]
-    return None
+    opening = next((token for token in tokens[:first] if token not in LIGHT), "")
+    return tokens[first] if opening in _STATES or _opens_with_person(tokens, first) else None
 
 
-def _skip_it_is_that(tokens: Sequence[str]) -> Sequence[str]:
-    """Return the tokens without an opening such as "it is true that"."""
-    if tuple(tokens[:2]) == ("it", "is") and "that" in tokens[2:5]:
-        return tokens[tokens.index("that") + 1 :]
-    return tokens
+def are_changes_exchanged(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether both open with a change, but of different entities.
+
+    "A change of Y is caused by a rise of X" assumes that Y changes; "a rise of X changes Y" does not.
+    """
+    changed = (_find_changed(statement), _find_changed(text))
+    return None not in changed and changed[0] != changed[1]
 
 
-def _opens_with_condition(tokens: Sequence[str], first: int) -> bool:
-    opening = tokens[0]
-    if opening in _OPENERS:
-        return True
-    if opening in ("for", "in", "among", "with"):
-        return any(token in _SETTINGS or _is_person(token) for token in tokens[1:first])
-    return opening == "to" and tokens[1] in _PURPOSES
+def _find_changed(tokens: Sequence[str]) -> str | None:
+    """Return the slot after an opening such as "a change of" or "the reduction in the level of"."""
+    opening = next((i for i, token in enumerate(tokens) if token not in LIGHT), 0)
+    is_change = tokens[opening] in _CHANGES or not tag_word(tokens[opening]).isdisjoint(("up", "down"))
+    if not is_change or tokens[opening + 1 : opening + 2] not in (("of",), ("in",)):
+        return None
+    return next((token for token in tokens[opening:] if token in SLOTS), None)
+
+
+def _opens_with_setting(tokens: Sequence[str], first: int) -> bool:
+    is_setting = any(_is_bearer(token) or token == "presence" for token in tokens[1:first])
+    return tokens[0] in ("for", "in", "among", "with") and is_setting
 
 
 def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool:
     """Return whether the sentence ends with "in patients with Y" or "when a person has Y"."""
     for i in range(first + 1, second - 1):
-        if tokens[i] in _TRAILING:
-            following = [token for token in tokens[i + 1 : second] if token not in _LIGHT]
-            if (
-                len(following) > 1
-                and _is_person(following[0])
-                and following[0] != "those"
-                and (tokens[i] in _CLAUSES or _describes(following[1]))
-            ):
+        if tokens[i] in _CONDITIONS or tokens[i] in ("in", "among", "amongst", "for"):
+            after = [token for token in tokens[i + 1 : second] if token not in LIGHT]
+            if tokens[i] in _CONDITIONS:
+                return True
+            if after[:1] == ["presence"]:
+                return True
+            if len(after) > 1 and _is_bearer(after[0]) and after[0] != "those" and _describes(after[1]):
                 return True
     return False
 
 
+def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
+    """Return whether the first slot describes a person: "a patient with X", "the condition X in somebody"."""
+    words = [token for token in tokens[:first] if token not in LIGHT]
+    if words and _is_bearer(words[0]):
+        is_clause = words[1:2] and words[1] not in _AUXILIARIES and tokens[first + 1] in _AUXILIARIES
+        return bool(words[1:2]) and (_describes(words[1]) or bool(is_clause))
+    after = [token for token in tokens[first + 1 : first + 5] if token not in ARTICLES][:2]
+    if after and first == 0 and "person" in tag_word(after[0]):
+        return True
+    return len(after) == 2 and after[0] in ("in", "from", "of") and "person" in tag_word(after[1])
+
+
+@lru_cache(CACHE_SIZE)
+def _is_bearer(token: str) -> bool:
+    """Return whether the word names who or what a condition is about: a person, a cell, a sample, a study."""
+    return token in _SETTINGS or "person" in tag_word(token)
+
+
 def _describes(token: str) -> bool:
     """Return whether the word after a person begins a description of that person."""
-    return token in _PREPOSITIONS or token.endswith(("ing", "ed"))
-
-
-def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
-    """Return whether the sentence opens with a person whom the first slot describes."""
-    at = next((i for i, token in enumerate(tokens[:first]) if token not in _LIGHT), first)
-    if at == first or not _is_person(tokens[at]) or at + 1 >= first:
-        return False
-    following = tokens[at + 1]
-    return _describes(following) or (following not in _AUXILIARIES and tokens[first + 1] in _AUXILIARIES)
-
-
-def _is_first_slot_of_person(tokens: Sequence[str], first: int) -> bool:
-    """Return whether a person comes right after the first slot: "the condition X in somebody"."""
-    after = [token for token in tokens[first + 1 : first + 5] if token not in ("a", "an", "the")][:2]
-    return len(after) == 2 and after[0] in ("in", "from", "of") and _is_person(after[1])
-
-
-def _opens_with_state(tokens: Sequence[str], first: int) -> bool:
-    opening = next((token for token in tokens[:first] if token not in _LIGHT), "")
-    return opening in _STATES or opening in _CHANGES
-
-
-def _names_cause_of_premise(tokens: Sequence[str], first: int, second: int) -> bool:
-    """Return whether the sentence calls the first slot the cause of the second: "is the cause of Y"."""
-    return any(
-        tokens[i] in _EXPLANATIONS and tokens[i + 1] == "of" and tokens[i - 1] not in ("to",)
-        for i in range(first + 1, second - 1)
-    )
-
-
-def _is_person(token: str) -> bool:
-    return "person" in tag_word(token)
+    return token in _DESCRIBING or token.endswith(("ing", "ed"))

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 # In the order of the checks. The caller adds "collision" itself, from the result of `find_collisions`.
 REASONS: tuple[str, ...] = (
     "no text",
+    "unchanged",
     "not one statement",
     "head lost",
     "tail lost",
     "other entity",
+    "contradiction",
     "polarity",
     "modality",
     "roles",
     "predicate",
+    "addition",
     "collision",
 )
 
@@ -25,3 +28,6 @@ class Rewording:
     text: str
     head: str
     tail: str
+    head_aliases: tuple[str, ...] = ()
+    """Other names of the head that the text may use instead."""
+    tail_aliases: tuple[str, ...] = ()

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gate.entities import SLOTS
-from gate.words import MARKS, list_words
+from gate.kinds import find_noun_kinds
+from gate.vocabulary import load_words
+from gate.words import FUNCTION_WORDS, MARKS, list_words, stem_word
 
 # Fast filter: a text without any of these needs no closer check.
-_SUSPICIOUS = re.compile(r"[\n\r\t?!:;*#\[\]<>|_{}~`=\\…%$^]|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
+_SUSPICIOUS = re.compile(r"[\"\n\r\t?!:;*#\[\]<>|_{}~`=\\…%$^]|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
 # A full stop that ends a sentence; not the one in "e.g." or "E. coli".
 _STOP = r"(?<!\bvs)(?<!\bcf)(?<!\bDr)(?<!\bSt)(?<!\bsp)(?<!\bspp)(?<!\betc)(?<!\b[A-Za-z])\."
 _MALFORMED = re.compile(
@@ -28,27 +31,20 @@ _PREAMBLES = (
 _PREAMBLE = re.compile(
     rf"(?:(?:{_ANSWERS.replace(' ', '|')})\s*(?:[,.:!]|$|-\s)|(?:{'|'.join(_PREAMBLES)})\b)", re.IGNORECASE
 )
-_EXPLAINING = list_words(
-    """
-    because therefore thus hence whereas however although though but moreover furthermore additionally
-    nevertheless consequently meanwhile statement sentence rephrase rephrased rephrasing rephrases
-    paraphrase paraphrased paraphrasing reword reworded rewording rewrite rewritten
-    """
-)
-_UNFINISHED = list_words(
-    """
-    the a an and or is are be may can could might that which than as if then its their while has have ,
-    ( : ;
-    """
-)
-_ENGLISH = list_words(
-    """
-    the a an of in on to for with by from and or as at is are was were be been being has have had does
-    do did can could may might will would should must not no it its that this which who if then when
-    there one among than into
-    """
-)
-_JOINING = list_words("the a an and or of in with , ( ) to for")
+_EXPLAINING = load_words("explaining")
+_UNFINISHED = load_words("unfinished")
+_ENGLISH = load_words("english")
+_CONDITIONAL = frozenset(("if", "when", "whenever", "given", "where", "unless"))
+_CLAUSE_STARTS = frozenset((",", ";", "but", "although", "while", "whereas", "which"))
+_REASONING = {(",", "as", word) for word in ("it", "they", "this", "these", "there", "he", "she")} | {
+    (",", "that", "means"),
+    (",", "this", "means"),
+    (",", "which", "means"),
+}
+_VERBS = load_words("verbs")
+_SUBJECTS = load_words("subjects")
+_NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
+_NO_VERB = re.compile(r"(?:tion|ment|ness|ity|ance|ence|al|ic|ous|ive|able|ly|ing)$")
 # The least share of English function words among the words of a text.
 MIN_ENGLISH = 0.12
 # A text may have this many times the words of its statement, plus MAX_ADDED.
@@ -67,20 +63,82 @@ def _is_malformed_without(text: str, names: Sequence[str]) -> bool:
     for name in sorted(names, key=len, reverse=True):
         text = re.sub(re.escape(name), "Entity", text, flags=re.IGNORECASE)
     text = text.strip().removesuffix(".")
-    return bool(_MALFORMED.search(text) or _PREAMBLE.match(text.lstrip("\"'“ ")))
+    return '"' in text.replace('"Entity"', "") or bool(
+        _MALFORMED.search(text) or _PREAMBLE.match(text.lstrip("\"'“ "))
+    )
 
 
-def is_not_a_sentence(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Return whether the masked words are a fragment, another language, an explanation or far too many."""
+def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise: bool) -> bool:
+    """Return whether the masked words are a fragment, another language, an explanation or far too many.
+
+    With a premise, a name may stand for "this drug": it may be once more in the text than in the statement.
+    """
     words = [token for token in text if token not in SLOTS and token not in MARKS]
-    if all(token in _JOINING for token in words):
-        return True
     new = set(words).difference(statement)
     return (
-        text[-1] in _UNFINISHED
+        not has_claim(text)
+        or text[-1] in _UNFINISHED
         or len(text) > MAX_LONGER * len(statement) + MAX_ADDED
         or not _EXPLAINING.isdisjoint(new)
         or not "".join(new).isascii()
         or (len(words) > 4 and len(_ENGLISH.intersection(words)) < MIN_ENGLISH * len(words))
-        or any(text.count(slot) > statement.count(slot) + 1 for slot in SLOTS)
+        or any(text.count(slot) > statement.count(slot) + has_premise for slot in SLOTS)
+        or any(text[i - 1 : i + 2] in _REASONING for i in range(1, len(text)))
+    )
+
+
+def has_claim(text: Sequence[str]) -> bool:
+    """Return whether the clause after a condition, or the whole text without one, contains a verb."""
+    claim = text
+    if text[0] in _CONDITIONAL:
+        marks = [i for i, token in enumerate(text) if token in (",", "then")]
+        claim = text[marks[0] + 1 :] if marks else text
+        if claim[:1] in (("and",), ("or",)) or (
+            text[0] in ("if", "when") and not _has_verb(text[1 : marks[0]])
+        ):
+            return False
+    return _has_verb(claim)
+
+
+def _has_verb(words: Sequence[str]) -> bool:
+    """Return whether one of the words is a finite verb, by its form and by the word before it."""
+    for at, word in enumerate(words):
+        if word in _VERBS or "_" in word:
+            return True
+        if (
+            word in SLOTS
+            or word in MARKS
+            or find_noun_kinds(word)
+            or word in _NO_VERBS
+            or _NO_VERB.search(word)
+        ):
+            continue
+        if not word.endswith("ed") or _is_subject(
+            [token for token in words[:at] if not token.endswith("ly")][-1:]
+        ):
+            return True
+    return False
+
+
+def _is_subject(words: Sequence[str]) -> bool:
+    """Return whether the word before a participle makes it a finite verb: "X followed", not ", managed"."""
+    return any(word in SLOTS or word in _SUBJECTS or bool(find_noun_kinds(word)) for word in words)
+
+
+def contradicts_itself(text: Sequence[str], tags: Sequence[frozenset[str]]) -> bool:
+    """Return whether one clause affirms and another one denies the same words about the same entity."""
+    clauses: list[tuple[set[str], bool]] = []
+    starts = [0, *(i for i in range(1, len(text)) if text[i] in _CLAUSE_STARTS), len(text)]
+    for start, end in pairwise(starts):
+        words = text[start:end]
+        if text[start] in _CONDITIONAL:
+            continue
+        content = {stem_word(word) for word in words if word not in _ENGLISH and word not in MARKS}
+        n_negations = sum("neg" in tag for tag in tags[start:end])
+        clauses.append((content, n_negations % 2 == 1))
+    return any(
+        is_denied != is_also_denied and any(slot in shared for slot in SLOTS) and len(shared) > 1
+        for i, (content, is_denied) in enumerate(clauses)
+        for other, is_also_denied in clauses[:i]
+        if (shared := content & other)
     )

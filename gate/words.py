@@ -1,43 +1,20 @@
-"""Normalize words for comparison: case, accents, British spelling and possessive are folded."""
+"""Normalize words for comparison: case, accents, British spelling, Greek letters, plurals and endings."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
-CACHE_SIZE = 1 << 16
-
-
-def list_words(text: str) -> frozenset[str]:
-    """Return the words of a text that lists them between blanks."""
-    return frozenset(text.split())
-
+from gate.vocabulary import CACHE_SIZE, load_words
+from gate.vocabulary import list_words as list_words
 
 # A word, including what follows its apostrophe, or a mark that separates clauses.
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*\+*|[,;:()]")
 MARKS = frozenset(",;:()")
-# A name may lose, gain or reorder these words and still be the same name.
-FUNCTION_WORDS = list_words(
-    """
-    a an the of in on at to for from by with and or as is its their his her due into within s , ; : ( )
-    """
+FUNCTION_WORDS = load_words("function_words")
+_GREEK = str.maketrans(
+    {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "κ": "kappa", "λ": "lambda"}
+    | {"μ": "mu", "σ": "sigma", "ω": "omega", "’": "'", "ß": "ss", "ø": "o", "ł": "l"}
 )
-_SYNONYMS = {
-    word: group[0]
-    for group in (
-        ("cancer", "carcinoma"),
-        ("neoplasm", "tumor"),
-        ("hereditary", "inherited"),
-        ("surgical", "operative"),
-        ("procedure", "intervention"),
-        ("disease", "disorder", "condition", "illness"),
-        ("after", "following", "subsequent"),
-        ("renal", "kidney"),
-        ("hepatic", "liver"),
-        ("pulmonary", "lung"),
-        ("cardiac", "heart"),
-    )
-    for word in group
-}
 _AMERICAN = (
     (re.compile(r"(?<=[a-z])isation"), "ization"),
     (re.compile(r"(?<=[a-z]{2}[lrtnmdg])is(?=e[ds]?$|ing$)"), "iz"),
@@ -55,8 +32,11 @@ _NOT_BRITISH = re.compile(
 @lru_cache(CACHE_SIZE)
 def fold_word(word: str) -> str:
     """Return the word in lower case and American spelling, without accents and possessive."""
-    folded = unicodedata.normalize("NFKD", word.casefold()).replace("’", "'")
-    folded = "".join(c for c in folded if not unicodedata.combining(c)).removesuffix("'s")
+    folded = word.casefold()
+    if not folded.isascii():
+        folded = unicodedata.normalize("NFKD", folded).translate(_GREEK)
+        folded = "".join(c for c in folded if not unicodedata.combining(c))
+    folded = folded.removesuffix("'s").removesuffix("s'")
     if len(folded) > 5:
         folded = folded.replace("ae", "e").replace("oe", "e")
         if not _NOT_BRITISH.match(folded):
@@ -66,12 +46,8 @@ def fold_word(word: str) -> str:
 
 
 @lru_cache(CACHE_SIZE)
-def normalize_name_word(word: str) -> str:
-    """Return the singular of a folded word of a name; synonyms give the same word."""
-    return _SYNONYMS.get(singular := _make_singular(word), singular)
-
-
-def _make_singular(word: str) -> str:
+def make_singular(word: str) -> str:
+    """Return the singular of a folded English or Latin noun; other words come back unchanged."""
     if len(word) < 4 or word.endswith(("ss", "us")):
         return word
     if word.endswith("sis"):
@@ -85,18 +61,30 @@ def _make_singular(word: str) -> str:
     return word.removesuffix("s")
 
 
-_ENDINGS = re.compile(r"(?:ically|ical|ally|al|atory|ar|ary|ic|ous|y|a|um|us|is|e|on|i)$")
-_VERBAL = re.compile(r"(?:ization|ated|ating|ates|ate|ation|ition|tion|ion|ing|ed|es|e|ive|or)$")
+# "trauma" and "traumatic", "stenosis" and "stenotic", "diabetes" and "diabetic", "cornea" and "corneal",
+# "presence" and "present".
+_ENDINGS = re.compile(
+    r"(?:(?<=[a-z]{3}m)at(?:ically|ical|ic|ous|a)|(?<=[aoy])(?:tically|tical|tic|se)"
+    r"|ically|ical|ally|ial|al|atory|ar|ary|ian|ic|ious|eous|ous|ency|ancy|ence|ance|ent|ant|ity|ly|y"
+    r"|ae|ia|a|um|us|is|e|on|i)$"
+)
+# "activation", "activating" and "activated", "amplification" and "amplified", "exposure" and "exposed".
+_VERBAL = re.compile(
+    r"(?:ification|ified|ifying|ify|ization|ized|izing|ize|(?<=uc)tion|ation|ated|ating|ate|ment|ion|ures?|ured"
+    r"|ing|ed|ive|or)$"
+)
+_SHORT_VERBAL = re.compile(r"(?:ion|ing|ed)$")
 
 
 @lru_cache(CACHE_SIZE)
 def stem_word(word: str) -> str:
     """Return the stem that related words share: "cornea" and "corneal", "binds" and "binding"."""
-    singular = normalize_name_word(word)
-    for pattern in (_ENDINGS, _VERBAL):
-        if len(stem := pattern.sub("", singular)) >= 4 and stem != singular:
-            return stem
-    return singular
+    stem = make_singular(word)
+    for pattern, n_letters in ((_VERBAL, 4), (_SHORT_VERBAL, 3 if len(stem) > 5 else 4), (_ENDINGS, 4)):
+        if (shorter := pattern.sub("", stem)) != stem and len(shorter) >= n_letters:
+            stem = shorter
+            break
+    return stem[:-1] if len(stem) > 4 and (stem[-1] == "e" or stem[-1] == stem[-2] != "s") else stem
 
 
 def split_words(text: str) -> list[str]:

@@ -1,4 +1,7 @@
-from itertools import product
+"""The verdicts of the gate: on tables of rewordings, and on all prototypes of the pool."""
+
+import csv
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,13 +17,10 @@ from tests.support.gate_statements import DISEASE, DRUG
 from tests.support.held_out_wordings import HELD_OUT_CHANGED, HELD_OUT_KEPT
 from tests.support.kept_wordings import KEPT, REWORDED
 
+with (Path(__file__).parents[1] / "support" / "rewordings.tsv").open() as table:
+    ROWS = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
 # Negative words inside a name do not negate the statement.
-NAMES = (
-    DRUG,
-    DISEASE,
-    ("non-Hodgkin lymphoma", "lack of appetite"),
-    ("no-reflow phenomenon", "absence epilepsy"),
-)
+NAMES = (DRUG, ("non-Glucan", "lack of appetite"), ("no-reflow X7", "absence epilepsy"))
 POOL = load_pool("revised").relations
 CELLS = [(relation, name) for relation in POOL for name in POOL[relation].cells]
 
@@ -33,54 +33,55 @@ def check(statement: str, text: str, head: str, tail: str) -> tuple[str, ...]:
     return check_rewording(Rewording(fill(statement, head, tail), fill(text, head, tail), head, tail))
 
 
-def test_there_are_enough_cases() -> None:
-    assert len(FLIPPED) >= 60
-    assert len(KEPT) >= 40
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["text"])
+def test_a_rewording_passes_if_it_says_the_same(row: dict[str, str]) -> None:
+    reasons = check_rewording(Rewording(row["statement"], row["text"], row["head"], row["tail"]))
+    assert bool(reasons) == (row["meaning"] == "other"), reasons
 
 
-@pytest.mark.parametrize(("case", "names"), list(product(FLIPPED + CHANGED + HELD_OUT_CHANGED, NAMES)))
-def test_a_text_with_another_meaning_is_rejected(case: tuple[str, str], names: tuple[str, str]) -> None:
-    assert check(*case, *names)
+@pytest.mark.parametrize("names", NAMES)
+def test_a_wording_with_another_meaning_is_rejected_whatever_the_names(names: tuple[str, str]) -> None:
+    assert [case for case in FLIPPED + CHANGED + HELD_OUT_CHANGED if not check(*case, *names)] == []
 
 
-@pytest.mark.parametrize(("case", "names"), list(product(KEPT + REWORDED + HELD_OUT_KEPT, NAMES)))
-def test_a_text_with_the_same_meaning_passes(case: tuple[str, str], names: tuple[str, str]) -> None:
-    assert check(*case, *names) == ()
+@pytest.mark.parametrize("names", NAMES)
+def test_a_wording_with_the_same_meaning_passes_whatever_the_names(names: tuple[str, str]) -> None:
+    assert [case for case in KEPT + REWORDED + HELD_OUT_KEPT if check(*case, *names)] == []
 
 
 @pytest.mark.parametrize(
-    ("statement", "text", "reason"),
+    ("text", "reason"),
     [
-        ("{X} may treat {Y}.", "", "no text"),
-        ("{X} may treat {Y}.", "   ", "no text"),
-        ("{X} may treat {Y}.", "It is true.", "head lost"),
-        ("{X} may treat {Y}.", "{X} may treat it.", "tail lost"),
-        ("{X} may treat {Y}.", "Acute {Y} may be treated with {X}.", "other entity"),
-        ("{X} may treat {Y}.", "{X} cannot treat {Y}.", "polarity"),
-        ("{X} may treat {Y}.", "{X} must treat {Y}.", "modality"),
-        ("{X} may treat {Y}.", "{Y} may treat {X}.", "roles"),
-        ("{X} may treat {Y}.", "{X} may cause {Y}.", "predicate"),
-        ("{X} may treat {Y}.", "{X} may treat {Y} because it is strong.", "not one statement"),
+        ("", "no text"),
+        ("   ", "no text"),
+        ("{x} MAY treat  {y}", "unchanged"),
+        ("It is true.", "head lost"),
+        ("{X} may treat it.", "tail lost"),
+        ("Acute {Y} may be treated with {X}.", "other entity"),
+        ("{X} cannot treat {Y}.", "polarity"),
+        ("{X} must treat {Y}.", "modality"),
+        ("{Y} may treat {X}.", "roles"),
+        ("{X} may cause {Y}.", "predicate"),
+        ("{X} may treat {Y} in overdose.", "addition"),
+        ("{X} may treat {Y}, which may not be treated with {X}.", "contradiction"),
+        ("{X} may treat {Y} because it is strong.", "not one statement"),
     ],
 )
-def test_the_reason_names_the_change(statement: str, text: str, reason: str) -> None:
-    assert reason in check(statement, text, *DRUG)
+def test_the_reason_names_the_change(text: str, reason: str) -> None:
+    text = text.replace("{x}", DRUG[0].upper()).replace("{y}", DRUG[1].upper())
+    assert reason in check("{X} may treat {Y}.", text, *DRUG)
     assert reason in REASONS
 
 
 @pytest.mark.parametrize(("relation", "name"), CELLS)
-def test_exchanged_names_never_pass(relation: str, name: str) -> None:
-    prototype = POOL[relation].cells[name].prototype
-    statement, swapped = fill(prototype, *DRUG), fill(prototype, *DRUG[::-1])
-    assert "roles" in check_rewording(Rewording(statement, swapped, *DRUG))
-
-
-@pytest.mark.parametrize(("relation", "name"), CELLS)
-def test_every_wording_of_the_contradictory_is_rejected(relation: str, name: str) -> None:
+def test_no_prototype_passes_with_exchanged_names_or_negated(relation: str, name: str) -> None:
     cells = POOL[relation].cells
+    statement = fill(cells[name].prototype, *DRUG)
+    assert "roles" in check_rewording(Rewording(statement, fill(cells[name].prototype, *DRUG[::-1]), *DRUG))
     partner = POSITIVE_OF.get(name) or next(n for n, p in POSITIVE_OF.items() if p == name)
-    for wording in cells[partner].texts:
-        assert check(cells[name].prototype, wording, *DISEASE)
+    assert all(
+        check_rewording(Rewording(statement, fill(text, *DRUG), *DRUG)) for text in cells[partner].texts
+    )
 
 
 @pytest.mark.parametrize(("relation", "name"), CELLS)
@@ -92,16 +93,6 @@ def test_it_is_false_that_negates_a_prototype_and_it_is_true_that_does_not(relat
     assert check(prototype, f"It is true that {clause}", *DISEASE) == ()
 
 
-def test_nearly_all_reviewed_wordings_pass() -> None:
-    verdicts = [
-        check(cell.prototype, wording, *DISEASE)
-        for relation in POOL.values()
-        for cell in relation.cells.values()
-        for wording in cell.wordings
-    ]
-    assert sum(not reasons for reasons in verdicts) / len(verdicts) > 0.95
-
-
 NAME = st.from_regex(r"[A-Za-z0-9\[(\"'][A-Za-z0-9 ,()'\"+\[\]éα-]{0,20}", fullmatch=True).filter(
     lambda name: any(c.isalnum() for c in name) and name == name.strip()
 )
@@ -109,7 +100,7 @@ NAME = st.from_regex(r"[A-Za-z0-9\[(\"'][A-Za-z0-9 ,()'\"+\[\]éα-]{0,20}", ful
 
 @settings(max_examples=60, deadline=None)
 @given(NAME, NAME, st.sampled_from(CELLS))
-def test_a_statement_is_its_own_rewording_whatever_the_names(
+def test_a_statement_is_found_unchanged_whatever_the_names(
     head: str, tail: str, cell: tuple[str, str]
 ) -> None:
     prototype = POOL[cell[0]].cells[cell[1]].prototype
@@ -117,15 +108,19 @@ def test_a_statement_is_its_own_rewording_whatever_the_names(
         head if part == "[X]" else tail if part == "[Y]" else part
         for part in prototype.replace("[X]", "\0[X]\0").replace("[Y]", "\0[Y]\0").split("\0")
     )
-    assert check_rewording(Rewording(statement, statement, head, tail)) == ()
+    assert check_rewording(Rewording(statement, statement, head, tail)) == ("unchanged",)
 
 
-def test_rows_keep_their_order() -> None:
-    texts = ["Metformin can treat gout.", None, "Metformin cannot treat gout.", "Gout may be treated."]
+def test_rows_keep_their_order_and_may_have_aliases() -> None:
+    texts = ["Metformin can treat gout.", None, "Metformin cannot treat gout.", "Glucophage can treat gout."]
     rows = pl.DataFrame({"text": texts}).with_columns(
         statement=pl.lit("metformin may treat gout."), head=pl.lit("metformin"), tail=pl.lit("gout")
     )
     assert check_rewordings(rows) == [(), ("no text",), ("polarity",), ("head lost",)]
+    rows = rows.with_columns(
+        head_aliases=pl.lit(["Glucophage", "dimethylbiguanide"], dtype=pl.List(pl.String))
+    )
+    assert check_rewordings(rows)[-1] == ()
 
 
 def test_a_statement_without_its_names_is_an_error() -> None:

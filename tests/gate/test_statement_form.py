@@ -15,13 +15,13 @@ NOT_ONE_STATEMENT = [
     "Aspirin may treat fever; it is a drug.",
     "Aspirin may treat fever\nAspirin can treat fever",
     "1. Aspirin may treat fever.",
-    "- Aspirin may treat fever.",
-    "**Aspirin** may treat fever.",
+    "- Aspirin can treat fever.",
+    "**Aspirin** can treat fever.",
     "[X] aspirin may treat fever [Y].",
     "Aspirin may treat fever because it acts on the body.",
     "Aspirin may treat fever, however it is a drug.",
     "Aspirin may treat fever and the",
-    "Aspirin may treat fever...",
+    "Aspirin can treat fever...",
     "Please rephrase: aspirin may treat fever.",
     "The rephrased version of aspirin may treat fever is here.",
     "Aspirin, fever.",
@@ -41,7 +41,7 @@ def test_a_text_that_is_not_one_statement_is_rejected(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Aspirin may treat fever", "Fever may be treated with aspirin.", '"Aspirin" may treat "fever".'],
+    ["Aspirin can treat fever", "Fever may be treated with aspirin.", '"Aspirin" can treat "fever".'],
 )
 def test_one_statement_passes(text: str) -> None:
     assert check_rewording(Rewording(STATEMENT, text, "aspirin", "fever")) == ()

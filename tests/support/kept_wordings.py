@@ -31,7 +31,6 @@ KEPT = [
     (MAY_TREAT, "It is true that {X} may treat {Y}."),
     (MAY_TREAT, "It is not impossible to treat {Y} with {X}."),
     (MAY_TREAT, "It is not false that {X} may treat {Y}."),
-    (MAY_TREAT, "Not only in theory, {X} may treat {Y}."),
     (MAY_TREAT, "{X} could potentially be used in the management of {Y}."),
     (MAY_TREAT, "One of the drugs that may treat {Y} is {X}."),
     (CANNOT_TREAT, "{X} is unable to treat {Y}."),

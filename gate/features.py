@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gate.entity_kinds import find_entity_kinds
+from gate.kinds import find_entity_kinds
 from gate.lexicon import tag_word
 from gate.modality import read_modes
 from gate.opposites import find_directions
 from gate.phrases import join_phrases
 from gate.polarity import Polarity, read_polarity
 from gate.premises import find_premise
-from gate.relation_kinds import find_hinted, find_stated
+from gate.relations import find_hinted, find_stated
 from gate.roles import find_sources
-from gate.words import CACHE_SIZE
+from gate.vocabulary import CACHE_SIZE
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class SentenceFeatures:
     polarity: Polarity
     modes: frozenset[str]
     sources: dict[str, str]
-    """Kind of relation -> the slot that is its source."""
+    """Class of relation -> the slot that is its source."""
     entity_kinds: dict[str, frozenset[str]]
     """Slot -> the kinds of thing that the sentence calls the entity."""
     directions: dict[str, str]
@@ -34,9 +34,9 @@ class SentenceFeatures:
     premise: str | None
     """The slot that the sentence assumes: X in "if X, then Y"."""
     stated: frozenset[str]
-    """Kinds of relation that the sentence states explicitly."""
+    """Classes of relations that the sentence states explicitly."""
     hinted: frozenset[str]
-    """Kinds of relation that the sentence states or hints at."""
+    """Classes of relations that the sentence states or hints at."""
 
 
 @lru_cache(CACHE_SIZE)
@@ -44,6 +44,7 @@ def extract_features(masked: tuple[str, ...]) -> SentenceFeatures:
     """Return the features of a sentence, given its masked words."""
     tokens = join_phrases(masked)
     tags = tuple(tag_word(token) for token in tokens)
+    premise = find_premise(tokens)
     return SentenceFeatures(
         tokens,
         tags,
@@ -51,9 +52,9 @@ def extract_features(masked: tuple[str, ...]) -> SentenceFeatures:
         read_polarity(tokens, tags),
         read_modes(tags),
         find_sources(tokens),
-        find_entity_kinds(tokens),
+        find_entity_kinds(tokens, premise),
         find_directions(tokens, tags),
-        find_premise(tokens),
+        premise,
         find_stated(tokens),
         find_hinted(tokens),
     )

@@ -1,0 +1,124 @@
+"""Measure the gate on the bundled pool: ``python -m benchmarks.gate [FILE]``.
+
+Every prototype is put against texts that say something else: its own words with head and tail exchanged,
+every wording of the contradictory, and the prototypes of all other relations with its names. The reviewed
+wordings say the same as their prototype. FILE is a Parquet file of rewordings by a language model with the
+columns statement, text, head and tail; of them only the verdicts are counted.
+"""
+
+import argparse
+import math
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from config.tables import KnowledgeConfig
+from gate import check_rewordings, clean_reply
+from gate.words import FUNCTION_WORDS, split_words, stem_word
+from knowledge.reader import read_knowledge_base
+from prototypes.pool import Pool, RelationPrototypes, load_pool
+from schemas.transformations import POSITIVE_OF
+
+CONTRADICTORY = POSITIVE_OF | {positive: name for name, positive in POSITIVE_OF.items()}
+# Relations whose wordings share this much mean nearly the same; they are not put against each other.
+MIN_SHARED_WORDS = 0.2
+Row = tuple[str, str, str, str, str]
+
+
+def main() -> None:
+    """Print the share of rejected texts of each kind, and the pairs of relations that were left out."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, help="rewordings by a language model (Parquet)")
+    options = parser.parse_args()
+    pool, facts = load_pool("revised"), _read_facts()
+    alike = find_alike(pool)
+    rows = pl.DataFrame(
+        list(list_texts(pool, facts, alike)),
+        schema=["kind", "statement", "text", "head", "tail"],
+        orient="row",
+    )
+    start = time.process_time()
+    _print_rejected(rows)
+    print(f"{len(rows)} texts in {time.process_time() - start:.1f} s")
+    print(
+        "left out, because their wordings are alike:",
+        "; ".join(" and ".join(pair) for pair in sorted(alike) if pair[0] < pair[1]),
+    )
+    if options.file is not None:
+        written = pl.read_parquet(options.file).drop_nulls("text")
+        texts = pl.Series("text", [clean_reply(text) for text in written["text"]])
+        _print_rejected(written.with_columns(texts, kind=pl.lit(options.file.name)))
+
+
+def _read_facts() -> dict[str, list[tuple[str, str]]]:
+    """Return relation -> its (head, tail) pairs in the bundled base."""
+    base = read_knowledge_base(KnowledgeConfig())
+    return {
+        str(relation): rows.select("head", "tail").rows()
+        for (relation,), rows in base.triplets.partition_by("relation", as_dict=True).items()
+    }
+
+
+def find_alike(pool: Pool) -> set[tuple[str, str]]:
+    """Return the pairs of relations, in both orders, whose wordings share MIN_SHARED_WORDS of their weight.
+
+    A word weighs more if fewer relations use it (inverse document frequency).
+    """
+    stems = {relation: _list_stems(prototypes) for relation, prototypes in pool.relations.items()}
+    n_relations = Counter(stem for own in stems.values() for stem in own)
+    weights = {stem: math.log((len(stems) + 1) / n) for stem, n in n_relations.items()}
+    return {
+        (one, other)
+        for one in stems
+        for other in stems
+        if one != other
+        and sum(weights[stem] for stem in stems[one] & stems[other])
+        >= MIN_SHARED_WORDS * sum(weights[stem] for stem in stems[one] | stems[other])
+    }
+
+
+def _list_stems(prototypes: RelationPrototypes) -> set[str]:
+    texts = (text for cell in prototypes.cells.values() for text in cell.texts)
+    return {stem_word(word) for text in texts for word in split_words(text) if word not in FUNCTION_WORDS}
+
+
+def list_texts(
+    pool: Pool, facts: dict[str, list[tuple[str, str]]], alike: set[tuple[str, str]]
+) -> Iterator[Row]:
+    """Yield (kind, statement, text, head, tail) for every prototype; names are drawn with a fixed seed."""
+    draw = random.Random(0)
+    for relation, prototypes in sorted(pool.relations.items()):
+        for name, cell in prototypes.cells.items():
+            head, tail = draw.choice(facts[relation])
+            statement = _fill(cell.prototype, head, tail)
+            yield "exchanged", statement, _fill(cell.prototype, tail, head), head, tail
+            for text in prototypes.cells[CONTRADICTORY[name]].texts:
+                yield "negated", statement, _fill(text, head, tail), head, tail
+            for other in sorted(pool.relations.keys() - {relation}):
+                if (relation, other) not in alike:
+                    text = pool.relations[other].cells[name].prototype
+                    yield "another relation", statement, _fill(text, head, tail), head, tail
+            for text in cell.wordings:
+                yield "reviewed", statement, _fill(text, head, tail), head, tail
+
+
+def _fill(template: str, head: str, tail: str) -> str:
+    parts = template.replace("[X]", "\0[X]\0").replace("[Y]", "\0[Y]\0").split("\0")
+    return "".join(head if part == "[X]" else tail if part == "[Y]" else part for part in parts)
+
+
+def _print_rejected(rows: pl.DataFrame) -> None:
+    verdicts = pl.Series("reasons", check_rewordings(rows), dtype=pl.List(pl.String))
+    for (kind,), part in rows.with_columns(verdicts).group_by("kind", maintain_order=True):
+        n_rejected = part.filter(pl.col("reasons").list.len() > 0).height
+        reasons = Counter(part["reasons"].explode().drop_nulls())
+        counts = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common())
+        print(f"{kind}: {n_rejected} of {len(part)} rejected ({n_rejected / len(part):.1%}); {counts}")
+
+
+if __name__ == "__main__":
+    main()

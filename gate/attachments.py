@@ -1,0 +1,150 @@
+"""Find what a text adds: words that turn a name into another entity, and conditions that narrow the claim."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from gate.entities import SLOTS
+from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds
+from gate.lexicon import tag_word
+from gate.relations import list_hinted
+from gate.vocabulary import CACHE_SIZE, load_words
+from gate.words import MARKS, list_words, split_words, stem_word
+
+_DETERMINERS = load_words("determiners")
+_PREPOSITIONS = load_words("prepositions")
+_CLAUSE_WORDS = load_words("clause_words")
+BOUNDARIES = _DETERMINERS | _PREPOSITIONS | _CLAUSE_WORDS | MARKS
+# A verb may follow these directly.
+_BEFORE_VERB = load_words("before_verb")
+# These describe any entity without changing which one it is.
+_NEUTRAL = load_words("neutral")
+# After a name, or before "of" or "to" and a name, these nouns name a thing of another type.
+_TYPE_CHANGING = frozenset(map(stem_word, load_words("type_changing")))
+# A form of an entity that a statement speaks of must not get lost.
+_FORMS = frozenset(map(stem_word, list_words("variant mutation deletion deficiency overexpression")))
+_ADJECTIVES = load_words("adjectives")
+_ADJECTIVAL = re.compile(r"(?:ic|al|ous|ive|ary|ed|ile|able|ible|ular|oid|like|less|form|genic|ant|ent)$")
+Stems = frozenset[str]
+
+
+def list_known_stems(statement: Iterable[str], name_words: Iterable[str]) -> Stems:
+    """Return the stems of the words that a rewording may use next to a name without changing the entity."""
+    return frozenset(stem_word(word) for word in (*statement, *name_words))
+
+
+_CAPITALIZED = re.compile(r"(?<=[\w,;:(] )[\"'(]?([A-Z][\w-]*)|^([A-Z]\w+),")
+
+
+def names_other_thing(text: str, masked: Sequence[str], known: frozenset[str]) -> bool:
+    """Return whether the text has a capitalized word that is neither in a name nor in the statement."""
+    for match in _CAPITALIZED.finditer(text):
+        for word in split_words(match[1] or match[2]):
+            if word in masked and word not in known and not _is_neutral(word):
+                return True
+    return False
+
+
+def is_entity_changed(text: Sequence[str], known: Stems) -> bool:
+    """Return whether a word next to a slot, absent from the statement, makes it another entity."""
+    places = (i for i, token in enumerate(text) if token in SLOTS)
+    return any(
+        _is_narrowed(text, at, known) or _is_extended(text, at, known) or _is_part_of_other(text, at, known)
+        for at in places
+    )
+
+
+@lru_cache(CACHE_SIZE)
+def _is_neutral(word: str) -> bool:
+    """Return whether the word can stand beside any entity: a class of things, or a part of any predicate."""
+    if word in _NEUTRAL or word in BOUNDARIES or word in SLOTS or find_noun_kinds(word):
+        return True
+    return bool(tag_word(word)) or word.endswith("ly") or "_" in word
+
+
+def is_foreign(word: str, known: Stems) -> bool:
+    """Return whether the word is neither known nor neutral beside any entity."""
+    return not _is_neutral(word) and stem_word(word) not in known
+
+
+def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
+    """Return whether the noun phrase that ends in the slot has a foreign adjective: "microscopic X"."""
+    start = at
+    while start and text[start - 1] not in BOUNDARIES and text[start - 1] not in SLOTS:
+        start -= 1
+    words = text[start:at]
+    before = text[start - 1] if start else ""
+    # "The pattern X" names a class of X, and "the microscopic X" narrows X.
+    if not words or find_noun_kinds(words[-1]) or (before == "the" and not _is_adjective(words[-1])):
+        return False
+    verbs = [i for i, word in enumerate(words) if _is_verb(word, words[i - 1] if i else before)]
+    return any(is_foreign(word, known) for word in words[verbs[-1] + 1 if verbs else 0 :])
+
+
+def _is_adjective(word: str) -> bool:
+    return word in _ADJECTIVES or _ADJECTIVAL.search(word) is not None
+
+
+def _is_verb(word: str, before: str) -> bool:
+    """Return whether the word is a verb, by its ending and by the word before it."""
+    if word.endswith("ing") or list_hinted(word) or word in LIST_VERBS:
+        return True
+    if before in _DETERMINERS and before != "that":
+        return False
+    if "person" in tag_word(before):
+        return True
+    is_finite = before in SLOTS or before in _BEFORE_VERB or before.endswith("ly")
+    return is_finite or _ends_like_verb(word) or (word.endswith("ed") and before in _CLAUSE_WORDS)
+
+
+def _ends_like_verb(word: str) -> bool:
+    return word.endswith("s") and not word.endswith(("ous", "us", "ss", "is"))
+
+
+def _is_extended(text: Sequence[str], at: int, known: Stems) -> bool:
+    """Return whether a foreign noun follows the slot: "X vaccine", "X and amlodipine", "X of the lung"."""
+    after = text[at + 1 : at + 5]
+    if not after:
+        return False
+    if after[0] in ("and", "or", "plus", "of"):
+        following = [word for word in after[1:] if word not in _DETERMINERS]
+        return bool(following) and is_noun(following[0], following[1:2], known, is_listed=after[0] != "of")
+    if after[0] == "(":
+        return any(is_foreign(word, known) for word in after[1:2])
+    if after[0].isdigit() or (stem_word(after[0]) in _TYPE_CHANGING and stem_word(after[0]) not in known):
+        return True
+    return is_noun(after[0], after[1:2], known)
+
+
+def is_noun(word: str, after: Sequence[str], known: Stems, is_listed: bool = False) -> bool:
+    """Return whether the word is foreign and no verb, by its ending and by the word after it."""
+    if not is_foreign(word, known) or list_hinted(word):
+        return False
+    if word.endswith(("ed", "ing")) or _ends_like_verb(word):
+        return is_listed and (not after or after[0] in _CLAUSE_WORDS)
+    return not after or (after[0] not in _DETERMINERS and after[0] not in SLOTS)
+
+
+def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
+    """Return whether the slot only describes another thing: "resistance to X", "amlodipine and X"."""
+    start = at - 1
+    while start > 0 and text[start] in _DETERMINERS:
+        start -= 1
+    if start < 1:
+        return False
+    before = text[start - 1]
+    # "The function and growth of X" is more than X; a denial with "or" denies both.
+    if text[start] == "of" and text[start - 2] == "and" and is_noun(before, (), known, is_listed=True):
+        return True
+    if text[start] in ("of", "to", "against", "for"):
+        return stem_word(before) in _TYPE_CHANGING and stem_word(before) not in known
+    return text[start] in ("and", "or", "plus", "(") and is_noun(before, (), known)
+
+
+def is_part_lost(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the statement speaks of a form of an entity, such as a variant, and the text not."""
+    stems = frozenset(stem_word(word) for word in text)
+    return any(
+        statement[i + 1 : i + 2] == ("of",) and stem_word(word) in _FORMS and find_next_slot(statement, i + 2)
+        for i, word in enumerate(statement)
+    ) and not (_FORMS & stems or any("abnormal" in tag_word(word) for word in text if word not in statement))

@@ -1,0 +1,197 @@
+"""Find what kind of thing a sentence takes each entity for: "the disease X", "X is a symptom", "takes X"."""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from gate.entities import SLOTS
+from gate.lexicon import tag_word
+from gate.vocabulary import CACHE_SIZE, compile_lists, load_lists, load_words
+from gate.words import list_words
+
+_list_kinds = compile_lists(load_lists("kinds"))
+# One thing may have several kinds of the same genus, but not kinds of two genera without one in common.
+_GENERA = {
+    "state": "disease finding change event effect had",
+    "course": "process function event effect",
+    "place": "site tissue",
+    "cell": "cell",
+    "gene": "gene product",
+    "measure": "drug procedure given",
+}
+_KINDS_AFTER_NAME = frozenset(["disease", "gene", "cell", "tissue", "product", "site"])
+# "This finding" may refer to anything; "this drug" cannot.
+_KINDS_OF_REFERENCE = frozenset(["disease", "drug", "gene", "cell", "tissue", "site", "procedure", "product"])
+# What a person has, and what a person is given; the noun or verb is before the name.
+_find_governed = compile_lists(
+    {
+        "had": "suffer* ill diagnosed afflicted case cases",
+        "given": "takes taking receives receiving received administ* prescri* dose doses performing",
+    }
+)
+_BE = load_words("be")
+_SKIPPED = _BE | list_words(
+    "a an the one of its those not no also commonly some may might can could such never"
+)
+_ARTICLES = frozenset(("a", "an", "the"))
+_PARTITIVES = frozenset(("among", "one", "none", "absent", "from", "of", "the"))
+_LINKS = load_words("links")
+_STOPS = load_words("stops")
+LIST_VERBS = frozenset(("include", "includes", "exclude", "excludes", "contain", "contains"))
+_MAX_ADJECTIVES = 5
+Kinds = dict[str, frozenset[str]]
+
+
+@lru_cache(CACHE_SIZE)
+def find_noun_kinds(word: str) -> frozenset[str]:
+    """Return the kinds of thing that the noun can name; nothing for a noun of no known kind."""
+    return _list_kinds(word)
+
+
+def find_next_slot(tokens: Sequence[str], at: int) -> str | None:
+    """Return the slot that the noun phrase at this position names: X for "the biological process X"."""
+    while at < len(tokens) and (
+        tokens[at] in _ARTICLES or find_noun_kinds(tokens[at]) or is_modifier(tokens, at)
+    ):
+        at += 1
+    return tokens[at] if at < len(tokens) and tokens[at] in SLOTS else None
+
+
+def is_modifier(tokens: Sequence[str], at: int) -> bool:
+    """Return whether the word is an adjective in front of a class of things: "the biological process X"."""
+    is_adjective = tokens[at].endswith(("al", "ic", "normal"))
+    return is_adjective and at + 1 < len(tokens) and bool(find_noun_kinds(tokens[at + 1]))
+
+
+def find_entity_kinds(tokens: Sequence[str], premise: str | None) -> Kinds:
+    """Return slot -> the kinds that the sentence takes it for; "this disease" may refer to the premise."""
+    found: dict[str, set[str]] = {slot: set() for slot in SLOTS}
+    seen: list[str] = []
+    for at, token in enumerate(tokens):
+        if token in found:
+            found[token].update(_list_mention_kinds(tokens, at))
+            seen.append(token)
+        elif token in ("this", "that", "such") and seen and (kinds := _find_next_kinds(tokens, at)):
+            referent = seen[0] if len(set(seen)) == 1 else premise
+            if referent is not None:
+                found[referent].update(kinds)
+    return {slot: frozenset(kinds) for slot, kinds in found.items()}
+
+
+def _find_next_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
+    """Return the kinds in "this disease" or "such an event"."""
+    is_followed = tokens[at] == "such" and tokens[at + 1 : at + 2] and tokens[at + 1] in _ARTICLES
+    after = tokens[at + 2 : at + 3] if is_followed else tokens[at + 1 : at + 2]
+    return find_noun_kinds(after[0]) & _KINDS_OF_REFERENCE if after else frozenset()
+
+
+def _list_mention_kinds(tokens: Sequence[str], at: int) -> Iterator[str]:
+    """Yield the kinds beside one mention, of its predicate, or of the list that it is in."""
+    start = at
+    while start and tokens[start - 1] in _ARTICLES:
+        start -= 1
+    linked = start
+    while linked and tokens[linked - 1] in _LINKS:
+        linked -= 1
+    is_linked = linked < start and tokens[start - 1] in ("as", "called", "named", "termed", "of", "known")
+    if (start and (kind := find_noun_kinds(tokens[start - 1]))) or (
+        is_linked
+        and tokens[linked:start] != ("of",)
+        and linked
+        and (kind := find_noun_kinds(tokens[linked - 1]))
+    ):
+        yield from kind
+    elif start and (governed := _find_governor_kind(tokens, start)):
+        yield governed
+    if at + 1 < len(tokens) and (kind := find_noun_kinds(tokens[at + 1])) & _KINDS_AFTER_NAME:
+        yield from kind
+    yield from _find_predicate_kinds(tokens, at) or _find_list_kinds(tokens, start - 1)
+
+
+def _find_governor_kind(tokens: Sequence[str], start: int) -> str | None:
+    """Return how a person relates to the entity: "had" if ill with it, "with" if having it, "given"."""
+    before = tokens[start - 1]
+    noun = tokens[start - 2] if start > 1 else ""
+    if before in ("of", "from", "with", "by"):
+        if before == "with" and "person" in tag_word(noun):
+            return "with"
+        return next(iter(_find_governed(noun)), None)
+    if before in ("has", "have") and any(
+        "person" in tag_word(token) for token in tokens[max(0, start - 3) : start]
+    ):
+        return "with"
+    return "given" if "given" in _find_governed(before) else None
+
+
+def _find_predicate_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
+    """Return the kinds in "X is a common symptom of …", "has X as a sign" or "has X among its signs"."""
+    j = at + 1
+    while j < len(tokens) and tokens[j] in _SKIPPED:
+        j += 1
+    if _BE.isdisjoint(tokens[at + 1 : j]) or (
+        j + 1 < len(tokens) and _is_participle(tokens[j], tokens[j + 1])
+    ):
+        return frozenset()
+    return _find_last_kinds(tokens[j : j + 1 + _MAX_ADJECTIVES])
+
+
+def _is_participle(word: str, after: str) -> bool:
+    """Return whether the word belongs to a passive: "associated with", not "associated disease"."""
+    return word.endswith(("ed", "ing", "_to")) and (after in _STOPS or after in SLOTS)
+
+
+def _find_last_kinds(tokens: Sequence[str]) -> frozenset[str]:
+    """Return the kinds of the head of a noun phrase: the last noun before its end."""
+    found: frozenset[str] = frozenset()
+    for token in tokens:
+        is_participle = token.endswith("ing") and bool(found)
+        if token in SLOTS or token in _STOPS or token in _BE or token in LIST_VERBS or is_participle:
+            break
+        found = find_noun_kinds(token) or found
+    return found
+
+
+def _find_list_kinds(tokens: Sequence[str], start: int) -> frozenset[str]:
+    """Return the kinds in "the symptoms of Y include X": the first noun phrase names what is listed."""
+    clause = tokens[: max(start, 0)]
+    is_list = start >= 0 and tokens[start] in LIST_VERBS
+    is_predicate = bool(clause) and tokens[start] in _BE and tokens[start] not in ("as", "among")
+    if not is_list and not (is_predicate and clause[0] in _PARTITIVES):
+        return frozenset()
+    if "," in clause:
+        clause = clause[len(clause) - list(reversed(clause)).index(",") :]
+    while clause and clause[0] in _PARTITIVES:
+        clause = clause[1:]
+    return _find_last_kinds(clause)
+
+
+def are_kinds_swapped(statement: Kinds, text: Kinds, names: Kinds) -> bool:
+    """Return whether the text gives an entity the kind of the other one, or a kind that it cannot have.
+
+    Args:
+        statement, text: slot -> the kinds for which the sentence takes the entity.
+        names: slot -> the kinds that its name shows.
+    """
+    statement = {slot: statement[slot] or names[slot] for slot in SLOTS}
+    if any(_are_incompatible(statement[slot], text[slot]) for slot in SLOTS):
+        return True
+    return any(
+        kind in statement[other] and kind not in statement[slot]
+        for slot, other in (SLOTS, SLOTS[::-1])
+        if statement[slot] or text[other]
+        for kind in text[slot] - text[other] - {"with"}
+        if statement[slot].isdisjoint(("had", "with")) or kind not in _GENERA["state"].split()
+    )
+
+
+@lru_cache(CACHE_SIZE)
+def _are_incompatible(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether nothing of the first kinds can be called by the others; a place may be called a cell."""
+    if not one.isdisjoint(_GENERA["place"].split()) and "cell" in other:
+        return False
+    one, other = one - {"with"}, other - {"with"}
+    return bool(one) and bool(other) and list_genera(one).isdisjoint(list_genera(other))
+
+
+def list_genera(kinds: frozenset[str]) -> frozenset[str]:
+    """Return the genera to which the kinds belong."""
+    return frozenset(genus for genus, members in _GENERA.items() if not kinds.isdisjoint(members.split()))

@@ -1,0 +1,134 @@
+"""Find the mentions of one name in the words of a text."""
+
+from collections import Counter
+from itertools import pairwise
+
+from gate.name_words import CONNECTIVES, LIGHT_WORDS, ORDERING_WORDS, stem_name_word
+from gate.names import Name
+from gate.words import FUNCTION_WORDS, MARKS
+
+_MAX_WORDS_BETWEEN = 8
+
+
+_LINKING = frozenset(("of", "the", "a", ","))
+
+
+Span = tuple[int, int]
+
+
+def find_exact_mentions(words: list[str], name: Name) -> list[Span]:
+    """Return the spans that match the name word for word, for the first of its variants that occurs."""
+    joined = f" {' '.join(words)} "
+    for variant in name.variants:
+        spans, length, at = [], variant.count(" ") - 1, joined.find(variant)
+        while at >= 0:
+            start = joined.count(" ", 0, at)
+            spans.append((start, start + length))
+            at = joined.find(variant, at + len(variant) - 1)
+        if spans:
+            return spans
+    return []
+
+
+def find_joined(tokens: list[str], name: Name) -> Span | None:
+    """Return the span whose letters are those of the name: "IL 2" for "IL-2", "betablocker"."""
+    for start, token in enumerate(tokens):
+        if not name.letters.startswith(token):
+            continue
+        end, letters = start, ""
+        while end < len(tokens) and len(letters) < len(name.letters):
+            letters += "" if tokens[end] in MARKS else tokens[end]
+            end += 1
+        if letters == name.letters:
+            return start, end
+    return None
+
+
+def find_initials(tokens: list[str], name: Name) -> Span | None:
+    """Return the span with the initials of the name, or with the words whose initials the name is."""
+    if len(name.initials) > 2 and name.initials in tokens:
+        return tokens.index(name.initials), tokens.index(name.initials) + 1
+    if not name.is_abbreviation:
+        return None
+    places = [i for i, token in enumerate(tokens) if token not in FUNCTION_WORDS]
+    found = "".join(tokens[i][0] for i in places).find(name.letters)
+    return None if found < 0 else (places[found], places[found + len(name.letters) - 1] + 1)
+
+
+def find_symbol(tokens: list[str], name: Name) -> Span | None:
+    """Return the span of the symbol of a protein: "the AKT1 gene" for "Protein Kinase AKT1"."""
+    if not name.symbol or name.symbol not in tokens:
+        return None
+    at = tokens.index(name.symbol)
+    return at, at + 1
+
+
+def find_reordered(words: list[str], name: Name) -> Span | None:
+    """Return the shortest span with all words of the name, if only light words are between them."""
+    stems = [stem_name_word(word) for word in words]
+    for word in set(words).intersection(name.partial_initials).difference(name.words):
+        at = words.index(word)
+        stems[at : at + 1] = name.partial_initials[word]
+        words = [*words[:at], *name.partial_initials[word], *words[at + 1 :]]
+        span = _find_reordered_in(words, stems, name)
+        return span and (min(span[0], at), max(span[1] - len(name.partial_initials[word]) + 1, at + 1))
+    return _find_reordered_in(words, stems, name)
+
+
+def _find_reordered_in(words: list[str], stems: list[str], name: Name) -> Span | None:
+    places = [i for i, stem in enumerate(stems) if stem in name.needed]
+    if len(places) < sum(name.needed.values()):
+        return None
+    best: Span | None = None
+    for first, start in enumerate(places):
+        end = _find_end(places[first:], stems, name)
+        if end is not None and (best is None or end - start < best[1] - best[0]):
+            best = (start, end)
+    if best is None or not _is_mention(words, stems, best, name):
+        return None
+    return _widen(stems, best, name)
+
+
+def _find_end(places: list[int], stems: list[str], name: Name) -> int | None:
+    """Return the end of the span that begins at the first place and has all needed stems, or None."""
+    missing = Counter(name.needed)
+    for place in places:
+        missing[stems[place]] -= 1
+        if all(count <= 0 for count in missing.values()):
+            return place + 1
+    return None
+
+
+def _is_mention(words: list[str], stems: list[str], span: Span, name: Name) -> bool:
+    """Return whether the span is the name: only light words between its words, numbers after their words."""
+    found = [(words[i], stems[i]) for i in range(*span)]
+    own = [stem for _, stem in found if stem in name.needed]
+    between = [word for word, stem in found if stem not in name.needed and stem not in name.optional]
+    is_same_order = tuple(dict.fromkeys(own)) == tuple(
+        s for s in dict.fromkeys(name.order) if s in name.needed
+    )
+    if not is_same_order and name.own_function_words & ORDERING_WORDS.intersection(between):
+        return False
+    allowed = LIGHT_WORDS | CONNECTIVES | name.own_function_words
+    pairs = set(pairwise(stems))
+    return (
+        len(between) <= _MAX_WORDS_BETWEEN
+        and all(word in allowed for word in between)
+        and not any(fixed.isdisjoint(pairs) for fixed in name.fixed_pairs)
+    )
+
+
+def _widen(stems: list[str], span: Span, name: Name) -> Span:
+    """Return the span with the optional words of the name beside it, such as "the presence of" before it."""
+    start, end = span
+    for n_between in (0, 1, 2):
+        before = stems[max(0, start - n_between) : start]
+        if (
+            start > n_between
+            and stems[start - n_between - 1] in name.optional
+            and _LINKING.issuperset(before)
+        ):
+            start -= n_between + 1
+    while end < len(stems) and stems[end] in name.optional:
+        end += 1
+    return start, end
