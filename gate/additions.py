@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from gate.attachments import BOUNDARIES, Stems, is_foreign, is_noun
+from gate.attachments import BOUNDARIES, Stems, is_foreign
 from gate.entities import SLOTS
-from gate.kinds import find_next_slot
 from gate.lexicon import tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import load_words
@@ -97,20 +96,3 @@ def _list_outer_phrases(text: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _has_slot(words: Sequence[str]) -> bool:
     return any(word in SLOTS for word in words)
-
-
-def is_aspect_claimed(text: Sequence[str], known: Stems) -> bool:
-    """Return whether the text claims a part of what is said: "in the organization of X" for "in X"."""
-    return any(
-        text[at] == "of" and _is_foreign_complement(text, at, known) and find_next_slot(text, at + 1)
-        for at in range(2, len(text) - 1)
-    )
-
-
-def _is_foreign_complement(text: Sequence[str], end: int, known: Stems) -> bool:
-    """Return whether the noun before this position is foreign, in a noun phrase that "in" governs."""
-    start = end
-    while start and (text[start - 1] not in BOUNDARIES or text[start - 1] in ("and", "or", "the")):
-        start -= 1
-    is_governed = start > 0 and text[start - 1] == "in" and text[end - 1] not in _FRAMES
-    return is_governed and start < end and is_noun(text[end - 1], (), known)

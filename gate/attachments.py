@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gate.entities import SLOTS
-from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds
+from gate.kinds import LIST_VERBS, find_noun_kinds
 from gate.lexicon import tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import CACHE_SIZE, load_words
-from gate.words import MARKS, list_words, split_words, stem_word
+from gate.words import MARKS, split_words, stem_word
 
 _DETERMINERS = load_words("determiners")
 _PREPOSITIONS = load_words("prepositions")
@@ -21,8 +21,6 @@ _BEFORE_VERB = load_words("before_verb")
 _NEUTRAL = load_words("neutral")
 # After a name, or before "of" or "to" and a name, these nouns name a thing of another type.
 _TYPE_CHANGING = frozenset(map(stem_word, load_words("type_changing")))
-# A form of an entity that a statement speaks of must not get lost.
-_FORMS = frozenset(map(stem_word, list_words("variant mutation deletion deficiency overexpression")))
 _ADJECTIVES = load_words("adjectives")
 _ADJECTIVAL = re.compile(r"(?:ic|al|ous|ive|ary|ed|ile|able|ible|ular|oid|like|less|form|genic|ant|ent)$")
 Stems = frozenset[str]
@@ -139,12 +137,3 @@ def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:
     if text[start] in ("of", "to", "against", "for"):
         return stem_word(before) in _TYPE_CHANGING and stem_word(before) not in known
     return text[start] in ("and", "or", "plus", "(") and is_noun(before, (), known)
-
-
-def is_part_lost(statement: Sequence[str], text: Sequence[str]) -> bool:
-    """Return whether the statement speaks of a form of an entity, such as a variant, and the text not."""
-    stems = frozenset(stem_word(word) for word in text)
-    return any(
-        statement[i + 1 : i + 2] == ("of",) and stem_word(word) in _FORMS and find_next_slot(statement, i + 2)
-        for i, word in enumerate(statement)
-    ) and not (_FORMS & stems or any("abnormal" in tag_word(word) for word in text if word not in statement))

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import polars as pl
 
-from gate.additions import is_aspect_claimed, is_claim_narrowed
-from gate.attachments import is_entity_changed, is_part_lost, list_known_stems, names_other_thing
+from gate.additions import is_claim_narrowed
+from gate.attachments import is_entity_changed, list_known_stems, names_other_thing
 from gate.collisions import fold_text
 from gate.entities import HEAD, TAIL, MaskedText, mask_entities
 from gate.features import SentenceFeatures, extract_features
@@ -121,14 +121,12 @@ def _compare_sentences(
     known = list_known_stems(own.tokens, name_words)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),
-        "other entity": is_entity_changed(other.tokens, known) or is_part_lost(own.tokens, other.tokens),
+        "other entity": is_entity_changed(other.tokens, known),
         "contradiction": contradicts_itself(other.tokens, other.tags),
         _compare_polarity_and_modality(own, other): True,
         "roles": _are_roles_changed(own, other, {HEAD: head, TAIL: tail}),
         "predicate": is_predicate_changed(own, other),
-        "addition": is_claim_narrowed(other.tokens, known)
-        # The denial of a whole implies that of its parts.
-        or (not other.polarity.is_negated and is_aspect_claimed(other.tokens, known)),
+        "addition": is_claim_narrowed(other.tokens, known),
     }
     return tuple(reason for reason, is_found in checks.items() if reason and is_found)
 

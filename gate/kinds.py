@@ -33,7 +33,6 @@ _SKIPPED = _BE | list_words(
     "a an the one of its those not no also commonly some may might can could such never"
 )
 _ARTICLES = frozenset(("a", "an", "the"))
-_PARTITIVES = frozenset(("among", "one", "none", "absent", "from", "of", "the"))
 _LINKS = load_words("links")
 _STOPS = load_words("stops")
 LIST_VERBS = frozenset(("include", "includes", "exclude", "excludes", "contain", "contains"))
@@ -104,7 +103,7 @@ def _list_mention_kinds(tokens: Sequence[str], at: int) -> Iterator[str]:
         yield governed
     if at + 1 < len(tokens) and (kind := find_noun_kinds(tokens[at + 1])) & _KINDS_AFTER_NAME:
         yield from kind
-    yield from _find_predicate_kinds(tokens, at) or _find_list_kinds(tokens, start - 1)
+    yield from _find_predicate_kinds(tokens, at)
 
 
 def _find_governor_kind(tokens: Sequence[str], start: int) -> str | None:
@@ -127,16 +126,9 @@ def _find_predicate_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
     j = at + 1
     while j < len(tokens) and tokens[j] in _SKIPPED:
         j += 1
-    if _BE.isdisjoint(tokens[at + 1 : j]) or (
-        j + 1 < len(tokens) and _is_participle(tokens[j], tokens[j + 1])
-    ):
+    if _BE.isdisjoint(tokens[at + 1 : j]):
         return frozenset()
     return _find_last_kinds(tokens[j : j + 1 + _MAX_ADJECTIVES])
-
-
-def _is_participle(word: str, after: str) -> bool:
-    """Return whether the word belongs to a passive: "associated with", not "associated disease"."""
-    return word.endswith(("ed", "ing", "_to")) and (after in _STOPS or after in SLOTS)
 
 
 def _find_last_kinds(tokens: Sequence[str]) -> frozenset[str]:
@@ -148,20 +140,6 @@ def _find_last_kinds(tokens: Sequence[str]) -> frozenset[str]:
             break
         found = find_noun_kinds(token) or found
     return found
-
-
-def _find_list_kinds(tokens: Sequence[str], start: int) -> frozenset[str]:
-    """Return the kinds in "the symptoms of Y include X": the first noun phrase names what is listed."""
-    clause = tokens[: max(start, 0)]
-    is_list = start >= 0 and tokens[start] in LIST_VERBS
-    is_predicate = bool(clause) and tokens[start] in _BE and tokens[start] not in ("as", "among")
-    if not is_list and not (is_predicate and clause[0] in _PARTITIVES):
-        return frozenset()
-    if "," in clause:
-        clause = clause[len(clause) - list(reversed(clause)).index(",") :]
-    while clause and clause[0] in _PARTITIVES:
-        clause = clause[1:]
-    return _find_last_kinds(clause)
 
 
 def are_kinds_swapped(statement: Kinds, text: Kinds, names: Kinds) -> bool:

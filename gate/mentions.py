@@ -1,7 +1,6 @@
 """Find the mentions of one name in the words of a text."""
 
 from collections import Counter
-from itertools import pairwise
 
 from gate.name_words import CONNECTIVES, LIGHT_WORDS, ORDERING_WORDS, stem_name_word
 from gate.names import Name
@@ -110,12 +109,7 @@ def _is_mention(words: list[str], stems: list[str], span: Span, name: Name) -> b
     if not is_same_order and name.own_function_words & ORDERING_WORDS.intersection(between):
         return False
     allowed = LIGHT_WORDS | CONNECTIVES | name.own_function_words
-    pairs = set(pairwise(stems))
-    return (
-        len(between) <= _MAX_WORDS_BETWEEN
-        and all(word in allowed for word in between)
-        and not any(fixed.isdisjoint(pairs) for fixed in name.fixed_pairs)
-    )
+    return len(between) <= _MAX_WORDS_BETWEEN and all(word in allowed for word in between)
 
 
 def _widen(stems: list[str], span: Span, name: Name) -> Span:

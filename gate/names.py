@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -31,8 +30,6 @@ class Name:
     order: tuple[str, ...]
     """All these stems in the order of the name."""
     own_function_words: frozenset[str]
-    fixed_pairs: tuple[frozenset[tuple[str, str]], ...]
-    """For each number or letter its pairs with its neighbours, such as ("type", "1"): a mention keeps one."""
     letters: str
     """All letters and digits of the name, without blanks."""
     initials: str
@@ -62,7 +59,6 @@ def parse_name(name: str) -> Name:
         optional=frozenset(content).difference(needed),
         order=tuple(content),
         own_function_words=frozenset(words) & FUNCTION_WORDS,
-        fixed_pairs=tuple(_list_fixed_pairs(stems)),
         letters="".join(word for word in folded if word not in MARKS),
         initials="".join(word[0] for word in folded if word not in FUNCTION_WORDS),
         partial_initials=_list_partial_initials(folded, stems),
@@ -77,15 +73,6 @@ def _find_symbol(words: list[str]) -> str:
     if len(words) < 2 or not (_SYMBOL.fullmatch(words[-1]) and _PROTEIN.search(words[-2])):
         return ""
     return "" if any(tag_word(word) & _CHANGING_TAGS for word in words) else words[-1]
-
-
-def _list_fixed_pairs(stems: list[str]) -> Iterator[frozenset[tuple[str, str]]]:
-    for before, stem, after in zip(["", *stems], stems, [*stems[1:], ""], strict=False):
-        if (len(stem) == 1 or stem.isdigit()) and stem not in MARKS:
-            pairs = {(before, stem)} if stem.isdigit() else {(before, stem), (stem, after)}
-            pairs = {pair for pair in pairs if not FUNCTION_WORDS.intersection(pair) and "" not in pair}
-            if pairs:
-                yield frozenset(pairs)
 
 
 def _list_partial_initials(words: list[str], stems: list[str]) -> dict[str, list[str]]:

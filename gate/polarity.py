@@ -28,25 +28,15 @@ class Polarity:
 
 def read_polarity(tokens: Sequence[str], tags: Tags) -> Polarity:
     """Return the polarity of a masked sentence."""
-    negations = [i for i, found in enumerate(tags) if found & _NEGATING_TAGS or _is_free_suffix(tokens, i)]
+    negations = [i for i, found in enumerate(tags) if found & _NEGATING_TAGS]
     if not negations:
         return Polarity(False, False, "affirmed")
     condition = frozenset(_find_condition(tokens, tags, negations))
     in_condition = [i for i in negations if i in condition]
-    claimed = [i for i in negations if i not in condition and not _continues_negation(tokens, i)]
+    claimed = [i for i in negations if i not in condition]
     is_negated = len(claimed) % 2 == 1
     force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
     return Polarity(len(in_condition) % 2 == 1, is_negated, force)
-
-
-def _is_free_suffix(tokens: Sequence[str], at: int) -> bool:
-    """Return whether this is "free" after a slot, as in "pain-free"."""
-    return tokens[at] == "free" and at > 0 and tokens[at - 1] in SLOTS
-
-
-def _continues_negation(tokens: Sequence[str], at: int) -> bool:
-    """Return whether this is a "nor" that only continues an earlier negation."""
-    return tokens[at] == "nor" and any(word in ("neither", "not", "no", "never") for word in tokens[:at])
 
 
 def _find_condition(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> Iterator[int]:
@@ -58,7 +48,7 @@ def _find_condition(tokens: Sequence[str], tags: Tags, negations: Sequence[int])
     if len(slots) < 2:
         return
     for i in negations:
-        if i < first and (_denies_subject(tokens, i, first) or _describes_person(tokens, tags, i)):
+        if i < first and _denies_subject(tokens, i, first):
             yield i
 
 
@@ -83,12 +73,6 @@ def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
 
 
 _OPENING = load_words("opening")
-
-
-def _describes_person(tokens: Sequence[str], tags: Tags, at: int) -> bool:
-    """Return whether the negation is in a clause about a person: "a patient who does not have X"."""
-    before = range(max(0, at - 4), at)
-    return any("who" in tags[j] and j > 0 and "person" in tags[j - 1] for j in before)
 
 
 def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> str:

@@ -34,8 +34,6 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         return True
     if not _share_predicate(statement, text):
         return True
-    if _is_identity(text.tokens) and not _is_identity(statement.tokens):
-        return True
     if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
         return True
     return _adds_direction(statement.vocabulary, text.vocabulary, statement.stated) or is_class_lost(
@@ -86,14 +84,6 @@ def _list_content(tokens: tuple[str, ...]) -> frozenset[str]:
 def _says_relation(word: str) -> bool:
     is_class = not find_noun_kinds(word).isdisjoint(_CLASSES)
     return not is_class and not tag_word(word) and word not in FUNCTION_WORDS
-
-
-def _is_identity(tokens: tuple[str, ...]) -> bool:
-    """Return whether it says only that one entity is the other: "X may be Y", "X is a type of Y"."""
-    return all(
-        token in _IDENTITY or token in SLOTS or (find_noun_kinds(token) and after != "of")
-        for token, after in zip(tokens, (*tokens[1:], ""), strict=True)
-    )
 
 
 def _adds_direction(statement: frozenset[str], text: frozenset[str], stated: frozenset[str]) -> bool:

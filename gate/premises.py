@@ -70,7 +70,7 @@ def find_premise(tokens: Sequence[str]) -> str | None:
     if (places := find_two_slots(tokens)) is None:
         return None
     first, second = places
-    if tokens[0] in _OPENERS or _opens_with_setting(tokens, first):
+    if tokens[0] in _OPENERS:
         return tokens[first]
     if _ends_with_condition(tokens, first, second):
         return tokens[second]
@@ -96,11 +96,6 @@ def _find_changed(tokens: Sequence[str]) -> str | None:
     if not is_change or tokens[opening + 1 : opening + 2] not in (("of",), ("in",)):
         return None
     return next((token for token in tokens[opening:] if token in SLOTS), None)
-
-
-def _opens_with_setting(tokens: Sequence[str], first: int) -> bool:
-    is_setting = any(_is_bearer(token) or token == "presence" for token in tokens[1:first])
-    return tokens[0] in ("for", "in", "among", "with") and is_setting
 
 
 def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool:

@@ -27,8 +27,6 @@ class Cue:
 _FORWARD = load_lists("forward")
 # The object of these words is the source.
 _BACKWARD = load_lists("backward")
-# Before "in" and an entity, these say that the entity has the subject, or that the subject takes part in it.
-_PLACED = load_lists("placed")
 _ADVERBS = {
     True: {"time": "beforehand previous* preceding"},
     False: {"time": "afterward* subsequent* thereafter ensuing"},
@@ -46,7 +44,6 @@ _CUES = [
         (_ADVERBS[False], False, True),
     )
 ]
-find_placed = compile_lists(_PLACED)
 _find_hints = compile_lists(_HINTS)
 _find_vague = compile_lists(_VAGUE)
 _TIME_PREPOSITIONS = frozenset(("before", "after", "following"))

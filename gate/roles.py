@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from gate.entities import SLOTS
 from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds
 from gate.premises import LIGHT, find_two_slots
-from gate.relations import Cue, find_cue, find_placed
+from gate.relations import Cue, find_cue
 from gate.vocabulary import load_words
 
 _AGENT_PREPOSITIONS = frozenset(("by", "with", "using", "through", "via"))
@@ -19,7 +19,6 @@ _RELATIVE = frozenset(["that", "which", "who", "to", "can", "may", "could", "mig
 _NEVER_PASSIVE = frozenset(["originated", "stemmed", "derived", "emerged", "succeeded", "involved"])
 _POSSESSION = Cue("host", is_source_subject=True)
 _POSSESSION_VERBS = LIST_VERBS | {"has", "have", "lacks", "lack", "features", "shows"}
-_BEFORE_OR_AFTER = frozenset(("before", "after", "earlier", "later"))
 _NOT_HAD = load_words("not_had")
 _ACTION_NOUNS = load_words("action_nouns")
 _INVOLVING = frozenset(("involve", "involves", "comprises", "comprise"))
@@ -33,9 +32,6 @@ def find_sources(tokens: Sequence[str]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for at, token in enumerate(tokens):
         cue = find_cue(token) or _find_possession(tokens, at, first, second)
-        for kind in find_placed(token):
-            if slot := _find_container(tokens, at):
-                found.setdefault(kind, set()).add(slot)
         if token in _INVOLVING and (slot := find_next_slot(tokens, at + 1)):
             found.setdefault("share", set()).update({"X", "Y"} - {slot})
         if cue is not None and (source := _find_source(tokens, at, cue, first, second)) is not None:
@@ -43,25 +39,9 @@ def find_sources(tokens: Sequence[str]) -> dict[str, str]:
     return {kind: sources.pop() for kind, sources in found.items() if len(sources) == 1}
 
 
-def _find_container(tokens: Sequence[str], at: int) -> str | None:
-    """Return Y in "is found in Y", "Y, in which X is found" and "Y, which X is found in"."""
-    if tokens[at + 1 : at + 2] in (("in",), ("within",)):
-        if slot := find_next_slot(tokens, at + 2):
-            return slot
-        before = [token for token in tokens[:at] if token in SLOTS]
-        is_stranded = tokens[at + 2 : at + 3] in ((), (",",)) and len(set(before)) == 2
-        return next(token for token in reversed(before) if token != before[-1]) if is_stranded else None
-    relative = [i for i in range(at) if tokens[i : i + 2] == ("in", "which")]
-    return (
-        next((token for token in reversed(tokens[: relative[-1]]) if token in SLOTS), None)
-        if relative
-        else None
-    )
-
-
 def _find_source(tokens: Sequence[str], at: int, cue: Cue, first: int, second: int) -> int | None:
     """Return the position of the slot that is the source by this cue; None if the cue does not show it."""
-    if cue.is_adverb or (tokens[at] in _BEFORE_OR_AFTER and _has_no_event_after(tokens, at)):
+    if cue.is_adverb:
         described = second if at > first else first
         return described if cue.is_source_subject else first + second - described
     if tokens[at] in ("effect", "effects") and first < at < second and _HAVING.intersection(tokens[first:at]):
@@ -83,15 +63,6 @@ def _find_possession(tokens: Sequence[str], at: int, first: int, second: int) ->
     return (
         None if "," in tokens[first:second] or _NOT_HAD.intersection(tokens[at + 1 : second]) else _POSSESSION
     )
-
-
-def _has_no_event_after(tokens: Sequence[str], at: int) -> bool:
-    """Return whether no event follows this "before" or "after"."""
-    if at + 1 == len(tokens):
-        return True
-    if tokens[at] in ("earlier", "later"):
-        return tokens[at + 1] != "than"
-    return tokens[at + 1] in (",", "he", "she", "they")
 
 
 def _find_subject(tokens: Sequence[str], at: int, first: int, second: int) -> int | None:
