@@ -14,7 +14,7 @@ from gate.governors import are_entities_exchanged
 from gate.kinds import Kinds, are_kinds_swapped
 from gate.modality import compare_polarity, is_modality_kept
 from gate.name_kinds import find_name_kind
-from gate.opposites import are_directions_swapped, has_contradictory_word, has_contrary_word
+from gate.opposites import are_directions_swapped, has_opposite_word
 from gate.predicate import is_predicate_changed
 from gate.premises import are_changes_exchanged, is_condition_asserted, is_person_called
 from gate.rewording import REASONS, Rewording
@@ -133,12 +133,11 @@ def _compare_sentences(
 
 def _compare_polarity_and_modality(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
     """Return "polarity" or "modality" if the text changes that of the statement, else None."""
-    if has_contrary_word(statement.vocabulary, text.vocabulary) or are_directions_swapped(
+    if has_opposite_word(statement.vocabulary, text.vocabulary) or are_directions_swapped(
         statement.directions, text.directions
     ):
         return "polarity"
-    is_opposite_used = has_contradictory_word(statement.vocabulary, text.vocabulary)
-    if reason := compare_polarity(statement.polarity, text.polarity, is_opposite_used):
+    if reason := compare_polarity(statement.polarity, text.polarity):
         return reason
     return None if is_modality_kept(statement.modes, text.modes, text.polarity.force) else "modality"
 

@@ -18,19 +18,11 @@ def read_modes(tags: Tags) -> frozenset[str]:
     return found | {"often"} if n_rare and any("neg" in word for word in tags) else found
 
 
-def compare_polarity(statement: Polarity, text: Polarity, is_opposite_used: bool) -> str | None:
-    """Return "polarity" if the text reverses the statement, "modality" if only its force changes, else None.
-
-    Args:
-        is_opposite_used: whether the text replaces a word of the statement by its opposite.
-    """
-    if statement.is_condition_negated != text.is_condition_negated:
+def compare_polarity(statement: Polarity, text: Polarity) -> str | None:
+    """Return "polarity" if the text reverses the statement, "modality" if only its force changes."""
+    if (statement.is_condition_negated, statement.is_negated) != (text.is_condition_negated, text.is_negated):
         return "polarity"
-    if (statement.is_negated != text.is_negated) != is_opposite_used:
-        return "polarity"
-    if not is_opposite_used and statement.force != text.force:
-        return "modality"
-    return None
+    return None if statement.force == text.force else "modality"
 
 
 def is_modality_kept(statement: frozenset[str], text: frozenset[str], force: str) -> bool:

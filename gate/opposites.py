@@ -7,23 +7,16 @@ from gate.polarity import Tags
 from gate.vocabulary import load_words
 
 _PHRASE_ENDS = load_words("phrase_ends")
-_CONTRADICTORY = ("normal", "abnormal")
+_OPPOSITES = (("up", "down"), ("good", "bad"), ("normal", "abnormal"))
 
 
-def has_contradictory_word(statement: frozenset[str], text: frozenset[str]) -> bool:
-    """Return whether the text has the contradictory of a word: another negation restores the meaning."""
-    return _is_replaced(statement, text, *_CONTRADICTORY)
-
-
-def has_contrary_word(statement: frozenset[str], text: frozenset[str]) -> bool:
-    """Return whether the text has the contrary of a word: no negation can restore the meaning."""
-    return _is_replaced(statement, text, "up", "down") or _is_replaced(statement, text, "good", "bad")
-
-
-def _is_replaced(statement: frozenset[str], text: frozenset[str], one: str, other: str) -> bool:
-    if one in statement:
-        return other not in statement and other in text and one not in text
-    return other in statement and one in text and other not in text
+def has_opposite_word(statement: frozenset[str], text: frozenset[str]) -> bool:
+    """Return whether the text has "less" for "more", "harm" for "good", or "normal" for "abnormal"."""
+    return any(
+        one in statement - text and other in text - statement
+        for pair in _OPPOSITES
+        for one, other in (pair, pair[::-1])
+    )
 
 
 def find_directions(tokens: Sequence[str], tags: Tags) -> dict[str, str]:

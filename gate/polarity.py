@@ -33,10 +33,15 @@ def read_polarity(tokens: Sequence[str], tags: Tags) -> Polarity:
         return Polarity(False, False, "affirmed")
     condition = frozenset(_find_condition(tokens, tags, negations))
     in_condition = [i for i in negations if i in condition]
-    claimed = [i for i in negations if i not in condition]
+    claimed = [i for i in negations if i not in condition and not _continues_negation(tokens, i)]
     is_negated = len(claimed) % 2 == 1
     force = _find_force(tokens, tags, claimed) if is_negated else "affirmed"
     return Polarity(len(in_condition) % 2 == 1, is_negated, force)
+
+
+def _continues_negation(tokens: Sequence[str], at: int) -> bool:
+    """Return whether this is a "nor" that only continues an earlier negation."""
+    return tokens[at] == "nor" and any(word in ("neither", "not", "no", "never") for word in tokens[:at])
 
 
 def _find_condition(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> Iterator[int]:
