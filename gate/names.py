@@ -97,7 +97,7 @@ def _list_variants(words: list[str]) -> list[list[str]]:
             variants.append(before[:long_form_start] + inner + after)
         if long_form_start is not None or (inner[-1:] and inner[-1] in CLASS_TAGS):
             variants.append(before + after)
-    elif words.count(",") == 1 and not FUNCTION_WORDS.intersection(words) - {","}:
+    elif words.count(",") == 1:
         at = words.index(",")
         variants.append(words[at + 1 :] + words[:at])
     return variants

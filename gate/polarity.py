@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gate.entities import SLOTS
+from gate.kinds import find_noun_kinds
 from gate.vocabulary import load_words
 
 Tags = Sequence[frozenset[str]]
@@ -71,7 +72,9 @@ def _find_conditional_clauses(
 
 def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
     """Return whether the sentence begins with an absence: "without X, …", "a patient lacking X …"."""
-    if tokens[at] not in _PRIVATIVE or any(token not in _LIGHT for token in tokens[at + 1 : first]):
+    if tokens[at] not in _PRIVATIVE or any(
+        token not in _LIGHT and not find_noun_kinds(token) for token in tokens[at + 1 : first]
+    ):
         return False
     opening = [token for token in tokens[:at] if token not in _LIGHT]
     return all(token in _OPENING for token in opening)

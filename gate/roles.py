@@ -73,6 +73,9 @@ def _find_subject(tokens: Sequence[str], at: int, first: int, second: int) -> in
     is_passive = _is_agent_after(tokens, at, first, second)
     if is_passive is None or (at < first and _has_other_subject(tokens, at)):
         return None
+    if at > second and tokens[at + 1 : at + 2] in (("a",), ("an",)):
+        # The object is neither of the two: "X and Y may cause an interaction".
+        return None
     if at > second and "its" in tokens[max(second, at - 4) : at]:
         return second
     if at > second:

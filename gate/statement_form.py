@@ -10,11 +10,11 @@ from gate.vocabulary import load_words
 from gate.words import FUNCTION_WORDS, MARKS, list_words, stem_word
 
 # Fast filter: a text without any of these needs no closer check.
-_SUSPICIOUS = re.compile(r"[\"\n\r\t?!:;*#\[\]<>|_{}~`=\\…%$^]|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
+_SUSPICIOUS = re.compile(r"[\"\n\r\t?!;*#\[\]<>|_{}~`=\\…%$^]|:(?:\s|$)|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
 # A full stop that ends a sentence; not the one in "e.g." or "E. coli".
 _STOP = r"(?<!\bvs)(?<!\bcf)(?<!\bDr)(?<!\bSt)(?<!\bsp)(?<!\bspp)(?<!\betc)(?<!\b[A-Za-z])\."
 _MALFORMED = re.compile(
-    r"[\n\r\t?!:;*#\[\]<>|_{}~`=\\…%$^]|\.\s*\.|^\s*(?:[-•–]|\d+[.)])|" + _STOP + r"[\"”’')\]]*\s+\S"
+    r"[\n\r\t?!;*#\[\]<>|_{}~`=\\…%$^]|:(?:\s|$)|\.\s*\.|^\s*(?:[-•–]|\d+[.)])|" + _STOP + r"[\"”’')\]]*\s+\S"
 )
 _ANSWERS = (
     "yes no true false correct incorrect right wrong sure certainly absolutely okay ok answer note well"

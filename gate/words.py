@@ -23,6 +23,8 @@ _AMERICAN = (
     (re.compile(r"sulph"), "sulf"),
     (re.compile(r"(?<=[a-z]{2}[bt])re$"), "er"),
 )
+# "Oedema" and "edema"; not "coexist".
+_DIGRAPH = re.compile(r"ae|(?<!^c)oe")
 # These words only end like British spellings: "disease" is not a verb in -ise.
 _NOT_BRITISH = re.compile(
     r"dis(?:eas|guis)|ris|nois|rais|prais|expertis|exercis|promis|our$|hour|four|pour|sour|course"
@@ -38,7 +40,7 @@ def fold_word(word: str) -> str:
         folded = "".join(c for c in folded if not unicodedata.combining(c))
     folded = folded.removesuffix("'s").removesuffix("s'")
     if len(folded) > 5:
-        folded = folded.replace("ae", "e").replace("oe", "e")
+        folded = _DIGRAPH.sub("e", folded)
         if not _NOT_BRITISH.match(folded):
             for pattern, american in _AMERICAN:
                 folded = pattern.sub(american, folded)
