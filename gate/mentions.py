@@ -45,13 +45,26 @@ def find_joined(tokens: list[str], name: Name) -> Span | None:
 
 def find_initials(tokens: list[str], name: Name) -> Span | None:
     """Return the span with the initials of the name, or with the words whose initials the name is."""
-    if len(name.initials) > 2 and name.initials in tokens:
-        return tokens.index(name.initials), tokens.index(name.initials) + 1
+    for at, token in enumerate(tokens):
+        if len(token) > 2 and (token == name.initials or _abbreviates(token, name)):
+            return at, at + 1
     if not name.is_abbreviation:
         return None
     places = [i for i, token in enumerate(tokens) if token not in FUNCTION_WORDS]
     found = "".join(tokens[i][0] for i in places).find(name.letters)
     return None if found < 0 else (places[found], places[found + len(name.letters) - 1] + 1)
+
+
+def _abbreviates(token: str, name: Name) -> bool:
+    """Return whether the word has the initials of the name in their order: "hcc", "cyp2d6"."""
+    if not 2 < len(token) <= 2 * len(name.initials) or len(name.initials) < 2 or token in FUNCTION_WORDS:
+        return False
+    letters, initials = iter(name.letters), iter(token)
+    return (
+        token[0] == name.letters[0]
+        and all(c in letters for c in token)
+        and all(c in initials for c in name.initials)
+    )
 
 
 def find_symbol(tokens: list[str], name: Name) -> Span | None:

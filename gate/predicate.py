@@ -29,8 +29,12 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
     if "encode" in added and _only_names_products(text.tokens, statement.entity_kinds):
         added -= {"encode"}
     # In "if X, then Y", X leads to Y only figuratively.
-    is_consequence = added == {"cause"} and statement.premise is not None and "lead_to" in text.tokens
-    if added and not is_consequence:
+    if added == {"cause"} and statement.premise is not None and "lead_to" in text.tokens:
+        return False
+    # What raises a risk leads to a higher risk.
+    if "hazard" in statement.hinted & text.hinted:
+        added -= {"cause"}
+    if added:
         return True
     if not _share_predicate(statement, text):
         return True

@@ -46,7 +46,7 @@ _CUES = [
 ]
 _find_hints = compile_lists(_HINTS)
 _find_vague = compile_lists(_VAGUE)
-_TIME_PREPOSITIONS = frozenset(("before", "after", "following"))
+_TIME_PREPOSITIONS = frozenset(("before", "after", "following", "follow", "follows"))
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
 _NEVER_ADDED = frozenset(("treat", "prevent", "time", "worse", "cause", "encode", "bind", "origin"))

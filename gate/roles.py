@@ -31,7 +31,9 @@ def find_sources(tokens: Sequence[str]) -> dict[str, str]:
     first, second = places
     found: dict[str, set[str]] = {}
     for at, token in enumerate(tokens):
-        cue = find_cue(token) or _find_possession(tokens, at, first, second)
+        # "The symptom X" and "X is a symptom that …" only say what X is.
+        is_class = find_noun_kinds(token) and tokens[at + 1 : at + 2] not in (("of",), ("in",), ("for",))
+        cue = None if is_class else find_cue(token) or _find_possession(tokens, at, first, second)
         if token in _INVOLVING and (slot := find_next_slot(tokens, at + 1)):
             found.setdefault("share", set()).update({"X", "Y"} - {slot})
         if cue is not None and (source := _find_source(tokens, at, cue, first, second)) is not None:

@@ -24,7 +24,7 @@ _AMERICAN = (
     (re.compile(r"(?<=[a-z]{2}[bt])re$"), "er"),
 )
 # "Oedema" and "edema"; not "coexist".
-_DIGRAPH = re.compile(r"ae|(?<!^c)oe")
+_DIGRAPH = re.compile(r"ae|(?<!^c)oe(?!s?$)")
 # These words only end like British spellings: "disease" is not a verb in -ise.
 _NOT_BRITISH = re.compile(
     r"dis(?:eas|guis)|ris|nois|rais|prais|expertis|exercis|promis|our$|hour|four|pour|sour|course"
@@ -72,7 +72,7 @@ _ENDINGS = re.compile(
 )
 # "activation", "activating" and "activated", "amplification" and "amplified", "exposure" and "exposed".
 _VERBAL = re.compile(
-    r"(?:ification|ified|ifying|ify|ization|ized|izing|ize|(?<=uc)tion|ation|ated|ating|ate|ment|ion|ures?|ured"
+    r"(?:ification|ified|ifying|ify|ization|ized|izing|ize|ism|(?<=uc)tion|ation|ated|ating|ate|ment|ion|ures?|ured"
     r"|ing|ed|ive|or)$"
 )
 _SHORT_VERBAL = re.compile(r"(?:ion|ing|ed)$")
