@@ -63,7 +63,7 @@ def _list_reasons(statement: str, text: str | None, heads: Names, tails: Names) 
         return ("unchanged",)
     if is_malformed(text, (heads[0], tails[0])):
         return ("not one statement",)
-    masked = mask_entities(split_words(text), heads, tails)
+    masked = mask_entities(text, heads, tails)
     if masked.is_head_lost or masked.is_tail_lost:
         return ["head lost"] * masked.is_head_lost + ["tail lost"] * masked.is_tail_lost
     own = _mask_statement(statement, heads, tails).tokens
@@ -95,7 +95,7 @@ def _list_name_words(heads: Names, tails: Names) -> frozenset[str]:
 
 @lru_cache(4096)
 def _mask_statement(statement: str, heads: Names, tails: Names) -> MaskedText:
-    masked = mask_entities(split_words(statement), heads, tails)
+    masked = mask_entities(statement, heads, tails)
     for names, is_lost in ((heads, masked.is_head_lost), (tails, masked.is_tail_lost)):
         if is_lost:
             raise InputError(

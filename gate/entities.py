@@ -1,9 +1,18 @@
 """Find where a text names its two entities, and replace them by slots."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gate.mentions import Span, find_exact_mentions, find_initials, find_joined, find_reordered, find_symbol
+from gate.mentions import (
+    Span,
+    find_abbreviated,
+    find_exact_mentions,
+    find_initials,
+    find_joined,
+    find_reordered,
+    find_symbol,
+)
 from gate.name_words import (
     CHANGE_VERBS,
     CHANGE_VERBS_AFTER_MODAL,
@@ -12,10 +21,12 @@ from gate.name_words import (
     normalize_name_word,
 )
 from gate.names import Name, is_abbreviation, parse_name
+from gate.words import fold_word, split_words
 
 HEAD, TAIL = "X", "Y"
 SLOTS = (HEAD, TAIL)
 _NAMING = frozenset(("known", "called", "named", "namely", "termed"))
+_CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]{2,}(?=s?\b)")
 _MODALS = frozenset(("can", "may", "to", "not", "might", "could", "will", "does"))
 
 
@@ -28,16 +39,15 @@ class MaskedText:
     is_tail_lost: bool
 
 
-def mask_entities(tokens: Sequence[str], heads: Sequence[str], tails: Sequence[str]) -> MaskedText:
-    """Replace each entity in the tokens by its slot; the longer name is searched first.
+def mask_entities(text: str, heads: Sequence[str], tails: Sequence[str]) -> MaskedText:
+    """Replace each entity in the text by its slot; the longer name is searched first.
 
     Args:
-        tokens: the words of the text, from `split_words`.
         heads: the name of the head, then its aliases.
         tails: the name of the tail, then its aliases.
     """
-    masked = list(tokens)
-    words = [normalize_name_word(token) for token in tokens]
+    masked = split_words(text)
+    words = [normalize_name_word(token) for token in masked]
     if parse_name(heads[0]).variants[:1] == parse_name(tails[0]).variants[:1]:
         return _mask_same_names(masked, words, parse_name(heads[0]))
     names = ((HEAD, heads), (TAIL, tails))
@@ -46,7 +56,7 @@ def mask_entities(tokens: Sequence[str], heads: Sequence[str], tails: Sequence[s
     lost = [
         slot
         for slot, forms in names
-        if not _mask_exactly(masked, words, forms, slot) and not _mask_alike(masked, words, forms, slot)
+        if not _mask_exactly(masked, words, forms, slot) and not _mask_alike(text, masked, words, forms, slot)
     ]
     return MaskedText(tuple(masked), HEAD in lost, TAIL in lost)
 
@@ -66,14 +76,15 @@ def _mask_exactly(tokens: list[str], words: list[str], forms: Sequence[str], slo
     return any(found)
 
 
-def _mask_alike(tokens: list[str], words: list[str], forms: Sequence[str], slot: str) -> bool:
+def _mask_alike(text: str, tokens: list[str], words: list[str], forms: Sequence[str], slot: str) -> bool:
     """Replace the best mention that differs in order, ending, spelling or abbreviation; as above."""
+    capitals = frozenset(fold_word(word) for word in _CAPITALS.findall(text))
     for form in forms:
         name = parse_name(form)
         span = (
             find_joined(tokens, name)
             or find_initials(tokens, name)
-            or find_reordered(words, name)
+            or find_reordered(words, name, capitals)
             or find_symbol(tokens, name)
         )
         if span is not None and _replace(tokens, words, [span], name, slot):
@@ -84,6 +95,8 @@ def _mask_alike(tokens: list[str], words: list[str], forms: Sequence[str], slot:
 def _replace(tokens: list[str], words: list[str], spans: list[Span], name: Name, slot: str) -> bool:
     for start, end in reversed(spans):
         end = _skip_bracket(tokens, end, name)
+        if start > 1 and tokens[start - 1] == "(" and find_abbreviated(tokens[start - 2], name):
+            start, end = start - 2, end + (tokens[end : end + 1] == [")"])
         start = _skip_apposition(tokens, start, name)
         is_change = _is_change_verb(tokens, start) and tokens[start] not in name.words
         tokens[start:end] = words[start:end] = ["causes", slot] if is_change else [slot]
@@ -115,7 +128,7 @@ def _skip_bracket(tokens: list[str], end: int, name: Name) -> int:
         short = tokens[end + 1]
         if short in CLASS_TAGS or any(
             is_abbreviation(short.removesuffix("s"), letters)
-            for letters in (name.initials, "".join(name.order))
+            for letters in ("".join(word[0] for word, _ in name.content), "".join(name.order))
         ):
             return end + 3
     return end

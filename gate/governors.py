@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from gate.entities import SLOTS
-from gate.kinds import Kinds, find_noun_kinds, is_modifier
+from gate.kinds import Kinds, find_noun_kinds, find_phrase_start
 from gate.premises import ARTICLES
 from gate.vocabulary import load_words
 
 _COPULAS = frozenset(("is", "are", "be", "been", "being", "was", "were", "as"))
 _GOVERNING_PREPOSITIONS = load_words("governing_prepositions")
 _PHRASE_STARTS = _COPULAS | _GOVERNING_PREPOSITIONS | frozenset(SLOTS)
+_HAVING = load_words("having")
 _SYMMETRIC = load_words("symmetric")
 
 
@@ -40,17 +41,14 @@ def _find_governors(tokens: Sequence[str], slot: str, kinds: frozenset[str]) -> 
     """
     found = set()
     for at in (i for i, token in enumerate(tokens) if token == slot):
-        while at and (
-            tokens[at - 1] in ARTICLES or find_noun_kinds(tokens[at - 1]) or is_modifier(tokens, at - 1)
-        ):
-            at -= 1
+        at = find_phrase_start(tokens, at)
         words = tuple(token for token in tokens[max(0, at - 4) : at] if token not in ARTICLES)[-2:]
         words = words[-1:] if words and words[-1] not in _GOVERNING_PREPOSITIONS else words
         is_kind = (
             words[1:] == ("of",)
             and not find_noun_kinds(words[0]).isdisjoint(kinds)
             and not is_predicate_noun(tokens, at - 1)
-        )
+        ) or (words[1:] == ("of",) and find_noun_kinds(words[0]) and _is_had(tokens, at - 1))
         if (
             words
             and not is_kind
@@ -59,6 +57,12 @@ def _find_governors(tokens: Sequence[str], slot: str, kinds: frozenset[str]) -> 
         ):
             found.add(words)
     return found
+
+
+def _is_had(tokens: Sequence[str], at: int) -> bool:
+    """Return whether the noun before this "of" only says what the next entity is: "has the effect of X"."""
+    start = find_phrase_start(tokens, at)
+    return start > 0 and tokens[start - 1] in _HAVING
 
 
 def is_predicate_noun(tokens: Sequence[str], at: int) -> bool:

@@ -25,7 +25,7 @@ _KINDS_OF_REFERENCE = frozenset(["disease", "drug", "gene", "cell", "tissue", "s
 _find_governed = compile_lists(
     {
         "had": "suffer* ill diagnosed afflicted case cases",
-        "given": "takes taking receives receiving received administ* prescri* dose doses performing",
+        "given": "take takes taking receiv* administ* prescri* dose doses performing",
     }
 )
 _BE = load_words("be")
@@ -53,6 +53,15 @@ def find_next_slot(tokens: Sequence[str], at: int) -> str | None:
     ):
         at += 1
     return tokens[at] if at < len(tokens) and tokens[at] in SLOTS else None
+
+
+def find_phrase_start(tokens: Sequence[str], at: int) -> int:
+    """Return where the articles, class nouns and their adjectives before this position begin."""
+    while at and (
+        tokens[at - 1] in _ARTICLES or find_noun_kinds(tokens[at - 1]) or is_modifier(tokens, at - 1)
+    ):
+        at -= 1
+    return at
 
 
 def is_modifier(tokens: Sequence[str], at: int) -> bool:

@@ -1,9 +1,10 @@
 """Find the mentions of one name in the words of a text."""
 
 from collections import Counter
+from itertools import pairwise
 
 from gate.name_words import CONNECTIVES, LIGHT_WORDS, ORDERING_WORDS, stem_name_word
-from gate.names import Name
+from gate.names import Name, abbreviates
 from gate.words import FUNCTION_WORDS, MARKS
 
 _MAX_WORDS_BETWEEN = 8
@@ -44,27 +45,12 @@ def find_joined(tokens: list[str], name: Name) -> Span | None:
 
 
 def find_initials(tokens: list[str], name: Name) -> Span | None:
-    """Return the span with the initials of the name, or with the words whose initials the name is."""
-    for at, token in enumerate(tokens):
-        if len(token) > 2 and (token == name.initials or _abbreviates(token, name)):
-            return at, at + 1
+    """Return the span of the words whose initials the name is: "the central nervous system" for "CNS"."""
     if not name.is_abbreviation:
         return None
     places = [i for i, token in enumerate(tokens) if token not in FUNCTION_WORDS]
     found = "".join(tokens[i][0] for i in places).find(name.letters)
     return None if found < 0 else (places[found], places[found + len(name.letters) - 1] + 1)
-
-
-def _abbreviates(token: str, name: Name) -> bool:
-    """Return whether the word has the initials of the name in their order: "hcc", "cyp2d6"."""
-    if not 2 < len(token) <= 2 * len(name.initials) or len(name.initials) < 2 or token in FUNCTION_WORDS:
-        return False
-    letters, initials = iter(name.letters), iter(token)
-    return (
-        token[0] == name.letters[0]
-        and all(c in letters for c in token)
-        and all(c in initials for c in name.initials)
-    )
 
 
 def find_symbol(tokens: list[str], name: Name) -> Span | None:
@@ -75,16 +61,30 @@ def find_symbol(tokens: list[str], name: Name) -> Span | None:
     return at, at + 1
 
 
-def find_reordered(words: list[str], name: Name) -> Span | None:
-    """Return the shortest span with all words of the name, if only light words are between them."""
+def find_reordered(words: list[str], name: Name, capitals: frozenset[str] = frozenset()) -> Span | None:
+    """Return the shortest span with all words of the name, if only light words are between them.
+
+    Args:
+        capitals: words that are written in capitals; they may abbreviate words of the name.
+    """
     stems = [stem_name_word(word) for word in words]
-    for word in set(words).intersection(name.partial_initials).difference(name.words):
-        at = words.index(word)
-        stems[at : at + 1] = name.partial_initials[word]
-        words = [*words[:at], *name.partial_initials[word], *words[at + 1 :]]
-        span = _find_reordered_in(words, stems, name)
-        return span and (min(span[0], at), max(span[1] - len(name.partial_initials[word]) + 1, at + 1))
+    for at, word in enumerate(words):
+        run = find_abbreviated(word, name) if word in capitals and word not in name.words else None
+        if run is not None:
+            full = [*words[:at], *run, *words[at + 1 :]]
+            span = _find_reordered_in(full, [*stems[:at], *run, *stems[at + 1 :]], name)
+            return span and (min(span[0], at), max(span[1] - len(run) + 1, at + 1))
     return _find_reordered_in(words, stems, name)
+
+
+def find_abbreviated(word: str, name: Name) -> list[str] | None:
+    """Return the stems of the longest run of words of the name that the word abbreviates, or None."""
+    for n_words in range(len(name.content), 1, -1):
+        for start in range(len(name.content) - n_words + 1):
+            run = name.content[start : start + n_words]
+            if abbreviates(word, [full for full, _ in run]):
+                return [stem for _, stem in run]
+    return None
 
 
 def _find_reordered_in(words: list[str], stems: list[str], name: Name) -> Span | None:
@@ -122,7 +122,8 @@ def _is_mention(words: list[str], stems: list[str], span: Span, name: Name) -> b
     if not is_same_order and name.own_function_words & ORDERING_WORDS.intersection(between):
         return False
     allowed = LIGHT_WORDS | CONNECTIVES | name.own_function_words
-    return len(between) <= _MAX_WORDS_BETWEEN and all(word in allowed for word in between)
+    is_near = len(between) <= _MAX_WORDS_BETWEEN and all(word in allowed for word in between)
+    return is_near and not any(fixed.isdisjoint(pairwise(stems)) for fixed in name.fixed_pairs)
 
 
 def _widen(stems: list[str], span: Span, name: Name) -> Span:

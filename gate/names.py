@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -30,11 +31,12 @@ class Name:
     order: tuple[str, ...]
     """All these stems in the order of the name."""
     own_function_words: frozenset[str]
+    fixed_pairs: tuple[frozenset[tuple[str, str]], ...]
+    """For each number or letter its pairs with its neighbours, such as ("type", "1"): a mention keeps one."""
     letters: str
     """All letters and digits of the name, without blanks."""
-    initials: str
-    partial_initials: dict[str, list[str]]
-    """Initials of three to five neighbouring words -> the stems of these words: "CNS" in "CNS depression"."""
+    content: tuple[tuple[str, str], ...]
+    """(word, stem) of the words that are no function words."""
     words: frozenset[str]
     """All words of the name as they are in a text, folded."""
     is_abbreviation: bool
@@ -59,9 +61,9 @@ def parse_name(name: str) -> Name:
         optional=frozenset(content).difference(needed),
         order=tuple(content),
         own_function_words=frozenset(words) & FUNCTION_WORDS,
+        fixed_pairs=tuple(_list_fixed_pairs(stems)),
         letters="".join(word for word in folded if word not in MARKS),
-        initials="".join(word[0] for word in folded if word not in FUNCTION_WORDS),
-        partial_initials=_list_partial_initials(folded, stems),
+        content=tuple(pair for pair in zip(folded, stems, strict=True) if pair[0] not in FUNCTION_WORDS),
         words=frozenset(folded),
         is_abbreviation=re.fullmatch(r"[A-Z]{3,6}", name) is not None,
         symbol=_find_symbol(folded),
@@ -75,10 +77,13 @@ def _find_symbol(words: list[str]) -> str:
     return "" if any(tag_word(word) & _CHANGING_TAGS for word in words) else words[-1]
 
 
-def _list_partial_initials(words: list[str], stems: list[str]) -> dict[str, list[str]]:
-    content = [(word, stem) for word, stem in zip(words, stems, strict=True) if word not in FUNCTION_WORDS]
-    runs = [content[i : i + n] for n in (3, 4, 5) if n < len(content) for i in range(len(content) - n + 1)]
-    return {"".join(word[0] for word, _ in run): [stem for _, stem in run] for run in runs}
+def _list_fixed_pairs(stems: list[str]) -> Iterator[frozenset[tuple[str, str]]]:
+    for before, stem, after in zip(["", *stems], stems, [*stems[1:], ""], strict=False):
+        if (len(stem) == 1 or stem.isdigit()) and stem not in MARKS:
+            pairs = {(before, stem)} if stem.isdigit() else {(before, stem), (stem, after)}
+            pairs = {pair for pair in pairs if not FUNCTION_WORDS.intersection(pair) and "" not in pair}
+            if pairs:
+                yield frozenset(pairs)
 
 
 def _carries_meaning(word: str, name: str) -> bool:
@@ -111,6 +116,19 @@ def _find_long_form(before: list[str], inner: list[str]) -> int | None:
         if word[0] == inner[0][0] and is_abbreviation(inner[0], "".join(before[start:])):
             return start
     return None
+
+
+def abbreviates(short: str, words: Sequence[str]) -> bool:
+    """Return whether ``short`` has the initial of each word, and else letters of them, in their order."""
+    if (
+        not words
+        or len(short) > 2 * len(words) + 1
+        or any(len(word) < 5 and word.isalpha() for word in words)
+        or not is_abbreviation(short, "".join(words))
+    ):
+        return False
+    left = iter(short)
+    return all(word[0] in left for word in words)
 
 
 def is_abbreviation(short: str, letters: str) -> bool:

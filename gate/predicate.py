@@ -16,6 +16,8 @@ from gate.words import FUNCTION_WORDS, MARKS, stem_word
 _LOOSE = frozenset(("have", "host", "link"))
 # A noun of these kinds says what an entity is, and not how it is related.
 _CLASSES = frozenset(("disease", "gene", "product", "drug", "procedure"))
+# These tags say what something is like; the others only how it is said.
+_CONTENT_TAGS = frozenset(("up", "down", "risk", "normal", "abnormal", "good", "bad"))
 _IDENTITY = load_words("identity")
 
 
@@ -87,7 +89,7 @@ def _list_content(tokens: tuple[str, ...]) -> frozenset[str]:
 @lru_cache(CACHE_SIZE)
 def _says_relation(word: str) -> bool:
     is_class = not find_noun_kinds(word).isdisjoint(_CLASSES)
-    return not is_class and not tag_word(word) and word not in FUNCTION_WORDS
+    return not is_class and tag_word(word) <= _CONTENT_TAGS and word not in FUNCTION_WORDS
 
 
 def _adds_direction(statement: frozenset[str], text: frozenset[str], stated: frozenset[str]) -> bool:

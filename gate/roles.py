@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gate.entities import SLOTS
+from gate.governors import is_predicate_noun
 from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds
 from gate.premises import LIGHT, find_two_slots
 from gate.relations import Cue, find_cue
@@ -33,7 +34,9 @@ def find_sources(tokens: Sequence[str]) -> dict[str, str]:
     for at, token in enumerate(tokens):
         # "The symptom X" and "X is a symptom that …" only say what X is.
         is_class = find_noun_kinds(token) and tokens[at + 1 : at + 2] not in (("of",), ("in",), ("for",))
-        cue = None if is_class else find_cue(token) or _find_possession(tokens, at, first, second)
+        cue = find_cue(token) or _find_possession(tokens, at, first, second)
+        if cue is not None and cue.kind == "host" and is_class:
+            continue
         if token in _INVOLVING and (slot := find_next_slot(tokens, at + 1)):
             found.setdefault("share", set()).update({"X", "Y"} - {slot})
         if cue is not None and (source := _find_source(tokens, at, cue, first, second)) is not None:
@@ -46,8 +49,11 @@ def _find_source(tokens: Sequence[str], at: int, cue: Cue, first: int, second: i
     if cue.is_adverb:
         described = second if at > first else first
         return described if cue.is_source_subject else first + second - described
-    if tokens[at] in ("effect", "effects") and first < at < second and _HAVING.intersection(tokens[first:at]):
-        return first
+    if tokens[at] in ("effect", "effects") and first < at < second:
+        if _HAVING.intersection(tokens[first:at]):
+            return first
+        if not is_predicate_noun(tokens, at + 1):
+            return None
     # "The effect of X" may be what X does, or X itself.
     is_open = tokens[at] in ("effect", "effects") and at < first
     # "Y prevention" prevents Y, and "X treatment" treats with X.

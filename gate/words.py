@@ -60,6 +60,8 @@ def make_singular(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith(("xes", "ches", "shes", "sses", "zes")):
         return word[:-2]
+    if word.endswith(("ynx", "ax")):
+        return word[:-1] + ("g" if word.endswith("ynx") else "c")
     return word.removesuffix("s")
 
 
