@@ -120,15 +120,10 @@ def _find_long_form(before: list[str], inner: list[str]) -> int | None:
 
 def abbreviates(short: str, words: Sequence[str]) -> bool:
     """Return whether ``short`` has the initial of each word, and else letters of them, in their order."""
-    if (
-        not words
-        or len(short) > 2 * len(words) + 1
-        or any(len(word) < 5 and word.isalpha() for word in words)
-        or not is_abbreviation(short, "".join(words))
-    ):
+    if any(len(word) < 5 and word.isalpha() for word in words) or len(short) > 2 * len(words) + 1:
         return False
     left = iter(short)
-    return all(word[0] in left for word in words)
+    return is_abbreviation(short, "".join(words)) and all(word[0] in left for word in words)
 
 
 def is_abbreviation(short: str, letters: str) -> bool:

@@ -1,6 +1,7 @@
 import pytest
 
 from gate.entities import mask_entities
+from gate.words import split_words
 
 SAME = [
     ("lung cancer", "cancer of the lung"),
