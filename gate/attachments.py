@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gate.entities import SLOTS
-from gate.kinds import LIST_VERBS, find_noun_kinds
+from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds, find_phrase_start
 from gate.lexicon import tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import CACHE_SIZE, load_words
@@ -21,6 +21,9 @@ _BEFORE_VERB = load_words("before_verb")
 _NEUTRAL = load_words("neutral")
 # After a name, or before "of" or "to" and a name, these nouns name a thing of another type.
 _TYPE_CHANGING = frozenset(map(stem_word, load_words("type_changing")))
+# A form of an entity that a statement speaks of must not get lost.
+_FORMS = frozenset(map(stem_word, ("variant", "mutation", "deletion", "deficiency", "overexpression")))
+_RELATIVE = frozenset(("that", "which"))
 _ADJECTIVES = load_words("adjectives")
 _ADJECTIVAL = re.compile(r"(?:ic|al|ous|ive|ary|ed|ile|able|ible|ular|oid|like|less|form|genic|ant|ent)$")
 Stems = frozenset[str]
@@ -47,7 +50,10 @@ def is_entity_changed(text: Sequence[str], known: Stems) -> bool:
     """Return whether a word next to a slot, absent from the statement, makes it another entity."""
     places = (i for i, token in enumerate(text) if token in SLOTS)
     return any(
-        _is_narrowed(text, at, known) or _is_extended(text, at, known) or _is_part_of_other(text, at, known)
+        _is_narrowed(text, at, known)
+        or _is_extended(text, at, known)
+        or _is_part_of_other(text, at, known)
+        or _describes_other(text, at)
         for at in places
     )
 
@@ -65,12 +71,26 @@ def is_foreign(word: str, known: Stems) -> bool:
     return not _is_neutral(word) and stem_word(word) not in known
 
 
+def is_part_lost(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the statement speaks of a form of an entity, "a variant of X", and the text not."""
+    forms = {
+        word
+        for i, word in enumerate(statement)
+        if stem_word(word) in _FORMS and statement[i + 1] == "of" and find_next_slot(statement, i + 2)
+    }
+    new = [word for word in text if word not in statement or word in forms]
+    return bool(forms) and not any(stem_word(word) in _FORMS or "abnormal" in tag_word(word) for word in new)
+
+
 def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
     """Return whether the noun phrase that ends in the slot has a foreign adjective: "microscopic X"."""
     start = at
     while start and text[start - 1] not in BOUNDARIES and text[start - 1] not in SLOTS:
         start -= 1
     words = text[start:at]
+    # "A typical X" is not every X.
+    if words and "often" in tag_word(words[-1]) and not words[-1].endswith("ly"):
+        return True
     before = text[start - 1] if start else ""
     # "The pattern X" names a class of X, and "the microscopic X" narrows X.
     if not words or find_noun_kinds(words[-1]) or (before == "the" and not _is_adjective(words[-1])):
@@ -121,6 +141,18 @@ def is_noun(word: str, after: Sequence[str], known: Stems, is_listed: bool = Fal
     if word.endswith(("ed", "ing")) or _ends_like_verb(word):
         return is_listed and (not after or after[0] in _CLAUSE_WORDS)
     return not after or (after[0] not in _DETERMINERS and after[0] not in SLOTS)
+
+
+def _describes_other(text: Sequence[str], at: int) -> bool:
+    """Return whether the slot only describes the object of a verb: "makes an enzyme that produces X"."""
+    ends = (i for i in range(at - 1, 0, -1) if text[i] in _RELATIVE or text[i] in SLOTS or text[i] == ",")
+    that = next(ends, 0)
+    if text[that] not in _RELATIVE or not find_noun_kinds(text[that - 1]):
+        return False
+    start = find_phrase_start(text, that)
+    governor = text[start - 1] if start else "of"
+    is_verb = governor not in BOUNDARIES and governor not in SLOTS and not governor.endswith(("ly", "ing"))
+    return is_verb and text[start] in _DETERMINERS
 
 
 def _is_part_of_other(text: Sequence[str], at: int, known: Stems) -> bool:

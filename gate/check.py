@@ -6,7 +6,7 @@ from functools import lru_cache
 import polars as pl
 
 from gate.additions import is_claim_narrowed
-from gate.attachments import is_entity_changed, list_known_stems, names_other_thing
+from gate.attachments import is_entity_changed, is_part_lost, list_known_stems, names_other_thing
 from gate.collisions import fold_text
 from gate.entities import HEAD, TAIL, MaskedText, mask_entities
 from gate.features import SentenceFeatures, extract_features
@@ -121,7 +121,7 @@ def _compare_sentences(
     known = list_known_stems(own.tokens, name_words)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),
-        "other entity": is_entity_changed(other.tokens, known),
+        "other entity": is_entity_changed(other.tokens, known) or is_part_lost(own.tokens, other.tokens),
         "contradiction": contradicts_itself(other.tokens, other.tags),
         _compare_polarity_and_modality(own, other): True,
         "roles": _are_roles_changed(own, other, {HEAD: head, TAIL: tail}),
