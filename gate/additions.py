@@ -55,6 +55,8 @@ def _has_foreign_tail(text: Sequence[str], known: Stems) -> bool:
     """Return whether foreign nouns follow the last mention: ", which is a disease of the kidneys"."""
     last = max(i for i, token in enumerate(text) if token in SLOTS)
     tail = text[last + 1 :]
+    if "due_to" in tail and "due" not in known:
+        return True
     foreign = [
         word for word in tail if is_foreign(word, known) and word not in _FRAMES and not list_hinted(word)
     ]

@@ -28,7 +28,7 @@ def compare_polarity(statement: Polarity, text: Polarity) -> str | None:
 def is_modality_kept(statement: frozenset[str], text: frozenset[str], force: str) -> bool:
     """Return whether the text is as sure as the statement."""
     if force != "affirmed":
-        return all((mode in text) == (mode in statement) for mode in ("only", "should", "mainly"))
+        return all((mode in text) == (mode in statement) for mode in ("must", "only", "should", "mainly"))
     if any((mode in statement) != (mode in text) for mode in _KEPT):
         return False
     if statement & _POSSIBLE:

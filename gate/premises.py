@@ -49,9 +49,7 @@ def is_condition_asserted(tokens: Sequence[str]) -> bool:
     """Return whether the sentence says a condition as a fact: "a patient takes X, and …"."""
     words = [token for token in tokens[:4] if token not in LIGHT]
     joints = set(pairwise(tokens))
-    is_person = (
-        bool(words[1:]) and _is_bearer(words[0]) and words[1] not in _AUXILIARIES and not _describes(words[1])
-    )
+    is_person = bool(words[1:]) and _is_bearer(words[0]) and not _describes(words[1])
     return (",", "and") in joints or (is_person and ("and" in tokens or (",", "which") in joints))
 
 

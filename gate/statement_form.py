@@ -1,7 +1,7 @@
 """Check that a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gate.entities import SLOTS
@@ -35,7 +35,9 @@ _EXPLAINING = load_words("explaining")
 _UNFINISHED = load_words("unfinished")
 _ENGLISH = load_words("english")
 _CONDITIONAL = frozenset(("if", "when", "whenever", "given", "where", "unless"))
-_CLAUSE_STARTS = frozenset((",", ";", "but", "although", "while", "whereas", "which"))
+_CLAUSE_STARTS = frozenset((",", ";", "then", "but", "although", "while", "whereas", "which"))
+_AUXILIARIES = load_words("auxiliaries")
+_RELATIVE = frozenset(("that", "which", "who", "if", "when"))
 _REASONING = {(",", "as", word) for word in ("it", "they", "this", "these", "there", "he", "she")} | {
     (",", "that", "means"),
     (",", "this", "means"),
@@ -84,6 +86,30 @@ def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise
         or (len(words) > 4 and len(_ENGLISH.intersection(words)) < MIN_ENGLISH * len(words))
         or any(text.count(slot) > statement.count(slot) + has_premise for slot in SLOTS)
         or any(text[i - 1 : i + 2] in _REASONING for i in range(1, len(text)))
+        or (_repeats_entity(text) and not _repeats_entity(statement))
+        or _has_two_verbs(text)
+    )
+
+
+def _split_clauses(text: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each clause of the text."""
+    starts = [0, *(i for i in range(1, len(text)) if text[i] in _CLAUSE_STARTS), len(text)]
+    yield from pairwise(starts)
+
+
+def _repeats_entity(text: Sequence[str]) -> bool:
+    """Return whether one clause names an entity twice: "X has X as a sign"."""
+    return any(text[start:end].count(slot) > 1 for start, end in _split_clauses(text) for slot in SLOTS)
+
+
+def _has_two_verbs(text: Sequence[str]) -> bool:
+    """Return whether a name is between two finite verbs of a main clause: "the finding is X may occur"."""
+    return any(
+        text[i] in SLOTS
+        and text[i - 1] in ("is", "are")
+        and text[i + 1] in _AUXILIARIES
+        and _RELATIVE.isdisjoint(text[: i - 1])
+        for i in range(1, len(text) - 1)
     )
 
 
@@ -128,10 +154,9 @@ def _is_subject(words: Sequence[str]) -> bool:
 def contradicts_itself(text: Sequence[str], tags: Sequence[frozenset[str]]) -> bool:
     """Return whether one clause affirms and another one denies the same words about the same entity."""
     clauses: list[tuple[set[str], bool]] = []
-    starts = [0, *(i for i in range(1, len(text)) if text[i] in _CLAUSE_STARTS), len(text)]
-    for start, end in pairwise(starts):
+    for start, end in _split_clauses(text):
         words = text[start:end]
-        if text[start] in _CONDITIONAL:
+        if text[start] in _CONDITIONAL and not all(slot in words for slot in SLOTS):
             continue
         content = {stem_word(word) for word in words if word not in _ENGLISH and word not in MARKS}
         n_negations = sum("neg" in tag for tag in tags[start:end])
