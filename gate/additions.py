@@ -61,7 +61,8 @@ def _has_foreign_tail(text: Sequence[str], known: Stems) -> bool:
         word for word in tail if is_foreign(word, known) and word not in _FRAMES and not list_hinted(word)
     ]
     nouns = [word for word in foreign if not word.endswith(("ed", "ing", *_FIELDS)) and word not in tail[:1]]
-    is_relative = tail[:2] in ((",", "which"), (",", "a"), (",", "an"))
+    opening = [word for word in tail[:4] if not word.endswith("ly")][:2]
+    is_relative = opening in ([",", "which"], [",", "a"], [",", "an"])
     n_said = sum(word not in BOUNDARIES for word in tail)
     if (is_relative and n_said > 2) or (tail[:1] == (",",) and tail[1] in _VERBS):
         return True

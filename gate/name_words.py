@@ -11,7 +11,7 @@ _SAME = {word: group.split()[0] for group in load_lists("names")["same"].split("
 # Terminologies append these class words to a name in brackets.
 CLASS_TAGS = load_words("class_tags")
 # A name without these words is still the same name, if other words are left.
-WEAK_STEMS = frozenset(map(stem_word, load_words("weak_stems")))
+WEAK_WORDS = load_words("weak_words")
 # These may stand between the words of a name that are in another order: "cancer of the lung".
 LIGHT_WORDS = load_words("light_words")
 # These may replace a preposition of the name: "stage 2 according to the scale" for "stage 2 by the scale".

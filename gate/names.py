@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gate.lexicon import tag_word
-from gate.name_words import CLASS_TAGS, WEAK_STEMS, normalize_name_word, stem_name_word
+from gate.name_words import CLASS_TAGS, WEAK_WORDS, normalize_name_word, stem_name_word
 from gate.vocabulary import CACHE_SIZE
 from gate.words import FUNCTION_WORDS, MARKS, split_words
 
@@ -53,8 +53,11 @@ def parse_name(name: str) -> Name:
     stems = [stem_name_word(word) for word in folded]
     full = [normalize_name_word(word) for word in split_words(name)]
     variants = _list_variants(full) + ([words] if words != full else [])
-    content = [stem for word, stem in zip(words, stems, strict=True) if _carries_meaning(word, name)]
-    needed = [stem for stem in content if stem not in WEAK_STEMS] or content
+    meaningful = [
+        (word, stem) for word, stem in zip(words, stems, strict=True) if _carries_meaning(word, name)
+    ]
+    content = [stem for _, stem in meaningful]
+    needed = [stem for word, stem in meaningful if word not in WEAK_WORDS] or content
     return Name(
         variants=tuple(f" {' '.join(variant)} " for variant in variants if variant),
         needed=Counter(needed),

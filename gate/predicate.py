@@ -38,7 +38,7 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         added -= {"cause"}
     if added:
         return True
-    if not _share_predicate(statement, text):
+    if not _share_predicate(statement, text) or _says_only_class(text.tokens):
         return True
     if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
         return True
@@ -62,6 +62,16 @@ def _only_names_products(tokens: Sequence[str], kinds: Kinds) -> bool:
         and next((token for token in tokens[i:] if token in SLOTS), None) not in (None, *others)
         for i, word in enumerate(tokens)
         if "encode" in list_stated(word)
+    )
+
+
+def _says_only_class(tokens: Sequence[str]) -> bool:
+    """Return whether the sentence ends by saying what one entity is: "if a patient has Y, X is a drug"."""
+    return (
+        bool(find_noun_kinds(tokens[-1]))
+        and tokens[-4] in SLOTS
+        and tokens[-3] == "is"
+        and tokens[-2] in ("a", "an")
     )
 
 

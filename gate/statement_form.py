@@ -6,6 +6,8 @@ from itertools import pairwise
 
 from gate.entities import SLOTS
 from gate.kinds import find_noun_kinds
+from gate.lexicon import tag_word
+from gate.relations import list_hinted
 from gate.vocabulary import load_words
 from gate.words import FUNCTION_WORDS, MARKS, list_words, stem_word
 
@@ -46,6 +48,7 @@ _REASONING = {(",", "as", word) for word in ("it", "they", "this", "these", "the
 _VERBS = load_words("verbs")
 _SUBJECTS = load_words("subjects")
 _NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
+_NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
 _NO_VERB = re.compile(r"(?:tion|ment|ness|ity|ance|ence|al|ic|ous|ive|able|ly|ing)$")
 # The least share of English function words among the words of a text.
 MIN_ENGLISH = 0.12
@@ -88,6 +91,7 @@ def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise
         or any(text[i - 1 : i + 2] in _REASONING for i in range(1, len(text)))
         or (_repeats_entity(text) and not _repeats_entity(statement))
         or _has_two_verbs(text)
+        or any(one in SLOTS and other in SLOTS for one, other in pairwise(text))
     )
 
 
@@ -129,7 +133,7 @@ def has_claim(text: Sequence[str]) -> bool:
 def _has_verb(words: Sequence[str]) -> bool:
     """Return whether one of the words is a finite verb, by its form and by the word before it."""
     for at, word in enumerate(words):
-        if word in _VERBS or "_" in word:
+        if word in _VERBS or "_" in word or (word == "features" and words[at - 1] in SLOTS):
             return True
         if (
             word in SLOTS
@@ -139,11 +143,17 @@ def _has_verb(words: Sequence[str]) -> bool:
             or _NO_VERB.search(word)
         ):
             continue
-        if not word.endswith("ed") or _is_subject(
-            [token for token in words[:at] if not token.endswith("ly")][-1:]
-        ):
+        before = [token for token in words[:at] if not token.endswith("ly")][-1:]
+        if _is_subject(before) if word.endswith("ed") else _is_verb(word, before):
             return True
     return False
+
+
+def _is_verb(word: str, before: Sequence[str]) -> bool:
+    """Return whether a word of unknown class is a verb, by its ending or its place."""
+    if word.endswith("s") or list_hinted(word):
+        return True
+    return tag_word(word).isdisjoint(_NO_VERB_TAGS) and not FUNCTION_WORDS.issuperset(before)
 
 
 def _is_subject(words: Sequence[str]) -> bool:
