@@ -39,11 +39,10 @@ _CAPITALIZED = re.compile(r"(?<=[\w,;:(] )[\"'(]?([A-Z][\w-]*)|^([A-Z]\w+),")
 
 def names_other_thing(text: str, masked: Sequence[str], known: frozenset[str]) -> bool:
     """Return whether the text has a capitalized word that is neither in a name nor in the statement."""
-    for match in _CAPITALIZED.finditer(text):
-        for word in split_words(match[1] or match[2]):
-            if word in masked and word not in known and not _is_neutral(word):
-                return True
-    return False
+    new = {word for word in masked if word not in known and not _is_neutral(word)}
+    return bool(new) and any(
+        not new.isdisjoint(split_words(match[1] or match[2])) for match in _CAPITALIZED.finditer(text)
+    )
 
 
 def is_entity_changed(text: Sequence[str], known: Stems) -> bool:

@@ -24,6 +24,8 @@ from gate.vocabulary import CACHE_SIZE
 from gate.words import FUNCTION_WORDS, split_words
 from primitives.errors import InputError
 
+# Marks and spaces that a text may have besides the words of its statement and still be unchanged.
+_MAX_MARKS = 10
 Names = tuple[str, ...]
 Words = tuple[str, ...]
 
@@ -59,7 +61,7 @@ def check_rewordings(rows: pl.DataFrame) -> list[tuple[str, ...]]:
 def _list_reasons(statement: str, text: str | None, heads: Names, tails: Names) -> Sequence[str]:
     if text is None or not text.strip():
         return ("no text",)
-    if text == statement or _is_unchanged(statement, text):
+    if abs(len(text) - len(statement)) < _MAX_MARKS and fold_text(text) == fold_text(statement):
         return ("unchanged",)
     if is_malformed(text, (heads[0], tails[0])):
         return ("not one statement",)
@@ -74,18 +76,6 @@ def _list_reasons(statement: str, text: str | None, heads: Names, tails: Names) 
     if "other entity" not in reasons and names_other_thing(text, masked.tokens, known.union(own)):
         return sorted((*reasons, "other entity"), key=REASONS.index)
     return reasons
-
-
-def _is_unchanged(statement: str, text: str) -> bool:
-    """Return whether only case, punctuation and spaces differ; texts of other lengths are not compared."""
-    return 2 * abs(len(text) - len(statement)) < len(statement) and fold_text(text) == _fold_statement(
-        statement
-    )
-
-
-@lru_cache(4096)
-def _fold_statement(statement: str) -> str:
-    return fold_text(statement)
 
 
 @lru_cache(4096)

@@ -1,12 +1,14 @@
 """Find the mentions of one name in the words of a text."""
 
+import re
 from collections import Counter
 from itertools import pairwise
 
-from gate.name_words import CONNECTIVES, LIGHT_WORDS, ORDERING_WORDS, stem_name_word
+from gate.name_words import CONNECTIVES, LIGHT_WORDS, ORDERING_WORDS, normalize_name_word, stem_name_word
 from gate.names import Name, abbreviates
-from gate.words import FUNCTION_WORDS, MARKS
+from gate.words import FUNCTION_WORDS, MARKS, fold_word
 
+_CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]{2,}(?=s?\b)")
 _MAX_WORDS_BETWEEN = 8
 
 
@@ -16,21 +18,44 @@ _LINKING = frozenset(("of", "the", "a", ","))
 Span = tuple[int, int]
 
 
-def find_exact_mentions(words: list[str], name: Name) -> list[Span]:
-    """Return the spans that match the name word for word, for the first of its variants that occurs."""
-    joined = f" {' '.join(words)} "
-    for variant in name.variants:
-        spans, length, at = [], variant.count(" ") - 1, joined.find(variant)
-        while at >= 0:
-            start = joined.count(" ", 0, at)
-            spans.append((start, start + length))
-            at = joined.find(variant, at + len(variant) - 1)
-        if spans:
-            return spans
-    return []
+def find_literal(tokens: list[str], name: Name) -> list[Span]:
+    """Return the spans that are the name as it is written, but for case and accents."""
+    return _find_all(f" {' '.join(tokens)} ", name.literal)
 
 
-def find_joined(tokens: list[str], name: Name) -> Span | None:
+def find_variants(tokens: list[str], name: Name) -> list[Span]:
+    """Return the spans of the first variant of the name that occurs; words of one meaning count as equal."""
+    joined = f" {' '.join(map(normalize_name_word, tokens))} "
+    return next(filter(None, (_find_all(joined, variant) for variant in name.variants)), [])
+
+
+def find_alike(tokens: list[str], name: Name, text: str) -> list[Span]:
+    """Return the best span that differs from the name in order, ending, spelling or abbreviation.
+
+    Args:
+        text: the text of the tokens; its words in capitals may abbreviate words of the name.
+    """
+    capitals = frozenset(fold_word(word) for word in _CAPITALS.findall(text))
+    words = [normalize_name_word(token) for token in tokens]
+    span = (
+        _find_joined(tokens, name)
+        or _find_initials(tokens, name)
+        or _find_reordered(words, name, capitals)
+        or _find_symbol(tokens, name)
+    )
+    return [span] if span else []
+
+
+def _find_all(joined: str, variant: str) -> list[Span]:
+    spans, length, at = [], variant.count(" ") - 1, joined.find(variant)
+    while at >= 0:
+        start = joined.count(" ", 0, at)
+        spans.append((start, start + length))
+        at = joined.find(variant, at + len(variant) - 1)
+    return spans
+
+
+def _find_joined(tokens: list[str], name: Name) -> Span | None:
     """Return the span whose letters are those of the name: "IL 2" for "IL-2", "betablocker"."""
     for start, token in enumerate(tokens):
         if not name.letters.startswith(token):
@@ -44,7 +69,7 @@ def find_joined(tokens: list[str], name: Name) -> Span | None:
     return None
 
 
-def find_initials(tokens: list[str], name: Name) -> Span | None:
+def _find_initials(tokens: list[str], name: Name) -> Span | None:
     """Return the span of the words whose initials the name is: "the central nervous system" for "CNS"."""
     if not name.is_abbreviation:
         return None
@@ -53,7 +78,7 @@ def find_initials(tokens: list[str], name: Name) -> Span | None:
     return None if found < 0 else (places[found], places[found + len(name.letters) - 1] + 1)
 
 
-def find_symbol(tokens: list[str], name: Name) -> Span | None:
+def _find_symbol(tokens: list[str], name: Name) -> Span | None:
     """Return the span of the symbol of a protein: "the AKT1 gene" for "Protein Kinase AKT1"."""
     if not name.symbol or name.symbol not in tokens:
         return None
@@ -61,12 +86,8 @@ def find_symbol(tokens: list[str], name: Name) -> Span | None:
     return at, at + 1
 
 
-def find_reordered(words: list[str], name: Name, capitals: frozenset[str] = frozenset()) -> Span | None:
-    """Return the shortest span with all words of the name, if only light words are between them.
-
-    Args:
-        capitals: words that are written in capitals; they may abbreviate words of the name.
-    """
+def _find_reordered(words: list[str], name: Name, capitals: frozenset[str]) -> Span | None:
+    """Return the shortest span with all words of the name, if only light words are between them."""
     stems = [stem_name_word(word) for word in words]
     for at, word in enumerate(words):
         run = find_abbreviated(word, name) if word in capitals and word not in name.words else None

@@ -22,6 +22,8 @@ _CHANGING_TAGS = frozenset(("up", "down", "neg", "abnormal", "normal"))
 class Name:
     """One name of an entity, prepared for the search."""
 
+    literal: str
+    """The words of the name as they are written, folded, with a blank at both ends."""
     variants: tuple[str, ...]
     """Word sequences that count as the name, each with a blank at both ends; the longest form first."""
     needed: Counter[str]
@@ -59,6 +61,7 @@ def parse_name(name: str) -> Name:
     content = [stem for _, stem in meaningful]
     needed = [stem for word, stem in meaningful if word not in WEAK_WORDS] or content
     return Name(
+        literal=f" {' '.join(split_words(name))} ",
         variants=tuple(f" {' '.join(variant)} " for variant in variants if variant),
         needed=Counter(needed),
         optional=frozenset(content).difference(needed),

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import chain
 
 from gate.vocabulary import CACHE_SIZE, load_words
 from gate.vocabulary import list_words as list_words
@@ -93,7 +94,7 @@ def stem_word(word: str) -> str:
 
 def split_words(text: str) -> list[str]:
     """Return the folded words and marks of the text, in order; "n't" and "cannot" give a separate "not"."""
-    return [word for token in TOKEN.findall(text) for word in _split_contraction(token)]
+    return list(chain.from_iterable(map(_split_contraction, TOKEN.findall(text))))
 
 
 # Contractions that were written without their apostrophe.
