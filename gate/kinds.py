@@ -18,6 +18,25 @@ _GENERA = {
     "gene": "gene product",
     "measure": "drug procedure given",
 }
+# What a thing of one kind may be called as well.
+_ALSO_CALLED = {
+    "drug": ("product", "procedure"),
+    "finding": ("disease", "change", "event"),
+    "change": ("disease", "finding"),
+    "disease": ("change", "event"),
+    "site": ("tissue",),
+    "cell": ("tissue", "site"),
+    "tissue": ("site", "cell"),
+    "event": ("disease", "finding", "change", "procedure"),
+    "procedure": ("drug", "event"),
+    "effect": ("finding", "change", "event"),
+    "function": ("process",),
+    "process": ("function",),
+    "product": ("gene",),
+}
+# A text calls an entity so only if its statement does.
+_SPECIFIC = ("change", "function", "process")
+_GOVERNED = frozenset(("had", "with", "given"))
 _KINDS_AFTER_NAME = frozenset(["disease", "gene", "cell", "tissue", "product", "site"])
 # "This finding" may refer to anything; "this drug" cannot.
 _KINDS_OF_REFERENCE = frozenset(["disease", "drug", "gene", "cell", "tissue", "site", "procedure", "product"])
@@ -158,6 +177,8 @@ def are_kinds_swapped(statement: Kinds, text: Kinds, names: Kinds) -> bool:
         statement, text: slot -> the kinds for which the sentence takes the entity.
         names: slot -> the kinds that its name shows.
     """
+    if any(_is_reclassified(statement[slot] - _GOVERNED, text[slot] - _GOVERNED) for slot in SLOTS):
+        return True
     statement = {slot: statement[slot] or names[slot] for slot in SLOTS}
     if any(_are_incompatible(statement[slot], text[slot]) for slot in SLOTS):
         return True
@@ -168,6 +189,14 @@ def are_kinds_swapped(statement: Kinds, text: Kinds, names: Kinds) -> bool:
         for kind in text[slot] - text[other] - {"with"}
         if statement[slot].isdisjoint(("had", "with")) or kind not in _GENERA["state"].split()
     )
+
+
+@lru_cache(CACHE_SIZE)
+def _is_reclassified(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether the text says of an entity that it is another kind of thing than in the statement."""
+    if not one:
+        return not other.isdisjoint(_SPECIFIC)
+    return bool(other) and other.isdisjoint(one.union(*(_ALSO_CALLED.get(kind, ()) for kind in one)))
 
 
 @lru_cache(CACHE_SIZE)
