@@ -9,15 +9,6 @@ from gate.vocabulary import CACHE_SIZE, compile_lists, load_lists, load_words
 from gate.words import list_words
 
 _list_kinds = compile_lists(load_lists("kinds"))
-# One thing may have several kinds of the same genus, but not kinds of two genera without one in common.
-_GENERA = {
-    "state": "disease finding change event effect had",
-    "course": "process function event effect",
-    "place": "site tissue",
-    "cell": "cell",
-    "gene": "gene product",
-    "measure": "drug procedure given",
-}
 # What a thing of one kind may be called as well.
 _ALSO_CALLED = {
     "drug": ("product", "procedure"),
@@ -36,6 +27,8 @@ _ALSO_CALLED = {
 }
 # A text calls an entity so only if its statement does.
 _SPECIFIC = ("change", "function", "process")
+_STATES = frozenset(("disease", "finding", "change", "event", "effect", "had"))
+_COURSES = _STATES | {"process", "function"}
 _GOVERNED = frozenset(("had", "with", "given"))
 _KINDS_AFTER_NAME = frozenset(["disease", "gene", "cell", "tissue", "product", "site"])
 # "This finding" may refer to anything; "this drug" cannot.
@@ -177,17 +170,20 @@ def are_kinds_swapped(statement: Kinds, text: Kinds, names: Kinds) -> bool:
         statement, text: slot -> the kinds for which the sentence takes the entity.
         names: slot -> the kinds that its name shows.
     """
-    if any(_is_reclassified(statement[slot] - _GOVERNED, text[slot] - _GOVERNED) for slot in SLOTS):
-        return True
     statement = {slot: statement[slot] or names[slot] for slot in SLOTS}
-    if any(_are_incompatible(statement[slot], text[slot]) for slot in SLOTS):
+    # A name shows less clearly than a noun beside it which state it is: "thrombosis" may be an effect.
+    taken = {
+        slot: kinds | _STATES if kinds == names[slot] and kinds & _COURSES else kinds
+        for slot, kinds in statement.items()
+    }
+    if any(_is_reclassified(taken[slot] - _GOVERNED, text[slot] - _GOVERNED) for slot in SLOTS):
         return True
     return any(
         kind in statement[other] and kind not in statement[slot]
         for slot, other in (SLOTS, SLOTS[::-1])
         if statement[slot] or text[other]
         for kind in text[slot] - text[other] - {"with"}
-        if statement[slot].isdisjoint(("had", "with")) or kind not in _GENERA["state"].split()
+        if statement[slot].isdisjoint(("had", "with")) or kind not in _STATES
     )
 
 
@@ -197,17 +193,3 @@ def _is_reclassified(one: frozenset[str], other: frozenset[str]) -> bool:
     if not one:
         return not other.isdisjoint(_SPECIFIC)
     return bool(other) and other.isdisjoint(one.union(*(_ALSO_CALLED.get(kind, ()) for kind in one)))
-
-
-@lru_cache(CACHE_SIZE)
-def _are_incompatible(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether nothing of the first kinds can be called by the others; a place may be called a cell."""
-    if not one.isdisjoint(_GENERA["place"].split()) and "cell" in other:
-        return False
-    one, other = one - {"with"}, other - {"with"}
-    return bool(one) and bool(other) and list_genera(one).isdisjoint(list_genera(other))
-
-
-def list_genera(kinds: frozenset[str]) -> frozenset[str]:
-    """Return the genera to which the kinds belong."""
-    return frozenset(genus for genus, members in _GENERA.items() if not kinds.isdisjoint(members.split()))
