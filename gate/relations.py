@@ -49,7 +49,7 @@ _find_vague = compile_lists(_VAGUE)
 _TIME_PREPOSITIONS = frozenset(("before", "after", "following", "follow", "follows"))
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
-_NEVER_ADDED = frozenset(("treat", "prevent", "time", "worse", "cause", "encode", "bind", "origin"))
+_NEVER_ADDED = frozenset(("treat", "prevent", "time", "worse", "cause", "encode", "bind", "map", "origin"))
 # What a gene encodes, or what a cause brings about, also originates from it.
 _IMPLIED = {"given": frozenset(["treat"]), "encode": frozenset(["origin"]), "cause": frozenset(["origin"])}
 REMEDIES = frozenset(("treat", "prevent"))
@@ -75,7 +75,7 @@ def list_hinted(word: str) -> frozenset[str]:
 def list_stated(word: str) -> frozenset[str]:
     """Return the classes that the word states on its own."""
     cue = None if _find_vague(word) else find_cue(word)
-    return (_find_hints(word) & {"worse", "bind"}) | ({cue.kind} if cue else set())
+    return (_find_hints(word) & {"worse", "bind", "map"}) | ({cue.kind} if cue else set())
 
 
 def find_hinted(tokens: Sequence[str]) -> frozenset[str]:
