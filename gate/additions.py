@@ -12,23 +12,11 @@ from gate.words import stem_word
 
 # New in a text, these say which of several the entity is.
 _RANKS = load_words("ranks")
-
-
 _CONFIRMING = load_words("confirming")
-
-
 _CONDITIONAL = load_words("conditional")
-
-
 _FRAMES = load_words("frames")
-
-
 _VERBS = frozenset(("is", "are", "was", "were", "has", "have", "can", "may"))
-
-
 _INSERTING = frozenset(("also", "a", "an", "the", "which", "who", "known", "called"))
-
-
 # Endings of fields of knowledge: "in human genetics" narrows no claim.
 _FIELDS = ("ics", "logy")
 

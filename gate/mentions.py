@@ -10,11 +10,7 @@ from gate.words import FUNCTION_WORDS, MARKS, fold_word
 
 _CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]{2,}(?=s?\b)")
 _MAX_WORDS_BETWEEN = 8
-
-
 _LINKING = frozenset(("of", "the", "a", ","))
-
-
 Span = tuple[int, int]
 
 

@@ -18,8 +18,6 @@ LIGHT_WORDS = load_words("light_words")
 CONNECTIVES = load_words("connectives")
 # With these words in a name, its order matters: "G0 to G1" is not "G1 to G0".
 ORDERING_WORDS = frozenset(("to", "from"))
-
-
 # These verbs say that something brings about the change that a name contains: "lowers X" for "decreased X".
 CHANGE_VERBS = load_words("change_verbs")
 CHANGE_VERBS_AFTER_MODAL = load_words("change_verbs_after_modal")

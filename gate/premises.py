@@ -9,31 +9,15 @@ from gate.lexicon import tag_word
 from gate.vocabulary import CACHE_SIZE, list_words, load_words
 
 LIGHT = load_words("light")
-
-
 # In "Y indicates X", Y is known and X is concluded.
 _INDICATING = load_words("indicating")
-
-
 ARTICLES = frozenset(("a", "an", "the"))
-
-
 # Words that open a condition at the start of a sentence.
 _OPENERS = load_words("openers")
-
-
 _CONDITIONS = frozenset(("if", "when", "whenever"))
-
-
 _SETTINGS = load_words("settings")
-
-
 _DESCRIBING = load_words("describing")
-
-
 _AUXILIARIES = load_words("auxiliaries")
-
-
 _STATES = list_words("presence existence detection administration exposure absence expression production")
 _CHANGES = frozenset(("change", "changes", "alteration", "alterations"))
 

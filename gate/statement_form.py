@@ -7,6 +7,7 @@ from itertools import pairwise
 from gate.entities import SLOTS
 from gate.kinds import find_noun_kinds
 from gate.lexicon import tag_word
+from gate.premises import ARTICLES
 from gate.relations import list_hinted
 from gate.vocabulary import load_words
 from gate.words import FUNCTION_WORDS, MARKS, list_words, stem_word
@@ -108,12 +109,13 @@ def _repeats_entity(text: Sequence[str]) -> bool:
 
 def _has_two_verbs(text: Sequence[str]) -> bool:
     """Return whether a name is between two finite verbs of a main clause: "the finding is X may occur"."""
+    words = [word for word in text if word not in ARTICLES and word != "indeed"]
     return any(
-        text[i] in SLOTS
-        and text[i - 1] in ("is", "are")
-        and text[i + 1] in _AUXILIARIES
-        and _RELATIVE.isdisjoint(text[: i - 1])
-        for i in range(1, len(text) - 1)
+        words[i] in SLOTS
+        and words[i - 1] in ("is", "are")
+        and words[i + 1] in _AUXILIARIES
+        and _RELATIVE.isdisjoint(words[: i - 1])
+        for i in range(1, len(words) - 1)
     )
 
 
