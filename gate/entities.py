@@ -36,11 +36,11 @@ def mask_entities(text: str, heads: Sequence[str], tails: Sequence[str]) -> Mask
         tails: the name of the tail, then its aliases.
     """
     tokens = split_words(text)
-    heads, tails = [parse_name(name) for name in heads], [parse_name(name) for name in tails]
-    if heads[0].variants[:1] == tails[0].variants[:1]:
-        return _mask_same_names(tokens, heads[0])
-    names = ((HEAD, heads), (TAIL, tails))
-    if len(heads[0].literal) < len(tails[0].literal):
+    head, tail = list(map(parse_name, heads)), list(map(parse_name, tails))
+    if head[0].variants[:1] == tail[0].variants[:1]:
+        return _mask_same_names(tokens, head[0])
+    names = ((HEAD, head), (TAIL, tail))
+    if len(heads[0]) < len(tails[0]):
         names = names[::-1]
     lost = [slot for slot, forms in names if not _mask(tokens, forms, slot, text)]
     return MaskedText(tuple(tokens), HEAD in lost, TAIL in lost)
