@@ -1,24 +1,12 @@
 """Compare the relations of two sentences: "follows in time" is not "is caused by"."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from gate.entities import SLOTS
 from gate.features import SentenceFeatures
 from gate.governors import is_predicate_noun
 from gate.kinds import Kinds, find_noun_kinds
-from gate.lexicon import tag_word
 from gate.relations import REMEDIES, is_class_lost, list_added, list_stated
-from gate.vocabulary import CACHE_SIZE, load_words
-from gate.words import FUNCTION_WORDS, MARKS, stem_word
-
-# To have, to show, to be found in and to be linked with are often said for each other.
-_LOOSE = frozenset(("have", "host", "link"))
-# A noun of these kinds says what an entity is, and not how it is related.
-_CLASSES = frozenset(("disease", "gene", "product", "drug", "procedure"))
-# These tags say what something is like; the others only how it is said.
-_CONTENT_TAGS = frozenset(("up", "down", "risk", "normal", "abnormal", "good", "bad"))
-_IDENTITY = load_words("identity")
 
 
 def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
@@ -38,7 +26,7 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         added -= {"cause"}
     if added:
         return True
-    if not _share_predicate(statement, text) or _says_only_class(text.tokens):
+    if _says_only_class(text.tokens):
         return True
     if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
         return True
@@ -73,33 +61,6 @@ def _says_only_class(tokens: Sequence[str]) -> bool:
         and tokens[-3] == "is"
         and tokens[-2] in ("a", "an")
     )
-
-
-def _share_predicate(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
-    """Return whether the text has a word, or a word of the same class, of what the statement says."""
-    own = _list_content(statement.tokens)
-    is_shared = not own.isdisjoint(_list_content(text.tokens)) or bool(statement.hinted & text.hinted)
-    return not own or is_shared or bool(statement.hinted & _LOOSE and text.hinted & _LOOSE)
-
-
-@lru_cache(CACHE_SIZE)
-def _list_content(tokens: tuple[str, ...]) -> frozenset[str]:
-    """Return the stems and the kinds of the words that say how the entities are related.
-
-    Nouns of one kind say much the same: "the site of its activity" for "where it functions".
-    """
-    words = [
-        token
-        for token in tokens
-        if token not in _IDENTITY and token not in SLOTS and token not in MARKS and _says_relation(token)
-    ]
-    return frozenset(map(stem_word, words)).union(*map(find_noun_kinds, words))
-
-
-@lru_cache(CACHE_SIZE)
-def _says_relation(word: str) -> bool:
-    is_class = not find_noun_kinds(word).isdisjoint(_CLASSES)
-    return not is_class and tag_word(word) <= _CONTENT_TAGS and word not in FUNCTION_WORDS
 
 
 def _adds_direction(statement: frozenset[str], text: frozenset[str], stated: frozenset[str]) -> bool:
