@@ -25,6 +25,7 @@ from primitives.toml_files import check_table, parse_toml, replace_variables
 # `$NAME` in these values is replaced from the environment. Each of them is a path or may be one.
 PATH_KEYS = (
     ("knowledge", "path"),
+    ("knowledge", "aliases"),
     ("edition", "pool"),
     ("questions", "wording"),
     ("questions", "synonyms"),

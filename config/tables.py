@@ -31,6 +31,9 @@ class KnowledgeConfig(ConfigTable):
     it."""
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
+    aliases: Path | None = None
+    """Table of other names of heads and tails (docs/knowledge-bases.md). The gate accepts a rewording that
+    uses one of them, and a triplet that is true under another name is never drawn as a negative."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":

@@ -1,5 +1,6 @@
 """A knowledge base in memory: its true triplets, and what the reader left out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -39,6 +40,8 @@ class KnowledgeBase:
     """Distinct triplets that the source asserts to be false, sorted likewise."""
     not_listed: dict[str, int] = field(default_factory=dict)
     """Reason -> how many parts were left out for it beyond those that are listed."""
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Name of a head or a tail -> its other names, sorted; names without any are missing."""
 
     @property
     def relations(self) -> list[str]:

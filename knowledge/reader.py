@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from config.tables import KnowledgeConfig
+from knowledge.aliases import add_aliases
 from knowledge.base import KnowledgeBase
 from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
@@ -41,14 +42,13 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     chosen = Source(source.rows.filter(is_chosen), source.left_out)
     base = build_base(config.name, chosen)
     _require_tested_rows(base, relations)
-    return base
+    return base if config.aliases is None else add_aliases(base, config.aliases)
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
-    if config.relations:
-        raise InputError(
-            'relations of [knowledge] is not allowed with format "medqa": MedQA has no relations'
-        )
+    if config.relations or config.aliases:
+        key = "relations" if config.relations else "aliases"
+        raise InputError(f'{key} of [knowledge] is not allowed with format "medqa": MedQA has no relations')
     source = read_medqa(_require_path(config))
     table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
     return QuestionBank(

@@ -4,17 +4,15 @@ One row says that a synonym means the same as an answer. An optional column answ
 answer: answers with the same id share their synonyms, and each of them is a synonym of the others.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
-from knowledge.delimited import read_delimited
 from knowledge.left_out import LeftOut, cap_left_out
-from knowledge.rows import describe_problems, read_bytes, require_columns
+from knowledge.name_tables import read_name_table
 from knowledge.spelling import fold_name
-from primitives.errors import InputError
 
 REQUIRED = ("answer", "synonym")
 OPTIONAL = ("answer_id",)
@@ -40,59 +38,7 @@ def read_synonyms(path: Path) -> SynonymTable:
     Raises:
         InputError: the file cannot be read or lacks a column, or rows are wrong; the message names them.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(
-            f"{path} has the extension {path.suffix!r}; a table of synonyms has one of {', '.join(READERS)}"
-        )
-    rows = reader(path)
-    if rows.is_empty():
-        raise InputError(f"{path} holds no rows: fill it or name another file")
-    _require_names(path, rows)
-    return build_synonyms(rows, path.name)
-
-
-def _read_csv(path: Path) -> pl.DataFrame:
-    return _name_lines(read_delimited(path, ",", REQUIRED, OPTIONAL))
-
-
-def _read_tsv(path: Path) -> pl.DataFrame:
-    return _name_lines(read_delimited(path, "\t", REQUIRED, OPTIONAL))
-
-
-def _name_lines(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.format("line {}", "row").alias("place"))
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    try:
-        frame = pl.read_parquet(read_bytes(path))
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} is no Parquet file: {error}") from error
-    require_columns(path, frame.columns, REQUIRED)
-    names = [name for name in (*REQUIRED, *OPTIONAL) if name in frame.columns]
-    numbered = frame.select(pl.col(names).cast(pl.String)).with_row_index("row")
-    return numbered.with_columns(
-        pl.format("row index {}", "row").alias("place"), pl.lit(None, pl.String).alias("problem")
-    )
-
-
-READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
-    ".parquet": _read_parquet,
-}
-
-
-def _require_names(path: Path, rows: pl.DataFrame) -> None:
-    """Raise InputError if rows are broken or lack a name."""
-    wrong: list[str] = []
-    for row in rows.iter_rows(named=True):
-        empty = [name for name in REQUIRED if not fold_name(row[name] or "")]
-        problems = [row["problem"], *(f"the {name} is empty: write it or delete the row" for name in empty)]
-        wrong += [f"{path}, {row['place']}: {problem}" for problem in problems if problem][:1]
-    if wrong:
-        raise InputError(describe_problems(wrong))
+    return build_synonyms(read_name_table(path, REQUIRED, OPTIONAL), path.name)
 
 
 def build_synonyms(rows: pl.DataFrame, file: str) -> SynonymTable:

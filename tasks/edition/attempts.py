@@ -4,7 +4,7 @@ The rounds of a relation are a generator. It yields the prompts of a round and c
 replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -76,7 +76,7 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
             {"attempt": attempt, "rephraser": rephraser.writer.model_id, **row}
             for row in (yield from _reword(waiting, rephraser, attempt))
         ]
-        _apply_gate(rows, text_labels)
+        _apply_gate(rows, rephraser.aliases, text_labels)
         if rephraser.judge is not None:
             yield from _apply_judge(rows, rephraser.judge)
         for row in rows:
@@ -102,15 +102,25 @@ def _reword(
     return rows
 
 
-def _apply_gate(rows: Sequence[dict[str, Any]], text_labels: dict[str, bool]) -> None:
+def _apply_gate(
+    rows: Sequence[dict[str, Any]], aliases: Mapping[str, Sequence[str]], text_labels: dict[str, bool]
+) -> None:
     """Set the reasons for which the gate rejects a rewording, in the rows of one round.
 
     Args:
+        aliases: name -> other names that count as it.
         text_labels: folded text -> label, for every text that the edition uses already.
     """
     written = [row for row in rows if row["text"] is not None]
     columns = {name: [row[name] for row in written] for name in ("statement", "text", "head", "tail")}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    if aliases:
+        frame = frame.with_columns(
+            pl.Series(
+                f"{side}_aliases", [list(aliases.get(row[side], ())) for row in written], pl.List(pl.String)
+            )
+            for side in ("head", "tail")
+        )
     for row, reasons in zip(written, check_rewordings(frame), strict=True):
         row["reasons"] = reasons
     passed = [row for row in written if not row["reasons"]]

@@ -85,6 +85,7 @@ class Edition:
                 judge.is_binding,
                 judge.max_tokens,
             ),
+            self.base.aliases,
         )
 
     @cached_property
@@ -237,6 +238,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
     questions = config.questions
     named = (
         config.knowledge.path,
+        config.knowledge.aliases,
         config.edition.pool,
         questions.synonyms,
         questions.wording,

@@ -1,8 +1,10 @@
 """The rephraser, a language model that rewords statements, and the judge that checks its rewordings."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from primitives.hashing import hash_text
+from gate import GATE_VERSION
+from primitives.hashing import hash_json, hash_text
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.asking.writers import Writer, WriterPrompt
 
@@ -49,6 +51,8 @@ class Rephraser:
     max_attempts: int
     seed: int
     judge: Judge | None = None
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """Name of a head or a tail -> the other names under which the gate accepts it."""
 
     def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
         """Return the prompt of one attempt (1, 2, …).
@@ -64,6 +68,7 @@ class Rephraser:
 
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its rewordings depend on."""
+        aliases = {"aliases": hash_json(self.aliases, digits=16)} if self.aliases else {}
         return {
             "kind": "model",
             **self.writer.describe(),
@@ -72,4 +77,6 @@ class Rephraser:
             "max_tokens": self.max_tokens,
             "max_attempts": self.max_attempts,
             "judge": None if self.judge is None else self.judge.describe(),
+            "gate": GATE_VERSION,
+            **aliases,
         }
