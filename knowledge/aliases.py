@@ -62,19 +62,37 @@ def _find_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> dict[str, tuple[st
 
 
 def _add_true_triplets(triplets: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
-    """Return the triplets, and those with an alias that is itself a name on the same side of the relation."""
-    key = ["relation", "head", "tail"]
-    parts = [triplets]
+    """Return the triplets, and those that are the same under another name of the base."""
+    pairs = pl.DataFrame(
+        [(name, fold_name(alias)) for name, of_name in aliases.items() for alias in of_name],
+        schema={"name": pl.String, "key": pl.String},
+        orient="row",
+    )
+    added = []
     for side in ("head", "tail"):
-        spelled = triplets.select("relation", pl.col(side).alias("own"), f"{side}_id").unique()
-        keyed = spelled.with_columns(pl.col("own").map_elements(fold_name, pl.String).alias("key"))
-        pairs = pl.DataFrame(
-            [(name, fold_name(alias)) for name, of_name in aliases.items() for alias in of_name],
-            schema={side: pl.String, "key": pl.String},
-            orient="row",
-        )
-        same = pairs.join(keyed, on="key").filter(pl.col(side) != pl.col("own")).unique()
-        added = triplets.drop(f"{side}_id").join(same, on=["relation", side]).drop(side, "key")
-        parts.append(added.rename({"own": side}).with_columns(also_true=True).select(list(COLUMNS)))
-    new = pl.concat(parts[1:]).unique().join(triplets, on=key, how="anti")
+        columns = [side, f"{side}_id"]
+        same = _pair_names(triplets.select("relation", name=side, id=f"{side}_id").unique(), pairs)
+        rows = triplets.drop(columns[1]).join(same, left_on=["relation", side], right_on=["relation", "name"])
+        named = rows.drop(side).rename({"other_name": side, "other_id": columns[1]})
+        added.append(named.with_columns(also_true=True).select(list(COLUMNS)))
+    new = pl.concat(added).unique().join(triplets, on=["relation", "head", "tail"], how="anti")
     return pl.concat([triplets, new]).sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True)
+
+
+def _pair_names(names: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return relation, name, other_name and other_id of names that mean the same, in both directions.
+
+    Args:
+        names: relation, name and id.
+        pairs: name and key, the folded alias of the name.
+    """
+    keyed = names.select(
+        "relation",
+        pl.col("name").map_elements(fold_name, pl.String).alias("key"),
+        other_name="name",
+        other_id="id",
+    )
+    one = names.join(pairs, on="name").join(keyed, on=["relation", "key"])
+    other = one.select("relation", name="other_name", other_name="name", other_id="id")
+    both = pl.concat([one.select(other.columns), other])
+    return both.filter(pl.col("name") != pl.col("other_name")).unique()

@@ -14,7 +14,7 @@ Columns = Sequence[str]
 
 
 def read_name_table(path: Path, required: Columns, optional: Columns = ()) -> pl.DataFrame:
-    """Return the named columns of a table as text, with row (a number), place (for messages) and problem (null).
+    """Return the named columns of a table as text, with row (number), place (for messages) and problem.
 
     Raises:
         InputError: the file cannot be read, has no rows or lacks a column, or a row is broken or lacks a

@@ -45,7 +45,12 @@ def test_names_with_an_id_get_the_aliases_of_the_id(tmp_path: Path) -> None:
 def test_a_triplet_that_is_true_under_an_alias_is_true(tmp_path: Path) -> None:
     base = read(tmp_path, "name,alias\nfever,Pyrexia\nparacetamol,acetaminophen\n")
     also_true = base.triplets.filter("also_true").select("head", "tail").rows()
-    assert also_true == [("acetaminophen", "pyrexia"), ("aspirin", "pyrexia")]
+    assert also_true == [
+        ("acetaminophen", "pyrexia"),
+        ("aspirin", "pyrexia"),
+        ("paracetamol", "fever"),
+        ("paracetamol", "headache"),
+    ]
     assert base.triplets.filter(~base.triplets["also_true"]).height == len(ROWS)
 
 
