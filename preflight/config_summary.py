@@ -9,6 +9,7 @@ from engines.identity import identify_model
 from engines.model_files import require_readable
 from knowledge.question_bank import QuestionBank
 from preflight.question_summary import render_questions
+from preflight.wording_checks import render_wording_warnings
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS
 from tasks.edition.buildable import require_buildable
@@ -33,6 +34,8 @@ def render_summary(config: Config, problems_of_models: Mapping[str, str]) -> str
         parts.append(render_questions(edition))
     if edition.base.left_out:
         parts.append(_render_left_out(edition))
+    if warnings := render_wording_warnings(edition):
+        parts.append(warnings)
     for writer in config.writers:
         require_readable(writer)
     writers = [identify_model(writer) for writer in config.writers]
