@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from gate import check_rewordings
-from prototypes.pool import list_bundled, load_pool
 from tasks.edition.edition import Edition
-from tasks.edition.statements import fill_template
+from tasks.edition.statements import write_sentence
 
 MAX_WARNINGS_SHOWN = 20
 
@@ -18,16 +17,10 @@ def render_wording_warnings(edition: Edition) -> str | None:
     Every wording of a cell is compared with the prototype of the cell, both filled with the names of the
     first tested triplet. The wordings of a bundled pool were reviewed, and are not checked again.
     """
-    if not edition.has_triplets or edition.config.edition.pool in list_bundled():
+    if not edition.has_triplets:
         return None
-    reviewed = [load_pool(name).relations for name in list_bundled()]
-    found = [
-        line
-        for relation in edition.base.relations
-        # A pool may extend a bundled one.
-        if edition.pool.relations[relation] not in [pool.get(relation) for pool in reviewed]
-        for line in _check_relation(edition, relation)
-    ]
+    own = [name for name in edition.base.relations if not edition.pool.is_reviewed(name)]
+    found = [line for relation in own for line in _check_relation(edition, relation)]
     if not found:
         return None
     n_more = len(found) - MAX_WARNINGS_SHOWN
@@ -45,7 +38,8 @@ def _check_relation(edition: Edition, relation: str) -> Iterator[str]:
         for template in cell.texts
     ]
     frame = pl.DataFrame(rows).with_columns(
-        fill_template(pl.col("template")).alias("text"), fill_template(pl.col("prototype")).alias("statement")
+        write_sentence(pl.col("template")).alias("text"),
+        write_sentence(pl.col("prototype")).alias("statement"),
     )
     other = frame.filter(pl.col("text") != pl.col("statement"))
     for cell, text, reasons in zip(other["cell"], other["text"], check_rewordings(other), strict=True):

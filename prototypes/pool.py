@@ -7,6 +7,7 @@ a file: TOML (see ``prototypes.toml_pool``), or the authors' CSV or Parquet (see
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from primitives.errors import InputError
@@ -41,6 +42,10 @@ class Pool:
         relations = (self.relations[name] for name in sorted(self.relations))
         return [text for relation in relations for cell in relation.cells.values() for text in cell.texts]
 
+    def is_reviewed(self, relation: str) -> bool:
+        """Return whether the relation is as it is in a bundled pool, whose wordings were reviewed."""
+        return self.relations[relation] in [pool.relations.get(relation) for pool in _load_bundled()]
+
     def checksum_relation(self, relation: str) -> str:
         """Return the hash of the relation's predicates, prototypes and wordings (32 hex digits)."""
         prototypes = self.select_relation(relation)
@@ -70,6 +75,11 @@ def load_pool(name_or_path: str) -> Pool:
 def list_bundled() -> list[str]:
     """Return the names of the bundled pools, sorted."""
     return sorted({path.stem.rpartition(".")[2] for path in FOLDER.glob("*.*.toml")})
+
+
+@lru_cache(maxsize=1)
+def _load_bundled() -> list[Pool]:
+    return [load_pool(name) for name in list_bundled()]
 
 
 def _find_bundled(name: str) -> list[Path]:

@@ -19,7 +19,7 @@ from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer
 from tasks.edition.llmeval import N_STATEMENTS, Llmeval
 from tasks.edition.rephraser import Rephraser
-from tasks.edition.statements import fill_template
+from tasks.edition.statements import write_sentence
 
 NAME = "reference-writer"
 # A listing draws its wordings from these cells in turn; llmeval asks for statements that are not negated.
@@ -83,7 +83,7 @@ def fill_texts(templates: Sequence[str], names: Sequence[Names]) -> list[str]:
         "tail": [tail for _, tail in names],
     }
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    return frame.select(fill_template(pl.col("template"))).to_series().to_list()
+    return frame.select(write_sentence(pl.col("template"))).to_series().to_list()
 
 
 class ExerciseSource:

@@ -117,6 +117,12 @@ class Edition:
         return bool(self.config.questions.settings)
 
     @property
+    def as_written(self) -> list[str]:
+        """The relations whose wordings nobody has reviewed, because they are from a pool of one's own."""
+        relations = self.base.relations if self.has_triplets else []
+        return [relation for relation in relations if not self.pool.is_reviewed(relation)]
+
+    @property
     def writers(self) -> tuple[Writer, ...]:
         """The language models that write or judge texts of the edition."""
         judge = self.rephraser and self.rephraser.judge
@@ -133,6 +139,7 @@ class Edition:
         table = self.config.edition
         relations = self.base.relations
         questions = {"questions": self.describe_questions()} if self.has_questions else {}
+        as_written = {"as_written": written} if (written := self.as_written) else {}
         if not self.has_triplets:
             names = {"format": EDITION_FORMAT, "kb": self.base.name, "seed": table.seed}
             return {**names, **questions, "knowledge": {r: self.base.checksum_relation(r) for r in relations}}
@@ -148,6 +155,7 @@ class Edition:
             "rephraser": self.describe_rephraser(),
             **llmeval,
             **questions,
+            **as_written,
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},
             "prototypes": {r: self.pool.checksum_relation(r) for r in relations},
         }

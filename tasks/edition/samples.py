@@ -12,7 +12,7 @@ from schemas.stages import DEMONSTRATION_SALT, SAMPLES
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
-from tasks.edition.statements import fill_template
+from tasks.edition.statements import write_sentence
 
 TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
@@ -27,6 +27,7 @@ class Wording:
     rephraser_name: str
     """`none`, `reviewed`, or the model id of the rephraser."""
     pool_name: str
+    is_reviewed: bool
     seed: int
     llmeval: Llmeval | None
 
@@ -60,7 +61,9 @@ def build_samples(
         if attempts is not None:
             return choose_rewordings(statements, attempts, wording.rephraser_name)
         require_wordings(prototypes, wording.pool_name)
-        return reword_statements(statements, triplets, prototypes, wording.seed)
+        return reword_statements(
+            statements, triplets, prototypes, wording.seed, is_reviewed=wording.is_reviewed
+        )
 
     return pl.concat(build_method(method) for method in wording.methods)
 
@@ -79,9 +82,14 @@ def require_wordings(prototypes: RelationPrototypes, pool_name: str) -> None:
 
 
 def reword_statements(
-    statements: pl.DataFrame, triplets: pl.DataFrame, prototypes: RelationPrototypes, seed: int
+    statements: pl.DataFrame,
+    triplets: pl.DataFrame,
+    prototypes: RelationPrototypes,
+    seed: int,
+    *,
+    is_reviewed: bool = True,
 ) -> pl.DataFrame:
-    """Return the samples of method pretexeval by the rephraser `reviewed`: one reviewed wording per variant.
+    """Return the samples of method pretexeval by the rephraser `reviewed`: one wording per variant.
 
     The draw depends on the variant and the seed, and for demonstrations on the variant alone.
     """
@@ -97,11 +105,10 @@ def reword_statements(
         statements.select("triplet_id")
         .with_columns(pl.Series("template", wordings, pl.String))
         .join(entities, on="triplet_id", how="left", maintain_order="left_right")
-        .select(fill_template(pl.col("template")).alias("text"))
+        .select(write_sentence(pl.col("template")).alias("text"))
     )
-    return _build_samples(
-        statements.with_columns(texts["text"]), "pretexeval", "reviewed", "accepted", attempts=1
-    )
+    status, attempts = ("accepted", 1) if is_reviewed else ("as_is", 0)
+    return _build_samples(statements.with_columns(texts["text"]), "pretexeval", "reviewed", status, attempts)
 
 
 def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:

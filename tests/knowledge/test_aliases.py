@@ -37,8 +37,8 @@ def test_names_in_any_spelling_get_their_aliases(tmp_path: Path) -> None:
 def test_names_with_an_id_get_the_aliases_of_the_id(tmp_path: Path) -> None:
     (tmp_path / "own.tsv").write_text("head\trelation\ttail\ttail_id\naspirin\tmay_treat\tfever\tC1\n")
     (tmp_path / "aliases.csv").write_text("id,alias\nC1,pyrexia\nC2,gout\n")
-    knowledge = {"path": tmp_path / "own.tsv", "aliases": tmp_path / "aliases.csv"}
-    base = read_knowledge_base(KnowledgeConfig(name="own", format="table", **knowledge))
+    path, aliases = tmp_path / "own.tsv", tmp_path / "aliases.csv"
+    base = read_knowledge_base(KnowledgeConfig(name="own", format="table", path=path, aliases=aliases))
     assert base.aliases == {"fever": ("pyrexia",)}
 
 

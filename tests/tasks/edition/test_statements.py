@@ -7,7 +7,7 @@ from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.statements import fill_prototypes, fill_template
+from tasks.edition.statements import fill_prototypes, fill_template, write_sentence
 from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import as_facts, make_facts, make_prototypes, names
@@ -47,6 +47,32 @@ def test_names_do_not_change_how_a_template_is_filled(
     values = (head, tail) if is_head_first else (tail, head)
     template = before + slots[0] + between + slots[1] + after
     assert fill(template, head, tail) == before + values[0] + between + values[1] + after
+
+
+@pytest.mark.parametrize(
+    ("template", "head", "tail", "text"),
+    [
+        ("[X] may treat [Y].", "aspirin", "pain", "Aspirin may treat pain."),
+        ("[Y] may be treated by [X].", "aspirin", "acute pain", "Acute pain may be treated by aspirin."),
+        ("[X] is made by [Y].", "mRNA", "p53", "mRNA is made by p53."),
+        ("[X] is made by [Y].", "p53 protein", "x", "p53 protein is made by x."),
+        ("The drug [X] may treat [Y].", "aspirin", "pain", "The drug aspirin may treat pain."),
+        ("Take a [X] for an [Y].", "aspirin", "fever", "Take an aspirin for a fever."),
+        ("A [X] is a [Y].", "MRI", "uterine scan", "An MRI is a uterine scan."),
+        (
+            "An [X] is an [Y].",
+            "urinary infection",
+            "unusual event",
+            "A urinary infection is an unusual event.",
+        ),
+        ("Vitamin a [X] [Y].", "one-off", "use", "Vitamin a one-off use."),
+    ],
+)
+def test_sentences_begin_with_a_capital_and_have_the_right_articles(
+    template: str, head: str, tail: str, text: str
+) -> None:
+    frame = pl.DataFrame({"template": [template], "head": [head], "tail": [tail]})
+    assert frame.select(write_sentence(pl.col("template"))).item() == text
 
 
 def test_statement_of_a_variant_is_its_filled_prototype() -> None:
