@@ -33,7 +33,7 @@ def test_reviewed_samples_are_filled_wordings_with_their_metadata(tmp_path: Path
     samples, triplets = frames["samples"], frames["triplets"]
     assert samples.columns == SAMPLES.names
     constant = ["method", "rephraser", "status", "attempts"]
-    assert samples.select(constant).unique().rows() == [("pretexeval", "reviewed", "accepted", 1)]
+    assert samples.select(constant).unique().rows() == [("pretexeval", "reviewed", "as_is", 0)]
     entities = {i: (h, t) for i, h, t in triplets.select("triplet_id", "head", "tail").iter_rows()}
     for triplet_id, name, index, text in samples.select(
         "triplet_id", "transformation", "sample_index", "text"
@@ -42,6 +42,15 @@ def test_reviewed_samples_are_filled_wordings_with_their_metadata(tmp_path: Path
         first, second = (tail, head) if name.startswith("inv") else (head, tail)
         assert re.fullmatch(rf"r {name} [12]: {first} and {second}\.", text)
         assert index == NAMES.index(name)
+
+
+def test_only_wordings_of_a_bundled_pool_count_as_reviewed(tmp_path: Path) -> None:
+    frames = build_frames(make_edition(tmp_path, BASE), "r")
+    own = frames["samples"]
+    reviewed = reword_statements(frames["statements"], frames["triplets"], make_prototypes("r"), 1)
+    assert reviewed["text"].equals(own["text"])
+    assert set(reviewed["status"]) == {"accepted"}
+    assert set(own["status"]) == {"as_is"}
 
 
 def test_all_wordings_are_drawn_but_not_the_prototype(tmp_path: Path) -> None:
