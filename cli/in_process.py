@@ -121,10 +121,12 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
         InputError: if the knowledge base or the pool cannot be used. This is checked before Prefect starts
             and before anything is written.
     """
-    from tasks.edition.edition import plan_edition
+    from tasks.edition.edition import fetch_edition, plan_edition
 
-    edition, mirror = plan_edition(config), open_mirror(config.storage)
-    mirror.pull_edition(edition.edition_id)
+    # Problems of the base and the pool are reported before the storage is opened.
+    plan_edition(config)
+    mirror = open_mirror(config.storage)
+    edition = fetch_edition(config, mirror)
     if is_evaluated_next:
         _begin_evaluations(config, mirror)
     if edition.is_whole():
@@ -180,11 +182,12 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     Raises:
         InputError: if a model was never evaluated on the edition. This is checked before Prefect starts.
     """
-    from tasks.edition.edition import plan_edition
+    from tasks.edition.edition import fetch_edition
     from tasks.evaluation.failures import plan_scored
     from tasks.evaluation.run_record import require_finished
 
-    edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
+    mirror = open_mirror(config.storage)
+    edition_id = fetch_edition(config, mirror).edition_id
     for name, setting in config.list_evaluations():
         if evaluation := plan_scored(config, edition_id, name, setting, mirror):
             require_finished(evaluation)

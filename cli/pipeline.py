@@ -78,11 +78,10 @@ def evaluate(options: argparse.Namespace) -> int:
 def publish(options: argparse.Namespace) -> int:
     """Publish the configuration's edition, or every complete edition if that one is not complete."""
     from cli.in_process import open_mirror, run_publish
-    from tasks.edition.edition import plan_edition
+    from tasks.edition.edition import fetch_edition
 
     config = load_config(options.config)
-    edition = plan_edition(config)
-    open_mirror(config.storage).pull_edition(edition.edition_id)
+    edition = fetch_edition(config, open_mirror(config.storage))
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
     if not edition.is_complete():
         report_progress(

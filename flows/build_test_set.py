@@ -12,8 +12,8 @@ from flows.support.run_names import name_edition_run
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.mirror import Mirror
-from tasks.edition.buildable import require_wordings_of_pool
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.buildable import require_earlier_attempts, require_wordings_of_pool
+from tasks.edition.edition import Edition, fetch_edition, plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, fetch_stored_files
 from tasks.edition.stage_task import RunStage, list_stage_files, run_stage
@@ -31,9 +31,10 @@ def build_test_set(config: Config) -> str:
         InputError: the knowledge base or the pool cannot be used, which is checked before anything is
             written; or a stage does not meet its expectations, and the edition is not completed.
     """
-    edition, mirror = plan_edition(config), open_mirror(config.storage)
-    require_wordings_of_pool(edition)
-    mirror.pull_edition(edition.edition_id)
+    require_wordings_of_pool(plan_edition(config))
+    mirror = open_mirror(config.storage)
+    edition = fetch_edition(config, mirror)
+    require_earlier_attempts(edition)
     build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
     built = build_sample_stages(edition, build, mirror) if edition.has_triplets else []
     if edition.has_questions:

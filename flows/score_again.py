@@ -10,7 +10,7 @@ from flows.publish import publish
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
-from tasks.edition.edition import plan_edition
+from tasks.edition.edition import fetch_edition
 from tasks.evaluation import scoring
 from tasks.evaluation.failures import plan_scored
 
@@ -28,7 +28,8 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
     Raises:
         InputError: a model was never evaluated on the edition.
     """
-    edition_id, mirror = plan_edition(config).edition_id, open_mirror(config.storage)
+    mirror = open_mirror(config.storage)
+    edition_id = fetch_edition(config, mirror).edition_id
     for name, setting in config.list_evaluations():
         evaluation = plan_scored(config, edition_id, name, setting, mirror)
         if evaluation is None:

@@ -17,7 +17,7 @@ from preflight.evaluation_estimates import (
 from preflight.question_estimates import QuestionTally
 from preflight.writer_estimates import estimate_writers
 from storage.mirror import Mirror
-from tasks.edition.edition import plan_edition
+from tasks.edition.edition import fetch_edition
 from tasks.edition.preview import RelationPreview, preview_questions, preview_relations
 from tasks.evaluation.evaluation import plan_evaluation
 
@@ -49,12 +49,11 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     Raises:
         InputError: for everything that would stop the run before it begins.
     """
-    edition = plan_edition(config)
+    edition = fetch_edition(config, mirror)
     evaluations = [
         plan_evaluation(config, edition.edition_id, name, setting)
         for name, setting in config.list_evaluations()
     ]
-    mirror.pull_edition(edition.edition_id)
     writers = [writer.model_id for writer in edition.writers]
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         mirror.sync_responses(model_id)

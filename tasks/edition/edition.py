@@ -1,12 +1,13 @@
 """An edition, one frozen, named test set: its plan and its name."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from config.file import Config
+from gate import GATE_VERSION
 from knowledge.base import KnowledgeBase
 from knowledge.question_bank import QuestionBank
 from knowledge.reader import read_knowledge_base
@@ -25,6 +26,7 @@ from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES
 from storage.files import FileRef, count_rows
 from storage.layout import edition_folder, stage_file
 from storage.manifests import find_manifest, read_manifest_files
+from storage.mirror import Mirror
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.edition.llmeval import Llmeval
@@ -47,6 +49,16 @@ class Edition:
     pool: Pool
     wording: QuestionWording | None = None
     """The wording of the questions; null if the edition has none, or takes them from a question bank."""
+    is_earlier: bool = False
+    """Whether it was built before names of editions depended on the version of the gate and on reviews."""
+
+    @cached_property
+    def earlier(self) -> "Edition | None":
+        """The edition that earlier versions built with this configuration, if they named it otherwise."""
+        is_named_alike = self.rephraser is None and not self.as_written
+        if self.is_earlier or not self.has_triplets or self.base.aliases or is_named_alike:
+            return None
+        return replace(self, is_earlier=True)
 
     @property
     def root(self) -> Path:
@@ -119,7 +131,8 @@ class Edition:
     @property
     def as_written(self) -> list[str]:
         """The relations whose wordings nobody has reviewed, because they are from a pool of one's own."""
-        relations = self.base.relations if self.has_triplets else []
+        # Earlier versions did not tell them from reviewed wordings.
+        relations = self.base.relations if self.has_triplets and not self.is_earlier else []
         return [relation for relation in relations if not self.pool.is_reviewed(relation)]
 
     @property
@@ -139,11 +152,11 @@ class Edition:
         table = self.config.edition
         relations = self.base.relations
         questions = {"questions": self.describe_questions()} if self.has_questions else {}
-        as_written = {"as_written": written} if (written := self.as_written) else {}
         if not self.has_triplets:
             names = {"format": EDITION_FORMAT, "kb": self.base.name, "seed": table.seed}
             return {**names, **questions, "knowledge": {r: self.base.checksum_relation(r) for r in relations}}
         llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.describe()}
+        as_written = {"as_written": self.as_written} if self.as_written else {}
         return {
             "format": EDITION_FORMAT,
             "kb": self.base.name,
@@ -168,8 +181,10 @@ class Edition:
         return {"format": QUESTION_FORMAT, "wording": wordings}
 
     def describe_rephraser(self) -> dict[str, Any]:
-        """Return, as JSON, the rephraser and how it is asked."""
-        return {"kind": self.rephraser_name} if self.rephraser is None else self.rephraser.describe()
+        """Return, as JSON, the rephraser, how it is asked, and which gate checks its rewordings."""
+        if self.rephraser is None:
+            return {"kind": self.rephraser_name}
+        return self.rephraser.describe() | ({} if self.is_earlier else {"gate": GATE_VERSION})
 
     @cached_property
     def edition_id(self) -> str:
@@ -215,13 +230,29 @@ class Edition:
 def plan_edition(config: Config) -> Edition:
     """Return the edition that a configuration describes, without writing anything.
 
-    The last plan is cached while the files that it was read from are unchanged, so that the flows of one
+    An edition that an earlier version completed under its own name stays as it is. The last plan is cached while the files that it was read from are unchanged, so that the flows of one
     command read the knowledge base once.
 
     Raises:
         InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
     """
-    return _plan_edition(config, _list_stamps(config))
+    edition = _plan_edition(config, _list_stamps(config))
+    earlier = edition.earlier
+    return earlier if earlier is not None and earlier.is_complete() else edition
+
+
+def fetch_edition(config: Config, mirror: Mirror) -> Edition:
+    """Return the planned edition, after the mirror has fetched what the shared storage has of it.
+
+    Raises:
+        InputError: as `plan_edition`; or the edition is complete on both sides, with different content.
+    """
+    planned = plan_edition(config)
+    if planned.earlier is not None:
+        mirror.pull_edition(planned.earlier.edition_id)
+    edition = plan_edition(config)
+    mirror.pull_edition(edition.edition_id)
+    return edition
 
 
 @lru_cache(maxsize=1)

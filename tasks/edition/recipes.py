@@ -99,8 +99,7 @@ def _select_prototypes(edition: Edition, relation: str, inputs: Inputs) -> dict[
 
 def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
     cells = edition.pool.relations[relation].cells
-    described: dict[str, Any] = {"prototypes": {name: cell.prototype for name, cell in cells.items()}}
-    return described | _describe_own_pool(edition, relation)
+    return {"prototypes": {name: cell.prototype for name, cell in cells.items()}}
 
 
 def _select_rephraser(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
@@ -123,7 +122,7 @@ def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str
         rephraser_kind=edition.config.rephraser.kind,
         rephraser_name=edition.rephraser_name,
         pool_name=edition.pool.name,
-        is_reviewed=edition.pool.is_reviewed(relation),
+        is_reviewed=relation not in edition.as_written,
         seed=table.seed,
         llmeval=edition.llmeval,
     )
@@ -144,13 +143,8 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
         "rephraser": edition.describe_rephraser(),
         "llmeval": None if edition.llmeval is None else edition.llmeval.describe(),
         "seed": edition.config.edition.seed,
-        **_describe_own_pool(edition, relation),
+        "is_reviewed": relation not in edition.as_written,
     }
-
-
-def _describe_own_pool(edition: Edition, relation: str) -> dict[str, Any]:
-    # Files of earlier versions have other texts: their sentences had no capital in the place of a slot.
-    return {} if edition.pool.is_reviewed(relation) else {"is_reviewed": False}
 
 
 def _select_questions(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gate import GATE_VERSION
 from primitives.hashing import hash_json, hash_text
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.asking.writers import Writer, WriterPrompt
@@ -77,6 +76,5 @@ class Rephraser:
             "max_tokens": self.max_tokens,
             "max_attempts": self.max_attempts,
             "judge": None if self.judge is None else self.judge.describe(),
-            "gate": GATE_VERSION,
             **aliases,
         }
