@@ -23,7 +23,7 @@ class KnowledgeConfig(ConfigTable):
     format: Literal["starter", "medlama", "table", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the folder of CSV files as its authors
     publish it. `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail, and
-    optionally head_id, tail_id and also_true (docs/knowledge-bases.md). `disek`: one row per disease and
+    optionally ids, marks and aliases (docs/knowledge-bases.md). `disek`: one row per disease and
     aspect (docs/disek.md). `medqa`: the questions of MedQA, which has no triplets, so that editions of it
     have only questions (docs/multifaceteval.md)."""
     path: Path | None = None
@@ -32,8 +32,9 @@ class KnowledgeConfig(ConfigTable):
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
     aliases: Path | None = None
-    """Table of other names of heads and tails (docs/knowledge-bases.md). The gate accepts a rewording that
-    uses one of them, and a triplet that is true under another name is never drawn as a negative."""
+    """Table of other names of heads and tails: CSV, TSV or Parquet with the columns alias and name, or alias
+    and id (docs/knowledge-bases.md). The gate accepts a rewording that uses one of them, and a triplet that
+    is true under another name is never drawn as a negative."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
@@ -78,9 +79,10 @@ class RephraserConfig(ConfigTable):
     """How the samples of method `pretexeval` are worded (docs/rephrasing.md)."""
 
     kind: Literal["none", "reviewed", "model"] = "reviewed"
-    """`none`: the statement stays as it is. `reviewed`: the edition's seed draws one of the pool's wordings,
-    which were written and reviewed by hand. `model`: a language model rewords the statement, and the gate
-    checks the result (docs/gate.md)."""
+    """`none`: the statement stays as it is. `reviewed`: the edition's seed draws one of the pool's wordings.
+    Those of the bundled pool were reviewed by hand; those of another pool are used as they are written, and
+    `pretexeval validate` names those that the gate would reject. `model`: a language model rewords the
+    statement, and the gate checks the result (docs/gate.md)."""
     writer: str | None = None
     """Name of one of the `[[writers]]`. It is required with kind `model` and not allowed with the others."""
     instruction: str = (

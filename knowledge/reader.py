@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from config.tables import KnowledgeConfig
-from knowledge.aliases import add_aliases
+from knowledge.aliases import add_aliases, list_alias_cells, read_alias_table
 from knowledge.base import KnowledgeBase
 from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
@@ -42,7 +42,10 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     chosen = Source(source.rows.filter(is_chosen), source.left_out)
     base = build_base(config.name, chosen)
     _require_tested_rows(base, relations)
-    return base if config.aliases is None else add_aliases(base, config.aliases)
+    aliases = list_alias_cells(chosen.rows)
+    if config.aliases is not None:
+        aliases = pl.concat([aliases, read_alias_table(config.aliases)])
+    return base if aliases.is_empty() else add_aliases(base, aliases)
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:

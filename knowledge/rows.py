@@ -27,11 +27,16 @@ SOURCE_SCHEMA = {
     "tail_id": pl.String,
     "also_true": pl.String,
     "also_false": pl.String,
+    "head_aliases": pl.String,
+    "tail_aliases": pl.String,
     "file": pl.String,
     "row": pl.Int64,
     "problem": pl.String,
 }
 MARKS = ("also_true", "also_false")
+ALIASES = ("head_aliases", "tail_aliases")
+ALIAS_SEPARATOR = "||"
+"""What separates the aliases in a cell, as in DiseK's lists."""
 REPEATED = "repeats another row"
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", *MARKS)
 
@@ -122,6 +127,7 @@ def _find_problem() -> pl.Expr:
             pl.format("relation '{}' cannot name a file: use letters, digits, _ and -", pl.col("relation"))
         ),
         *(_check_mark(column) for column in MARKS),
+        *(_check_aliases(column) for column in ALIASES),
         pl.when(pl.all_horizontal(pl.col(MARKS).str.to_lowercase() == "true")).then(
             pl.lit("is marked also_true and also_false: keep one")
         ),
@@ -143,6 +149,12 @@ def _check_name(column: str) -> pl.Expr:
         .then(pl.lit(f"the {column} has only characters that nobody sees: name it or delete the row"))
         .when(name.str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]"))
         .then(pl.lit(f"the {column} contains a line break or a control character: remove it"))
+    )
+
+
+def _check_aliases(column: str) -> pl.Expr:
+    return pl.when(pl.col(column).str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]")).then(
+        pl.lit(f"{column} contains a line break or a control character: remove it")
     )
 
 

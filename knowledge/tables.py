@@ -1,7 +1,8 @@
 """Readers of plain tables of triplets: CSV, TSV, JSON lines or Parquet, one file or a folder of files.
 
 The columns are head, relation and tail, and optionally head_id, tail_id, also_true and also_false (true or
-false). Other columns, such as source, are ignored.
+false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists). Other
+columns, such as source, are ignored.
 """
 
 import json
@@ -12,11 +13,20 @@ import polars as pl
 
 from knowledge.delimited import read_delimited
 from knowledge.left_out import LeftOut
-from knowledge.rows import MARKS, Source, build_source_rows, parse_json, read_text, require_columns
+from knowledge.rows import (
+    ALIAS_SEPARATOR,
+    ALIASES,
+    MARKS,
+    Source,
+    build_source_rows,
+    parse_json,
+    read_text,
+    require_columns,
+)
 from primitives.errors import InputError
 
 REQUIRED = ("head", "relation", "tail")
-OPTIONAL = ("head_id", "tail_id", *MARKS)
+OPTIONAL = ("head_id", "tail_id", *MARKS, *ALIASES)
 
 
 def read_tables(path: Path) -> Source:
@@ -82,12 +92,15 @@ def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], st
     values = [_as_text(name, record.get(name)) for name in names]
     for name, value in zip(names, values, strict=True):
         if value is None and record.get(name) is not None:
-            return empty, f"{name} is {json.dumps(record[name])}: write it as text"
+            wanted = "a list of texts" if name in ALIASES else "text"
+            return empty, f"{name} is {json.dumps(record[name])}: write it as {wanted}"
     return values, None
 
 
 def _as_text(name: str, value: object) -> str | None:
-    """Return the value as text, or None. Only ids may be numbers, and only marks may be booleans."""
+    """Return the value as text, or None. Only ids may be numbers, marks booleans, and aliases lists."""
+    if name in ALIASES and isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return ALIAS_SEPARATOR.join(value)
     if name in MARKS and isinstance(value, bool):
         return "true" if value else "false"
     if name.endswith("_id") and isinstance(value, int) and not isinstance(value, bool):
@@ -97,6 +110,8 @@ def _as_text(name: str, value: object) -> str | None:
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     frame = read_parquet_columns(path, REQUIRED, OPTIONAL)
+    lists = [name for name in ALIASES if frame.schema.get(name) == pl.List(pl.String)]
+    frame = frame.with_columns(pl.col(lists).list.join(ALIAS_SEPARATOR, ignore_nulls=True))
     for name, dtype in frame.schema.items():
         is_other = (name.endswith("_id") and dtype.is_integer()) or (name in MARKS and dtype == pl.Boolean)
         if not is_other and dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):

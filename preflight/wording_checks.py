@@ -5,8 +5,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from gate import check_rewordings
+from prototypes.templates import RelationPrototypes
+from schemas.transformations import POSITIVE_OF
 from tasks.edition.edition import Edition
-from tasks.edition.statements import write_sentence
+from tasks.edition.sentences import write_sentence
 
 MAX_WARNINGS_SHOWN = 20
 
@@ -14,8 +16,9 @@ MAX_WARNINGS_SHOWN = 20
 def render_wording_warnings(edition: Edition) -> str | None:
     """Return one line per doubtful wording, with the text and the reasons; null if there is none.
 
-    Every wording of a cell is compared with the prototype of the cell, both filled with the names of the
-    first tested triplet. The wordings of a bundled pool were reviewed, and are not checked again.
+    The wordings of a cell are compared with the prototype of the cell, and the prototypes of the other cells
+    with that of `none`, or of `dn` if they deny. All are filled with the names of the first tested triplet.
+    The texts of a bundled pool were reviewed, and are not checked again.
     """
     if not edition.has_triplets:
         return None
@@ -25,23 +28,37 @@ def render_wording_warnings(edition: Edition) -> str | None:
         return None
     n_more = len(found) - MAX_WARNINGS_SHOWN
     more = [f"  … and {n_more:,} more"] if n_more > 0 else []
-    head = f"wordings that the gate doubts (read them; a run uses them as they are): {len(found):,}"
+    head = (
+        f"texts of {edition.pool.path or edition.pool.name} that the gate would reject: {len(found):,}; a run "
+        "uses them as they are written, so check that they say what the first text of their cell says"
+    )
     return "\n".join([head, *found[:MAX_WARNINGS_SHOWN], *more])
 
 
 def _check_relation(edition: Edition, relation: str) -> Iterator[str]:
     triplets = edition.base.select_relation(relation).filter(~pl.col("also_true"))
     names = triplets.select("head", "tail").row(0, named=True)
-    rows = [
-        {"cell": name, "template": template, "prototype": cell.prototype, **names}
-        for name, cell in edition.pool.select_relation(relation).cells.items()
-        for template in cell.texts
-    ]
-    frame = pl.DataFrame(rows).with_columns(
+    frame = pl.DataFrame(
+        [
+            {"cell": cell, "template": template, "prototype": prototype, **names}
+            for cell, template, prototype in _list_pairs(edition.pool.select_relation(relation))
+        ]
+    ).with_columns(
         write_sentence(pl.col("template")).alias("text"),
         write_sentence(pl.col("prototype")).alias("statement"),
     )
-    other = frame.filter(pl.col("text") != pl.col("statement"))
-    for cell, text, reasons in zip(other["cell"], other["text"], check_rewordings(other), strict=True):
+    for cell, template, reasons in zip(
+        frame["cell"], frame["template"], check_rewordings(frame), strict=True
+    ):
         if reasons:
-            yield f"  {relation}, {cell}: {text!r}: {', '.join(reasons)}"
+            yield f"  [{relation}] {cell}: {template!r}: {', '.join(reasons)}"
+
+
+def _list_pairs(prototypes: RelationPrototypes) -> Iterator[tuple[str, str, str]]:
+    """Yield cell, text, and the text of the same meaning with which the gate compares it."""
+    for name, cell in prototypes.cells.items():
+        first = "dn" if name in POSITIVE_OF else "none"
+        if name != first:
+            yield name, cell.prototype, prototypes.cells[first].prototype
+        for wording in cell.wordings:
+            yield name, wording, cell.prototype

@@ -30,6 +30,8 @@ class Pool:
 
     name: str
     relations: dict[str, RelationPrototypes]
+    path: Path | None = None
+    """The file of the pool; null if it is bundled."""
 
     def select_relation(self, relation: str) -> RelationPrototypes:
         """Return the prototypes of one relation, or raise InputError if the pool has none."""
@@ -69,7 +71,7 @@ def load_pool(name_or_path: str) -> Pool:
         )
     if not path.is_file():
         raise InputError(f"prototype pool {path} does not exist (relative paths start at {Path.cwd()})")
-    return Pool(path.stem, _read_file(path))
+    return Pool(path.stem, _read_file(path), path)
 
 
 def list_bundled() -> list[str]:

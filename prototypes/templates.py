@@ -12,7 +12,7 @@ class Cell:
 
     prototype: str
     wordings: tuple[str, ...] = ()
-    """Further texts with the same meaning, which were written and reviewed by hand."""
+    """Further texts with the same meaning. Those of bundled pools were reviewed by hand."""
 
     @property
     def texts(self) -> tuple[str, ...]:

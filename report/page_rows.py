@@ -16,6 +16,7 @@ from report.contents import (
 from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.question_rows import read_question_contents
+from report.wordings import name_rephraser
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
@@ -111,8 +112,8 @@ def _read_views(reader: EditionReader, setting: Setting) -> dict[str, list[Row]]
 
 def _read_edition(reader: EditionReader) -> Row:
     found = reader.read(
-        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods from editions "
-        "where edition_id = $edition_id"
+        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration "
+        "from editions where edition_id = $edition_id"
     )
     if not found:
         editions = reader.read("select edition_id from editions order by edition_id")
@@ -126,7 +127,7 @@ def _read_edition(reader: EditionReader) -> Row:
         "count(distinct pair_id) filter (split = 'demonstration') as n_demonstration_pairs, "
         "count(distinct relation) as n_relations from triplets where edition_id = $edition_id"
     )
-    return found[0] | counts[0]
+    return found[0] | counts[0] | {"rephraser": name_rephraser(found[0])}
 
 
 def _read_leaderboard(reader: EditionReader) -> list[Row]:

@@ -19,7 +19,7 @@ from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer
 from tasks.edition.llmeval import N_STATEMENTS, Llmeval
 from tasks.edition.rephraser import Rephraser
-from tasks.edition.statements import write_sentence
+from tasks.edition.sentences import write_sentence
 
 NAME = "reference-writer"
 # A listing draws its wordings from these cells in turn; llmeval asks for statements that are not negated.

@@ -117,9 +117,11 @@ def _apply_gate(
     if aliases:
         frame = frame.with_columns(
             pl.Series(
-                f"{side}_aliases", [list(aliases.get(row[side], ())) for row in written], pl.List(pl.String)
+                f"{side}_aliases",
+                [_select_aliases(aliases, row[side], row[other]) for row in written],
+                pl.List(pl.String),
             )
-            for side in ("head", "tail")
+            for side, other in (("head", "tail"), ("tail", "head"))
         )
     for row, reasons in zip(written, check_rewordings(frame), strict=True):
         row["reasons"] = reasons
@@ -128,6 +130,12 @@ def _apply_gate(
     for row, is_colliding in zip(passed, collides, strict=True):
         if is_colliding:
             row["reasons"] = (COLLISION,)
+
+
+def _select_aliases(aliases: Mapping[str, Sequence[str]], name: str, other: str) -> list[str]:
+    """Return the aliases of a name, without those that the other name of the triplet has too."""
+    others = {fold_text(spelling) for spelling in (other, *aliases.get(other, ()))}
+    return [alias for alias in aliases.get(name, ()) if fold_text(alias) not in others]
 
 
 def _apply_judge(

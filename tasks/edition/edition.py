@@ -230,8 +230,9 @@ class Edition:
 def plan_edition(config: Config) -> Edition:
     """Return the edition that a configuration describes, without writing anything.
 
-    An edition that an earlier version completed under its own name stays as it is. The last plan is cached while the files that it was read from are unchanged, so that the flows of one
-    command read the knowledge base once.
+    An edition that an earlier version completed stays as it is, under the name that it has. The last plan is
+    cached while the files that it was read from are unchanged, so that the flows of one command read the
+    knowledge base once.
 
     Raises:
         InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.

@@ -12,7 +12,7 @@ from schemas.stages import DEMONSTRATION_SALT, SAMPLES
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
-from tasks.edition.statements import write_sentence
+from tasks.edition.sentences import write_sentence
 
 TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
@@ -47,7 +47,7 @@ def build_samples(
         read_replies: returns every stored reply of a writer; used for method llmeval only.
 
     Raises:
-        InputError: the pool lacks reviewed wordings that are needed, or a reply is missing.
+        InputError: the pool lacks wordings that are needed, or a reply is missing.
     """
 
     def build_method(method: str) -> pl.DataFrame:
@@ -69,14 +69,14 @@ def build_samples(
 
 
 def require_wordings(prototypes: RelationPrototypes, pool_name: str) -> None:
-    """Check that every cell of the relation has reviewed wordings.
+    """Check that every cell of the relation has wordings.
 
     Raises:
         InputError: a cell has none.
     """
     if bare := [name for name, cell in prototypes.cells.items() if not cell.wordings]:
         raise InputError(
-            f"relation {prototypes.relation!r} has no reviewed wordings for {', '.join(bare)} in pool "
+            f"relation {prototypes.relation!r} has no wordings for {', '.join(bare)} in pool "
             f'{pool_name!r}: add some to its table, or set kind = "none" in [rephraser]'
         )
 

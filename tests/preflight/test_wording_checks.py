@@ -13,11 +13,11 @@ POOL = """extends = "revised"
 instance = ["TakesDrug", "HasCurableDisease"]
 none = ["The drug [X] may cure [Y].", "The drug [X] may cause [Y]."]
 inv = ["The disease [Y] may be cured by [X].", "The disease [X] may be cured by [Y]."]
-ins = "If a patient takes [X], then [Y] is among the diseases it may cure."
+ins = "If a patient takes [X], then [Y] is among the diseases it may cause."
 inv_ins = "If a patient has [Y], then [X] is among the drugs that may cure it."
 dn = ["The drug [X] cannot cure [Y].", "The drug [X] cannot cause [Y]."]
 inv_dn = ["The disease [Y] cannot be cured by [X].", "The disease [X] cannot be cured by [Y]."]
-ins_dn = "If a patient takes [X], then [Y] is not among the diseases it may cure."
+ins_dn = "If a patient takes [X], then [Y] is not among the diseases it may cause."
 inv_ins_dn = "If a patient has [Y], then [X] is not among the drugs that may cure it."
 """
 
@@ -28,15 +28,13 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     knowledge = KnowledgeConfig(name="own", format="table", path=path)
     own = plan_edition(Config(knowledge=knowledge, edition=EditionConfig(pool=str(tmp_path / "own.toml"))))
     lines = (render_wording_warnings(own) or "").splitlines()
-    assert lines[0].endswith("4")
+    assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
     assert [line.split(": ")[0].strip() for line in lines[1:]] == [
-        "may_cure, none",
-        "may_cure, inv",
-        "may_cure, dn",
-        "may_cure, inv_dn",
+        f"[may_cure] {cell}" for cell in ("none", "inv", "ins", "dn", "inv_dn", "ins_dn")
     ]
-    assert "'The drug may_cure head 0 may cause may_cure tail 0.': predicate" in lines[1]
-    assert lines[2].endswith("roles")
+    assert lines[1].endswith(": 'The drug [X] may cause [Y].': predicate")
+    assert lines[2].endswith(": 'The disease [X] may be cured by [Y].': roles")
+    assert lines[3].endswith("then [Y] is among the diseases it may cause.': predicate")
 
 
 def test_bundled_pools_are_not_checked_again() -> None:

@@ -1,7 +1,10 @@
 -- Grain: one row per edition, method and rephraser.
 -- What happened to the rewordings of the test samples (method, sections 2.6 and 4). Of the n_samples,
--- accepted_rate passed the gate, fallback_rate fell back to the statement, and as_is_rate had nothing to
--- check; mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them,
+-- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
+-- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
+-- llmeval, or a wording of a pool that nobody has reviewed. Editions of earlier versions count wordings of
+-- such pools as accepted. mean_attempts is the mean number of attempts per sample. Of the n_attempts to
+-- reword them,
 -- acceptance_rate passed. n_judged attempts have both verdicts of the judge; judge_agreement is the share
 -- with yes in both (the text follows from the statement, and the statement from the text). The view
 -- rejection_reasons has the reasons for the rejected attempts.

@@ -124,5 +124,5 @@ def test_missing_wordings_are_an_error(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
     cells = edition.pool.relations["r"].cells
     cells["dn"] = type(cells["dn"])(cells["dn"].prototype)
-    with pytest.raises(InputError, match=r"relation 'r' has no reviewed wordings for dn in pool"):
+    with pytest.raises(InputError, match=r"relation 'r' has no wordings for dn in pool"):
         build_frames(edition, "r")

@@ -7,7 +7,8 @@ from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.statements import fill_prototypes, fill_template, write_sentence
+from tasks.edition.sentences import fill_template, write_sentence
+from tasks.edition.statements import fill_prototypes
 from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import as_facts, make_facts, make_prototypes, names
@@ -66,6 +67,8 @@ def test_names_do_not_change_how_a_template_is_filled(
             "A urinary infection is an unusual event.",
         ),
         ("Vitamin a [X] [Y].", "one-off", "use", "Vitamin a one-off use."),
+        ("[X] treats [Y].", "crohn's drug", "x", "Crohn's drug treats x."),
+        ("[X] treats [Y].", "β-blocker", "$1 [X]", "β-blocker treats $1 [X]."),
     ],
 )
 def test_sentences_begin_with_a_capital_and_have_the_right_articles(
@@ -73,6 +76,27 @@ def test_sentences_begin_with_a_capital_and_have_the_right_articles(
 ) -> None:
     frame = pl.DataFrame({"template": [template], "head": [head], "tail": [tail]})
     assert frame.select(write_sentence(pl.col("template"))).item() == text
+
+
+@pytest.mark.parametrize(
+    ("article", "names"),
+    [
+        ("an", "MRI MI NSAID ECG HIV LAD X-ray mRNA hCG siRNA AIDS ulcer unusual uninfected oncogene onion"),
+        ("an", "hour heir infarct Ebola upper umbilicus 80-year 11-beta S F-wave étude ε-toxin"),
+        (
+            "a",
+            "UTI UV uterus urologic ureter unit unilateral use ubiquitin uveal European Ewing one-off once",
+        ),
+        ("a", "SARS NASH HELLP CT PET scan beta tRNA 70-year 110 héros Rash 1-alpha γ-globulin"),
+    ],
+)
+def test_articles_follow_the_sound_of_the_name(article: str, names: str) -> None:
+    expected = [f"It is {article} {name} of x." for name in names.split()]
+    for written in ("a", "an"):
+        frame = pl.DataFrame({"head": names.split()}).with_columns(
+            tail=pl.lit("x"), template=pl.lit(f"It is {written} [X] of [Y].")
+        )
+        assert frame.select(write_sentence(pl.col("template"))).to_series().to_list() == expected
 
 
 def test_statement_of_a_variant_is_its_filled_prototype() -> None:
