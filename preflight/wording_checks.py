@@ -28,9 +28,10 @@ def render_wording_warnings(edition: Edition) -> str | None:
         return None
     n_more = len(found) - MAX_WARNINGS_SHOWN
     more = [f"  … and {n_more:,} more"] if n_more > 0 else []
+    pool = edition.pool.path or edition.pool.name
     head = (
-        f"texts of {edition.pool.path or edition.pool.name} that the gate would reject: {len(found):,}; a run "
-        "uses them as they are written, so check that they say what the first text of their cell says"
+        f"texts of {pool} that the gate would reject: {len(found):,}; a run uses them as they are written, "
+        "so check that they keep the meaning of their prototype, and prototypes that of `none` or `dn`"
     )
     return "\n".join([head, *found[:MAX_WARNINGS_SHOWN], *more])
 

@@ -24,9 +24,8 @@ def name_rephraser(edition: Mapping[str, Any]) -> str | None:
     n_relations = len(configuration.get("prototypes", ()))
     if not written:
         return rephraser
-    return AS_WRITTEN + (
-        f" in {len(written)} relations of {n_relations}" if len(written) < n_relations else ""
-    )
+    is_partial = len(written) < n_relations
+    return f"{AS_WRITTEN} in {len(written)} relations of {n_relations}" if is_partial else AS_WRITTEN
 
 
 def list_as_written(pool: str, configuration: Mapping[str, Any]) -> list[str]:
@@ -36,10 +35,8 @@ def list_as_written(pool: str, configuration: Mapping[str, Any]) -> list[str]:
     """
     if "as_written" in configuration or pool in list_bundled():
         return list(configuration.get("as_written", ()))
-    reviewed = _list_bundled_checksums()
-    return [
-        name for name, checksum in configuration.get("prototypes", {}).items() if checksum not in reviewed
-    ]
+    checksums: Mapping[str, str] = configuration.get("prototypes", {})
+    return [relation for relation, checksum in checksums.items() if checksum not in _list_reviewed()]
 
 
 @cache

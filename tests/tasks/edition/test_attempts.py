@@ -183,3 +183,24 @@ def test_samples_are_accepted_rewordings_or_else_statements() -> None:
     tried = pl.DataFrame(attempts).with_columns(pl.lit(False).alias("is_accepted"))
     (fallback,) = choose_rewordings(statements, tried, "w").filter(variant_id=first).select(columns).rows()
     assert fallback[1:4] == (statements["statement"][0], "fallback", 2)
+
+
+def test_aliases_of_the_base_are_given_to_the_gate() -> None:
+    text = "Bronchial hyperreactivity may be treated by albuterol."
+    aliases = {"salbutamol": ("albuterol",), "asthma": ("bronchial hyperreactivity",)}
+    assert reword(make_rows(ASTHMA), lambda _: text)[0] == ("v0", 1, text, False)
+    named = replace(REPHRASER, aliases=aliases)
+    assert reword(make_rows(ASTHMA), lambda _: text, named) == [("v0", 1, text, True)]
+    assert named.describe() != REPHRASER.describe() == replace(REPHRASER, aliases={}).describe()
+
+
+def test_an_alias_that_both_names_have_counts_for_neither() -> None:
+    rows = make_rows(
+        ("The gene TP53 encodes cellular tumor antigen p53.", "TP53", "cellular tumor antigen p53", True)
+    )
+    aliases = {"TP53": ("P53",), "cellular tumor antigen p53": ("p53",)}
+    rephraser = replace(REPHRASER, aliases=aliases, max_attempts=1)
+    frame = run(
+        rows, rephraser, {"rephraser": lambda _: "Cellular tumor antigen p53 is encoded by the gene P53."}
+    )
+    assert frame["reasons"].to_list() == [["head lost"]]

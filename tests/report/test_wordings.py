@@ -1,0 +1,34 @@
+"""What the page calls the rephraser: "reviewed" only if the wordings were."""
+
+import json
+
+import pytest
+
+from prototypes.pool import load_pool
+from report.wordings import name_rephraser
+
+REVIEWED = load_pool("revised").checksum_relation("may_treat")
+
+
+@pytest.mark.parametrize(
+    ("pool", "configuration", "expected"),
+    [
+        ("revised", {"prototypes": {"may_treat": REVIEWED}}, "reviewed"),
+        ("own", {"prototypes": {"a": "1", "b": "2"}, "as_written": ["a", "b"]}, "as written"),
+        ("own", {"prototypes": {"a": "1", "b": "2"}, "as_written": ["b"]}, "as written in 1 relations of 2"),
+        # Editions of earlier versions.
+        ("revised", {"prototypes": {"may_treat": "an older text"}}, "reviewed"),
+        ("own", {"prototypes": {"may_treat": REVIEWED}}, "reviewed"),
+        ("own", {"prototypes": {"a": "1"}}, "as written"),
+    ],
+)
+def test_only_reviewed_wordings_are_called_reviewed(
+    pool: str, configuration: dict[str, object], expected: str
+) -> None:
+    row = {"pool": pool, "rephraser": "reviewed", "configuration": json.dumps(configuration)}
+    assert name_rephraser(row) == expected
+
+
+@pytest.mark.parametrize("rephraser", ["none", "writer-0123abcd", None])
+def test_other_rephrasers_keep_their_name(rephraser: str | None) -> None:
+    assert name_rephraser({"pool": "own", "rephraser": rephraser, "configuration": None}) == rephraser

@@ -1,0 +1,135 @@
+"""Editions that were built before their names depended on the gate and on reviews: they stay as they are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.file import Config, load_config
+from config.tables import StorageConfig
+from gate import GATE_VERSION
+from primitives.errors import InputError
+from prototypes.pool import load_pool
+from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
+from storage.files import FileRef, write_stage_file
+from storage.mirror import Mirror
+from tasks.asking.writers import Reply
+from tasks.edition.buildable import require_buildable, require_earlier_attempts
+from tasks.edition.edition import Edition, fetch_edition, plan_edition
+from tasks.edition.manifest import complete_edition
+from tasks.edition.preview import build_statement_frames
+from tasks.edition.recipes import RECIPES
+from tests.support.command import REPOSITORY
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, write_files
+
+BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
+TREATS = make_base(may_treat=make_facts(20, 6))
+WRITERS = [{"name": "w", "model": "w", "engine": "openai", "base_url": "http://127.0.0.1:9/v1"}]
+REPHRASER = {"kind": "model", "writer": "w", "max_attempts": 1}
+
+
+def configure_rephraser(root: Path, **edition: Any) -> Config:  # noqa: ANN401
+    """Return a configuration of one relation of the starter base, with a model as rephraser."""
+    tables: dict[str, Any] = {
+        "knowledge": {"relations": ("may_treat",)},
+        "edition": edition,
+        "rephraser": REPHRASER,
+        "writers": WRITERS,
+        "storage": StorageConfig(root=root),
+    }
+    return Config.model_validate(tables)
+
+
+def configure_own_pool(root: Path) -> Config:
+    folder = REPOSITORY / "examples" / "own_base"
+    config = load_config(folder / "config.toml")
+    knowledge = config.knowledge.model_copy(update={"path": folder / "facts.csv"})
+    table = config.edition.model_copy(update={"pool": str(folder / "prototypes.toml")})
+    update = {"knowledge": knowledge, "edition": table, "storage": StorageConfig(root=root)}
+    return config.model_copy(update=update)
+
+
+def test_names_of_earlier_versions_are_those_that_they_gave(tmp_path: Path) -> None:
+    """The names are from the commit before the gate had a version."""
+    own = make_edition(tmp_path, BASE)
+    assert own.earlier is not None
+    assert own.earlier.edition_id == "own-seed1-20c79fae" != own.edition_id
+    tables = {"rephraser": {"kind": "model", "writer": "w"}, "writers": WRITERS}
+    reworded = Edition(Config.model_validate(tables), TREATS, load_pool("revised"))
+    assert reworded.earlier is not None
+    assert reworded.earlier.edition_id == "own-seed1-3e208893" != reworded.edition_id
+    bundled = make_edition(tmp_path, TREATS, load_pool("revised"))
+    assert bundled.edition_id == "own-seed1-17dc2416"
+    assert bundled.earlier is None
+
+
+def test_version_of_the_gate_is_part_of_a_new_edition_alone(tmp_path: Path) -> None:
+    edition = plan_edition(configure_rephraser(tmp_path))
+    assert edition.configuration["rephraser"]["gate"] == GATE_VERSION
+    assert edition.earlier is not None
+    assert "gate" not in edition.earlier.configuration["rephraser"]
+
+
+def test_a_complete_earlier_edition_is_planned_again_until_it_gets_another_label(tmp_path: Path) -> None:
+    config = configure_own_pool(tmp_path)
+    new = plan_edition(config)
+    assert new.as_written == new.base.relations
+    assert new.earlier is not None
+    files = write_files(new.earlier)
+    assert plan_edition(config).edition_id == new.edition_id
+    complete_edition(new.earlier, list(files.values()), [])
+    planned = fetch_edition(config, Mirror(config.storage))
+    assert planned.edition_id == new.earlier.edition_id
+    assert planned.is_whole()
+    relation = planned.base.relations[0]
+    assert set(build_frames(planned, relation)["samples"]["status"]) == {"accepted"}
+    assert set(build_frames(new, relation)["samples"]["status"]) == {"as_is"}
+    table = config.edition.model_copy(update={"label": "next"})
+    relabelled = plan_edition(config.model_copy(update={"edition": table}))
+    assert not relabelled.is_earlier
+
+
+def write_reworded(edition: Edition) -> list[FileRef]:
+    """Write an edition whose writer repeats every statement, and return its files."""
+    (relation,) = edition.base.relations
+    rephraser = edition.rephraser
+    assert rephraser is not None
+    frames = build_statement_frames(edition, relation)
+    replies = {
+        rephraser.build_prompt(text, 1, split).key: Reply(text)
+        for text, split in frames[STATEMENTS.name].select("statement", "split").iter_rows()
+    }
+    frames[ATTEMPTS.name] = RECIPES[ATTEMPTS.name].function(
+        frames[STATEMENTS.name], frames[TRIPLETS.name], rephraser, lambda _: replies
+    )
+    stages = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS)
+    return [
+        write_stage_file(edition.root, edition.path_of(s.name, relation), frames[s.name], s) for s in stages
+    ]
+
+
+def test_lost_attempts_of_an_earlier_version_are_not_judged_by_another_gate(tmp_path: Path) -> None:
+    config = configure_rephraser(tmp_path)
+    earlier = plan_edition(config).earlier
+    assert earlier is not None
+    refs = write_reworded(earlier)
+    complete_edition(earlier, refs, [])
+    require_earlier_attempts(plan_edition(config))
+    (tmp_path / refs[-1].path).unlink()
+    with pytest.raises(InputError, match=r"attempts/may_treat\.parquet was lost or changed, and an earlier"):
+        require_buildable(plan_edition(config))
+
+
+def test_prompts_do_not_depend_on_the_version_of_the_gate(tmp_path: Path) -> None:
+    """So the stored replies of an earlier edition are those that the new one needs."""
+    edition = plan_edition(configure_rephraser(tmp_path))
+    earlier = edition.earlier
+    assert earlier is not None
+    assert edition.rephraser is not None
+    assert earlier.rephraser is not None
+    keys = [
+        one.build_prompt("Text.", attempt, "test").key
+        for one in (edition.rephraser, earlier.rephraser)
+        for attempt in (1, 2)
+    ]
+    assert keys[:2] == keys[2:]
