@@ -26,6 +26,8 @@ def render_wording_warnings(edition: Edition) -> str | None:
     found = [line for relation in own for line in _check_relation(edition, relation)]
     if not found:
         return None
+    # Sound wordings of relations that the gate does not know are often rejected for the predicate alone.
+    found.sort(key=lambda line: line.endswith(": predicate"))
     n_more = len(found) - MAX_WARNINGS_SHOWN
     more = [f"  … and {n_more:,} more"] if n_more > 0 else []
     pool = edition.pool.path or edition.pool.name

@@ -138,11 +138,10 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     assert len(query_rows(rephrased.root, "from average_accuracy")) == len(METHODS) * 3
 
 
-def write_recorded(folder: Path, name: str, texts: dict[str, str], **tables: Any) -> Path:  # noqa: ANN401
-    """Write a configuration whose writer has recorded replies, and return its path.
+def write_recorded(folder: Path, name: str, **tables: Any) -> Path:  # noqa: ANN401
+    """Write a configuration whose writer has a recorded rewording of every statement, and return its path.
 
     Args:
-        texts: statement -> rewording; other statements are repeated.
         tables: further tables of the configuration.
     """
     base = write_base(folder / "base.tsv", make_rows("may_treat"))
@@ -157,7 +156,9 @@ def write_recorded(folder: Path, name: str, texts: dict[str, str], **tables: Any
         **tables,
     )
     edition = plan_edition(load_config(config))
-    rows = [(prompt, texts.get(text, text)) for text, prompt in list_prompts(edition)]
+    rows = [
+        (prompt, f"It is true that {text[0].lower()}{text[1:]}") for text, prompt in list_prompts(edition)
+    ]
     pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
     return config
 
@@ -179,7 +180,7 @@ def list_prompts(edition: Edition) -> list[tuple[str, str]]:
 def test_recorded_replies_build_an_edition_without_a_model(
     tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
-    config = write_recorded(tmp_path, "played", {})
+    config = write_recorded(tmp_path, "played")
     run_command("build", config, folder=tmp_path, environment=prefect_server).require()
     attempts, samples = (read_stage(tmp_path / "played", stage) for stage in ("attempts", "samples"))
     assert attempts["is_accepted"].all()
@@ -196,7 +197,7 @@ def test_writers_without_replies_are_both_asked_and_named_and_stop_the_run(
         "edition": {"methods": ["pretexeval", "llmeval"]},
         "llmeval": {"writer": "player"},
     }
-    config = write_recorded(tmp_path, "silent", {}, **tables)
+    config = write_recorded(tmp_path, "silent", **tables)
     recording = tmp_path / "silent.parquet"
     pl.read_parquet(recording)[:5].write_parquet(recording)
     done = run_command("build", config, folder=tmp_path, environment=prefect_server).require(2)

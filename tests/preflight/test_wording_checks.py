@@ -29,12 +29,12 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     own = plan_edition(Config(knowledge=knowledge, edition=EditionConfig(pool=str(tmp_path / "own.toml"))))
     lines = (render_wording_warnings(own) or "").splitlines()
     assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
-    assert [line.split(": ")[0].strip() for line in lines[1:]] == [
-        f"[may_cure] {cell}" for cell in ("none", "inv", "ins", "dn", "inv_dn", "ins_dn")
-    ]
-    assert lines[1].endswith(": 'The drug [X] may cause [Y].': predicate")
-    assert lines[2].endswith(": 'The disease [X] may be cured by [Y].': roles")
-    assert lines[3].endswith("then [Y] is among the diseases it may cause.': predicate")
+    # The texts with the reason predicate alone come last.
+    cells = ("inv", "inv_dn", "none", "ins", "dn", "ins_dn")
+    assert [line.split(": ")[0].strip() for line in lines[1:]] == [f"[may_cure] {cell}" for cell in cells]
+    assert lines[1].endswith(": 'The disease [X] may be cured by [Y].': roles")
+    assert lines[3].endswith(": 'The drug [X] may cause [Y].': predicate")
+    assert lines[4].endswith("then [Y] is among the diseases it may cause.': predicate")
 
 
 def test_bundled_pools_are_not_checked_again() -> None:
