@@ -1,5 +1,6 @@
 """Editions that were built before their names depended on the gate and on reviews: they stay as they are."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from primitives.errors import InputError
 from prototypes.pool import load_pool
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef, write_stage_file
+from storage.layout import edition_folder
 from storage.mirror import Mirror
 from tasks.asking.writers import Reply
 from tasks.edition.buildable import require_buildable, require_earlier_attempts
@@ -87,6 +89,28 @@ def test_a_complete_earlier_edition_is_planned_again_until_it_gets_another_label
     table = config.edition.model_copy(update={"label": "next"})
     relabelled = plan_edition(config.model_copy(update={"edition": table}))
     assert not relabelled.is_earlier
+
+
+class CopyingMirror(Mirror):
+    """A mirror whose shared storage is the folder of another host."""
+
+    other: Path
+
+    def pull_edition(self, edition_id: str) -> None:
+        source = self.other / edition_folder(edition_id)
+        if source.exists():
+            shutil.copytree(source, self.root / edition_folder(edition_id), dirs_exist_ok=True)
+
+
+def test_an_earlier_edition_of_another_host_is_fetched(tmp_path: Path) -> None:
+    earlier = plan_edition(configure_own_pool(tmp_path / "first")).earlier
+    assert earlier is not None
+    complete_edition(earlier, list(write_files(earlier).values()), [])
+    config = configure_own_pool(tmp_path / "second")
+    mirror = CopyingMirror(config.storage)
+    mirror.other = tmp_path / "first"
+    assert plan_edition(config).edition_id != earlier.edition_id
+    assert fetch_edition(config, mirror).edition_id == earlier.edition_id
 
 
 def write_reworded(edition: Edition) -> list[FileRef]:
