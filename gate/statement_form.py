@@ -126,7 +126,9 @@ def has_claim(text: Sequence[str]) -> bool:
         marks = [i for i, token in enumerate(text) if token in (",", "then")]
         claim = text[marks[0] + 1 :] if marks else text
         if claim[:1] in (("and",), ("or",)) or (
-            text[0] in ("if", "when") and not text[1].endswith("ing") and not _has_verb(text[1 : marks[0]])
+            text[0] in ("if", "when")
+            and not text[1].endswith("ing")
+            and not _has_verb(text[1 : marks[0]] if marks else text[1:])
         ):
             return False
     return _has_verb(claim)
