@@ -5,6 +5,10 @@ from pathlib import Path
 
 from cli.subcommands import Subcommands, add_command, add_config, add_root, write_output
 from config.file import load_config
+from primitives.errors import InputError
+
+IN_CONFIG = Path()
+"""Stands for the file that the configuration names."""
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -12,6 +16,23 @@ def add_commands(subcommands: Subcommands) -> None:
     summary = "Measure the gate on rewordings that were labelled by people."
     gate = add_command(subcommands, "gate", measure, summary)
     gate.add_argument("file", type=Path, help="a Parquet file as docs/gate.md describes it")
+    gate.add_argument(
+        "--judge", type=Path, metavar="CONFIG", help="measure the judge of this configuration too"
+    )
+    gate.add_argument(
+        "--calibrate",
+        type=Path,
+        nargs="?",
+        const=IN_CONFIG,
+        metavar="OUT",
+        help="write the judge's calibration to this TOML file (default: calibration in [judge])",
+    )
+    for name, what in (
+        ("rejected", "of the sound rewordings accepted by the rules that the judge may reject"),
+        ("lifted", "of the wrong rewordings that the judge may let pass although the rules reject them"),
+    ):
+        summary = f"share {what} (default: 0.05)"
+        gate.add_argument(f"--max-{name}", type=_read_share, default=0.05, metavar="SHARE", help=summary)
     summary = "Write the DiseK relations of a knowledge base as one table."
     disek = add_command(subcommands, "export-disek", export_disek, summary)
     add_config(disek)
@@ -23,11 +44,37 @@ def add_commands(subcommands: Subcommands) -> None:
 
 
 def measure(options: argparse.Namespace) -> int:
-    """Print how well the gate agrees with labelled rewordings."""
-    from gate.measurement import measure_gate, render_measurement
+    """Print how well the gate agrees with labelled rewordings; with a judge, choose its thresholds."""
+    from tasks.judging.measurement import measure_gate, render_measurement
 
-    write_output(render_measurement(measure_gate(options.file)))
+    if options.judge is None:
+        if options.calibrate is not None:
+            raise InputError("--calibrate needs a judge: give --judge CONFIG")
+        write_output(render_measurement(measure_gate(options.file)))
+        return 0
+    from cli.in_process import open_mirror
+    from flows.support.progress import show_progress
+    from tasks.judging.calibrated_judge import calibrate_judge, write_calibration
+    from tasks.judging.calibration import Limits, render_calibration
+
+    config = load_config(options.judge)
+    out: Path | None = config.judge.calibration if options.calibrate == IN_CONFIG else options.calibrate
+    if options.calibrate is not None and out is None:
+        raise InputError("--calibrate has no file: give one, or calibration in [judge] of the configuration")
+    mirror, limits = open_mirror(config.storage), Limits(options.max_rejected, options.max_lifted)
+    judge, calibration = calibrate_judge(options.file, config, mirror, limits, show_progress)
+    write_output(f"judge {judge.judge_id}\n\n{render_calibration(calibration)}")
+    if out is not None:
+        write_calibration(out, calibration, judge, options.file)
+        write_output(f"written to {out}: name the file in calibration of [judge]")
     return 0
+
+
+def _read_share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share < 1:
+        raise ValueError("not a share")
+    return share
 
 
 def export_disek(options: argparse.Namespace) -> int:

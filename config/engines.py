@@ -73,11 +73,11 @@ class EngineConfig(ConfigTable):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=MAX_MODEL_NAME)]
     """Name of the model in the other tables of this file and in all results. No two models share a name,
     and no two writers do."""
-    engine: Literal["vllm", "openai", "recorded", "imported"] = "vllm"
+    engine: Literal["vllm", "openai", "recorded", "imported", "entailment"] = "vllm"
     """`vllm`: load the model into this process, on GPU or CPU. `openai`: send requests to any endpoint that
     speaks the OpenAI protocol. `recorded`: look up the answer to each prompt in a Parquet file. `imported`:
     the responses come from `pretexeval import-responses`, by the ids of questions or samples; only their
-    scoring can be repeated."""
+    scoring can be repeated. `entailment` is for the model of `[judge]` alone, which sets it."""
     model: str
     """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
     knows the model. With `recorded`, a Parquet file with the columns prompt and response. With `imported`,

@@ -32,6 +32,8 @@ PATH_KEYS = (
     ("chain_of_thought", "demonstrations"),
     ("models", "model"),
     ("writers", "model"),
+    ("judge", "model"),
+    ("judge", "calibration"),
     ("storage", "root"),
 )
 
@@ -72,8 +74,16 @@ class Config(ConfigTable):
                 )
         if "llmeval" in self.edition.methods and self.llmeval.writer is None:
             raise ValueError("llmeval.writer is needed with the method 'llmeval'")
-        if self.judge.writer is not None and self.rephraser.kind != "model":
-            raise ValueError("judge.writer is not allowed without rephraser.kind = 'model'")
+        if self.judge.is_set and self.rephraser.kind != "model":
+            key = "model" if self.judge.writer is None else "writer"
+            raise ValueError(f"judge.{key} is not allowed without rephraser.kind = 'model'")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_entailment_models(self) -> Self:
+        for model in (*self.models, *self.writers):
+            if model.engine == "entailment":
+                raise ValueError(f"{model.name}: an entailment model is given as model in [judge]")
         return self
 
     @model_validator(mode="after")
@@ -91,7 +101,7 @@ class Config(ConfigTable):
     @model_validator(mode="after")
     def _refuse_secrets(self) -> Self:
         """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
-        names = {model.api_key_env for model in (*self.models, *self.writers) if model.api_key_env}
+        names = {model.api_key_env for model in (*self.models, *self.list_writers()) if model.api_key_env}
         keys = [key for name in names if len(key := os.environ.get(name, "").strip()) >= MIN_LENGTH]
         if (place := find_secret(self.model_dump(mode="json"), keys)) is not None:
             raise ValueError(
@@ -108,6 +118,16 @@ class Config(ConfigTable):
         samples = () if self.knowledge.format == "medqa" else (None,)
         settings = (*samples, *self.questions.settings)
         return [(model.name, setting) for model in self.models for setting in settings]
+
+    def list_writers(self) -> tuple[WriterConfig, ...]:
+        """Return the writers, and the entailment model that judges rewordings if there is one."""
+        judge = self.judge.to_writer()
+        return self.writers if judge is None else (*self.writers, judge)
+
+    def find_judge(self) -> WriterConfig | None:
+        """Return the model that judges rewordings; null without a judge."""
+        writer = self.judge.writer
+        return self.judge.to_writer() if writer is None else self.find_writer(writer)
 
     def find_writer(self, name: str) -> WriterConfig:
         """Return the writer of that name. A valid configuration has one for every name that it uses."""

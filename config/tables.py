@@ -3,12 +3,13 @@
 The string below a field is the text of docs/configuration.md (`config.reference`).
 """
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from config.engines import MAX_BASE_NAME, MAX_LABEL, ConfigTable
+from config.engines import MAX_BASE_NAME, MAX_LABEL, MAX_MODEL_NAME, ConfigTable, WriterConfig
 from schemas.exchange import MAX_ERROR_RATE
 
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
@@ -132,31 +133,103 @@ class LlmevalConfig(ConfigTable):
 
 
 class JudgeConfig(ConfigTable):
-    """A language model that judges the rewordings that the gate accepted.
+    """A model that judges the rewordings that the gate accepted (docs/rephrasing.md).
 
-    The judge says whether the rewording follows from the statement and the statement from the rewording. Its
-    verdicts are stored beside those of the gate in the table `attempts`.
+    It says whether the rewording follows from the statement, and the statement from the rewording. It is one
+    of the `[[writers]]`, which answers Yes or No, or an entailment model, which gives probabilities. Its
+    verdicts and scores are stored beside those of the gate in the table `attempts`.
     """
 
     writer: str | None = None
-    """Name of one of the `[[writers]]`. Without it there is no judge. It is allowed only if `rephraser.kind`
-    is `model`."""
+    """Name of one of the `[[writers]]`. Without `writer` and `model` there is no judge. It is allowed only if
+    `rephraser.kind` is `model`."""
+    model: str | None = None
+    """An entailment model in place of a writer: a folder, or a name on the hub, of any text-classification
+    model of transformers that has one label for entailment. It runs in this process, on GPU or CPU. With
+    `base_url`, the name by which the endpoint knows the model."""
+    revision: str | None = None
+    """Only with `model`: revision on the hub, or the declared revision of the model that the endpoint
+    serves."""
+    base_url: str | None = None
+    """Only with `model`: address of an endpoint that classifies texts as vLLM does (`POST /classify`), for
+    example `"http://127.0.0.1:8000"`, without user, password and query."""
+    api_key_env: str | None = None
+    """Only with `base_url`: name of the environment variable that holds the key, as for a writer."""
+    price_input: Annotated[float, Field(ge=0)] | None = None
+    """Only with `base_url`: price of a million tokens in USD, for the estimate of `pretexeval plan`."""
+    pair: str = "{premise}</s></s>{conclusion}"
+    """Only with `base_url`: how the two texts become the one text that the endpoint classifies. It contains
+    the separators of the model: `</s></s>` for RoBERTa and BART, `[SEP]` for BERT and DeBERTa."""
+    entailment_index: Annotated[int, Field(ge=0)] | None = None
+    """Only with `base_url`, where it is required: which of the probabilities is that of entailment, from 0
+    (see `id2label` in the config.json of the model)."""
+    mask_names: bool = False
+    """Only with `model`: whether the judge sees X and Y in place of the two names, in texts that contain both
+    of them."""
+    logprobs: bool = False
+    """Only with `writer`: whether to read the log-probabilities of Yes and No as the first token. The score
+    of an answer is then p(Yes) / (p(Yes) + p(No)), and without them 1 or 0. The judge is asked again if this
+    changes."""
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Score from which an answer is a yes; 0.5 unless it is given here or in `calibration`."""
+    calibration: Path | None = None
+    """File that `pretexeval gate FILE --judge CONFIG --calibrate` writes and editions read. It holds the
+    threshold, and the score from which the judge overrules the rules, if that helps."""
     instruction: str = (
         'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
         "Answer Yes or No.\nAnswer:"
     )
-    """Prompt for the judge, which is asked once in each direction. `{premise}` and `{conclusion}` are
-    replaced by the two texts."""
+    """Only with `writer`: prompt for the judge, which is asked once in each direction. `{premise}` and
+    `{conclusion}` are replaced by the two texts."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
-    """Maximum number of tokens in a verdict, including what the judge thinks before it."""
-    is_binding: bool = False
+    """Only with `writer`: maximum number of tokens in a verdict, including what the judge thinks before
+    it."""
+    is_binding: bool = True
     """Whether a rewording is rejected unless the judge says yes in both directions."""
 
+    @property
+    def is_set(self) -> bool:
+        """Whether there is a judge."""
+        return self.writer is not None or self.model is not None
+
     @model_validator(mode="after")
-    def _check_instruction(self) -> Self:
-        for slot in ("{premise}", "{conclusion}"):
-            _require_slot("instruction", self.instruction, slot)
+    def _check_slots(self) -> Self:
+        for key in ("instruction", "pair"):
+            for slot in ("{premise}", "{conclusion}"):
+                _require_slot(key, getattr(self, key), slot)
         return self
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        if self.writer is not None and self.model is not None:
+            raise ValueError("writer and model are both given; a judge is one of the two")
+        if self.threshold is not None and self.calibration is not None:
+            raise ValueError("threshold and calibration are both given; the calibration holds a threshold")
+        of_model = ("revision", "base_url", "mask_names")
+        of_endpoint = ("api_key_env", "price_input", "entailment_index")
+        for needed, keys in (("model", of_model), ("base_url", of_endpoint), ("writer", ("logprobs",))):
+            for key in keys:
+                if getattr(self, needed) is None and getattr(self, key) not in (None, False):
+                    raise ValueError(f"{key} is not allowed without {needed}")
+        if self.base_url is not None and self.entailment_index is None:
+            raise ValueError("entailment_index is needed with base_url")
+        return self
+
+    def to_writer(self) -> WriterConfig | None:
+        """Return the entailment model as a table of a model; null if the judge is a writer, or none."""
+        if self.model is None:
+            return None
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.model.rstrip("/").rpartition("/")[2]) or "judge"
+        return WriterConfig(
+            name=name[:MAX_MODEL_NAME],
+            engine="entailment" if self.base_url is None else "openai",
+            model=self.model,
+            revision=self.revision,
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            price_input=self.price_input,
+            price_output=None if self.price_input is None else 0.0,
+        )
 
 
 def _require_slot(key: str, text: str, slot: str) -> None:

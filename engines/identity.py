@@ -12,6 +12,8 @@ from primitives.errors import InputError
 from primitives.hashing import hash_json
 
 WEIGHT_PATTERN = "*.safetensors"
+# The engines that load a folder or a hub model into this process.
+IN_PROCESS = ("vllm", "entailment")
 # Files beside the weights that can change an answer: architecture, tokenizer, chat template, end tokens.
 OTHER_FILES = (
     "config.json",

@@ -29,6 +29,10 @@ def load_engine(config: EngineConfig) -> Engine:
         from engines.openai_engine import OpenaiEngine
 
         return OpenaiEngine(config)
+    if config.engine == "entailment":
+        from engines.entailment_engine import EntailmentEngine
+
+        return EntailmentEngine(config)
     from engines.recorded_engine import RecordedEngine
 
     return RecordedEngine(config)

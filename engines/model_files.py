@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from config.engines import EngineConfig
 from engines.hub_cache import find_cached_folder
-from engines.identity import OTHER_FILES, WEIGHT_PATTERN, find_folder, identify_model
+from engines.identity import IN_PROCESS, OTHER_FILES, WEIGHT_PATTERN, find_folder, identify_model
 from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure
 
@@ -50,12 +50,12 @@ def require_some_usable(models: Iterable[EngineConfig]) -> dict[str, str]:
 
 
 def require_readable(config: EngineConfig) -> None:
-    """Check the files of a model that vLLM loads. A model that is not on this machine has none.
+    """Check the files of a model that is loaded into this process. One that is not on this machine has none.
 
     Raises:
         InputError: a file is missing or damaged; the message names the model and the file.
     """
-    if config.engine != "vllm":
+    if config.engine not in IN_PROCESS:
         return
     local = find_folder(config)
     folder = local or find_cached_folder(config)
@@ -64,7 +64,7 @@ def require_readable(config: EngineConfig) -> None:
     try:
         # The hub's cache may hold a part of a model; the rest is downloaded.
         _check_files(folder, is_whole=local is not None)
-        if getattr(config, "prompt_style", None) == "chat":
+        if config.engine == "vllm" and getattr(config, "prompt_style", None) == "chat":
             _check_chat_templates(folder)
     except BaseException as error:
         if not is_failure(error):

@@ -20,7 +20,13 @@ from engines.endpoint_client import (
     RawResponse,
 )
 from engines.openai_parameters import advise_on_refusal, build_parameters
-from engines.openai_replies import AbortedAnswerError, UnreadableAnswerError, read_completion, read_json
+from engines.openai_replies import (
+    AbortedAnswerError,
+    UnreadableAnswerError,
+    read_classification,
+    read_completion,
+    read_json,
+)
 from engines.prompts import read_messages
 from engines.retry_pauses import find_pause, find_pause_of_limit, read_requested_pause
 from primitives.repeated_keys import MIN_LENGTH, hide_value
@@ -119,7 +125,10 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         reply = await endpoint.client.post(path, body, _limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
-        return Attempt(Answer(read_completion(reply.content, prompt.style, endpoint.hide)))
+        if prompt.style == "classify":
+            return Attempt(Answer(read_classification(reply.content, endpoint.hide)))
+        words = sampling.answer_words
+        return Attempt(Answer(read_completion(reply.content, prompt.style, endpoint.hide, words)))
     except NoReplyInTimeError as error:
         return Attempt(endpoint.fail(str(error), "slow"), is_retryable=True)
     except NoConnectionError as error:
@@ -134,6 +143,8 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
 
 
 def _build_request(model: str, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, object]]:
+    if prompt.style == "classify":
+        return "/classify", {"input": prompt.text, "model": model}
     body = build_parameters(sampling, prompt.style)
     if prompt.style == "chat":
         return "/chat/completions", {"messages": read_messages(prompt), "model": model, **body}

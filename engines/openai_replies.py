@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from primitives.hashing import render_canonical_json
 from primitives.numbers import read_count, read_float
 from schemas.exchange import Completion
 
@@ -41,10 +42,13 @@ def read_json(content: bytes) -> object:
         raise UnreadableAnswerError(f"the answer cannot be read: {error}") from None
 
 
-def read_completion(content: bytes, style: str, hide: Callable[[str], str]) -> Completion:
+def read_completion(
+    content: bytes, style: str, hide: Callable[[str], str], words: tuple[str, str] = ("True", "False")
+) -> Completion:
     """Return the completion that an answer holds. No text in it contains the key.
 
     Args:
+        words: the words whose log-probabilities as the first token are read.
         hide: returns a text without the key, which an endpoint may repeat anywhere.
 
     Raises:
@@ -68,7 +72,7 @@ def read_completion(content: bytes, style: str, hide: Callable[[str], str]) -> C
         raise UnreadableAnswerError(f"the answer holds no text (finish_reason {finish_reason})")
     # The first token of a reply with reasoning is not the first token of its answer.
     read_logprobs = _read_chat_logprobs if style == "chat" else _read_completion_logprobs
-    logprobs = read_logprobs(choice.get("logprobs")) if reasoning is None else (None, None)
+    logprobs = read_logprobs(choice.get("logprobs"), words) if reasoning is None else (None, None)
     usage = _get(answer, "usage")
     return Completion(
         hide(text),
@@ -78,6 +82,28 @@ def read_completion(content: bytes, style: str, hide: Callable[[str], str]) -> C
         logprob_true=logprobs[0],
         logprob_false=logprobs[1],
         reasoning=reasoning and hide(reasoning),
+        served=_describe_served(answer, hide),
+    )
+
+
+def read_classification(content: bytes, hide: Callable[[str], str]) -> Completion:
+    """Return the label and the probabilities that vLLM's /classify answers, as a canonical JSON object.
+
+    Raises:
+        UnreadableAnswerError: see there.
+    """
+    answer = read_json(content)
+    rows = _get(answer, "data")
+    row = rows[0] if isinstance(rows, list) and rows else None
+    label, probabilities = _get(row, "label"), _get(row, "probs")
+    values = [read_float(value) for value in probabilities] if isinstance(probabilities, list) else []
+    if not values or any(value is None for value in values):
+        raise UnreadableAnswerError(f"the answer holds no probabilities: {hide(str(answer))[:100]!r}")
+    said = {"label": _read_name(label, hide), "probs": values}
+    return Completion(
+        render_canonical_json(said),
+        n_prompt_tokens=read_count(_get(_get(answer, "usage"), "prompt_tokens")),
+        n_completion_tokens=0,
         served=_describe_served(answer, hide),
     )
 
@@ -129,22 +155,22 @@ def _read_logprob(value: object) -> float | None:
     return number if number is not None and number <= 1e-3 else None
 
 
-def _read_completion_logprobs(logprobs: object) -> Logprobs:
+def _read_completion_logprobs(logprobs: object, words: tuple[str, str]) -> Logprobs:
     tops = _get(logprobs, "top_logprobs")
     first = tops[0] if isinstance(tops, list) and tops else None
-    return _read_logprob(_get(first, " True")), _read_logprob(_get(first, " False"))
+    return _read_logprob(_get(first, f" {words[0]}")), _read_logprob(_get(first, f" {words[1]}"))
 
 
-def _read_chat_logprobs(logprobs: object) -> Logprobs:
-    """Return the log-probability of True and of False, of the likelier spelling with or without a space.
+def _read_chat_logprobs(logprobs: object, words: tuple[str, str]) -> Logprobs:
+    """Return the log-probability of either word, of the likelier spelling with or without a space.
 
     It depends on the end of the chat template whether a reply begins with a space.
     """
     tokens = _get(logprobs, "content")
     tops = _get(tokens[0], "top_logprobs") if isinstance(tokens, list) and tokens else None
-    found: dict[str, list[float]] = {"True": [], "False": []}
+    found: dict[str, list[float]] = {word: [] for word in words}
     for top in tops if isinstance(tops, list) else ():
         word, number = _get(top, "token"), _read_logprob(_get(top, "logprob"))
         if isinstance(word, str) and word.strip() in found and number is not None:
             found[word.strip()].append(number)
-    return max(found["True"], default=None), max(found["False"], default=None)
+    return max(found[words[0]], default=None), max(found[words[1]], default=None)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
 from engines.hub_cache import find_cached_folder
-from engines.identity import find_folder
+from engines.identity import IN_PROCESS, find_folder
 from engines.model_files import read_json, read_tokenizer
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class TokenCounter:
 
     @cached_property
     def _local_folder(self) -> Path | None:
-        return find_folder(self._config) if self._config.engine == "vllm" else None
+        return find_folder(self._config) if self._config.engine in IN_PROCESS else None
 
     @cached_property
     def _tokenizer(self) -> "Tokenizer | None":
-        if self._config.engine != "vllm":
+        if self._config.engine not in IN_PROCESS:
             return None
         folder = self._local_folder or find_cached_folder(self._config)
         if folder is None or not (folder / "tokenizer.json").is_file():

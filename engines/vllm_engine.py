@@ -145,7 +145,7 @@ class VllmEngine(IncrementalEngine):
         found: dict[str, AnswerTokens] = {}
         ends = [text[-64:] if sampling.logprobs else "" for text in texts]
         for end in set(ends):
-            words = ("True", "False") if sampling.logprobs else ()
+            words = sampling.answer_words if sampling.logprobs else ()
             true_false = [find_answer_token(self._tokenizer, end, word) for word in words]
             found[end] = (true_false[0], true_false[1]) if true_false else (None, None)
         return [found[end] for end in ends]

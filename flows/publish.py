@@ -40,7 +40,7 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
         edition_ids = [edition_id] if edition_id else _list_editions(root)
         if not edition_ids:
             raise InputError(f"{root}: no edition is complete; `pretexeval run CONFIG` builds one")
-        restore_model_records((*config.models, *config.writers), mirror)
+        restore_model_records((*config.models, *config.list_writers()), mirror)
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
         repair_measurements(root, _list_editions(root))

@@ -30,7 +30,7 @@ def rephrase_samples(config: Config) -> None:
         InputError: a model cannot be used or reached, or leaves prompts without a reply. The replies that it
             gave are kept.
     """
-    provide_keys(config.writers)
+    provide_keys(config.list_writers())
     edition = plan_edition(config)
     problems = []
     for ask in (ask_rephraser, ask_llmeval):

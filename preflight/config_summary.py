@@ -36,9 +36,9 @@ def render_summary(config: Config, problems_of_models: Mapping[str, str]) -> str
         parts.append(_render_left_out(edition))
     if warnings := render_wording_warnings(edition):
         parts.append(warnings)
-    for writer in config.writers:
+    for writer in config.list_writers():
         require_readable(writer)
-    writers = [identify_model(writer) for writer in config.writers]
+    writers = [identify_model(writer) for writer in config.list_writers()]
     parts += ["\n".join(f"writer {writer.model_id}" for writer in writers)] if writers else []
     models = [
         f"model {model.name}: cannot be evaluated"

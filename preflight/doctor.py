@@ -13,7 +13,7 @@ from preflight.endpoint_checks import check_endpoint
 from preflight.findings import Finding
 from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
 from preflight.machine import Machine, inspect_machine
-from preflight.model_checks import check_local_model, check_recording, check_vllm
+from preflight.model_checks import check_entailment_model, check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
 from preflight.storage_checks import check_room, check_shared
 from primitives.errors import InputError
@@ -74,7 +74,9 @@ def list_asked_models(config: Config) -> list[EngineConfig]:
     names = [config.rephraser.writer, config.judge.writer]
     if "llmeval" in config.edition.methods:
         names.append(config.llmeval.writer)
-    return [*(config.find_writer(name) for name in dict.fromkeys(names) if name), *config.models]
+    writers = [config.find_writer(name) for name in dict.fromkeys(names) if name]
+    entailment = config.judge.to_writer()
+    return [*writers, *([] if entailment is None else [entailment]), *config.models]
 
 
 def _describe_machine(machine: Machine) -> list[Finding]:
@@ -99,6 +101,8 @@ def _check_models(
             return _check_endpoint(model, keys)
         if model.engine in ("recorded", "imported"):
             return check_recording(model)
+        if model.engine == "entailment":
+            return check_entailment_model(model)
         return check_local_model(model, machine)
 
     if not models:

@@ -77,6 +77,17 @@ def check_recording(config: EngineConfig) -> Finding:
         return Finding(f"model {config.name}", "failing", str(error))
 
 
+def check_entailment_model(config: EngineConfig) -> Finding:
+    """Check that the files of an entailment model can be read."""
+    name = f"model {config.name}"
+    try:
+        folder = find_folder(config) or find_cached_folder(config)
+        require_readable(config)
+    except InputError as error:
+        return Finding(name, "failing", str(error))
+    return _explain_uncached(config) if folder is None else Finding(name, "ok", f"entailment model {folder}")
+
+
 def measure_weights(config: EngineConfig, folder: Path) -> int:
     """Return the bytes that the weights take when they are loaded in the configured data type.
 

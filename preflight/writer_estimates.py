@@ -26,7 +26,8 @@ from tasks.edition.attempts import JUDGE
 from tasks.edition.edition import Edition
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.preview import RelationPreview
-from tasks.edition.rephraser import Judge, Rephraser
+from tasks.edition.rephraser import Rephraser
+from tasks.judging.judge import Judge
 
 NOT_MEASURED = "time not measured"
 
@@ -142,7 +143,7 @@ def _ask_round(rephraser: Rephraser, attempt: int, statements: pl.DataFrame) -> 
 def _estimate_judge(
     root: Path, rephraser: Rephraser, drafts: Sequence[RelationPreview], history: AttemptHistory | None
 ) -> Estimate:
-    """Return the estimate of the judge, who is asked twice about each rewording that passes the gate.
+    """Return the estimate of the judge, who is asked twice about each rewording that it may decide.
 
     These rewordings do not exist yet, so no earlier answer is subtracted.
     """
@@ -152,18 +153,23 @@ def _estimate_judge(
     for draft in drafts:
         # A prompt with the statement twice is about as long as one with the statement and its rewording.
         some = sample_rows(draft.statements)["statement"]
-        texts = [judge.build_prompt(text, text).prompt.text for text in some]
+        texts = [judge.build_prompts(text, text, ("",), ("",))[0].prompt.text for text in some]
         tally.sampled.append((draft.statements.height, texts))
     n_statements = sum(draft.statements.height for draft in drafts)
     per_statement = rephraser.max_attempts if judge.is_binding else 1
     n_prompts = Span(0, 2 * n_statements * per_statement)
-    note = "2 prompts for each rewording that passes the gate"
+    asked = "prompts" if judge.config.model is None else "pairs of texts"
+    may_lift = judge.thresholds.lift is not None
+    note = f"2 {asked} for each rewording that passes the gate{' or that it may lift' * may_lift}"
     if history is not None:
-        n_passed = min(history.n_passed, per_statement)
-        n_prompts = Span.of(2 * n_statements * n_passed)
-        note = f"{note}, {n_passed:.2f} rewordings per statement earlier"
+        # How many rejected rewordings a judge may lift is not known; at most it is asked about all of them.
+        n_asked = min(history.n_attempts if may_lift else history.n_passed, per_statement)
+        n_prompts = Span.of(2 * n_statements * n_asked)
+        note = f"{note}, {n_asked:.2f} rewordings per statement earlier"
     counts = (n_prompts, 0, n_prompts)
-    return _estimate(tally, "judge", counts, (judge.max_tokens, judge.instruction), note)
+    # An entailment model generates nothing, and its prompts have no instruction.
+    form = (judge.config.max_tokens, judge.config.instruction) if judge.config.model is None else (0, "")
+    return _estimate(tally, "judge", counts, form, note)
 
 
 def _estimate_llmeval(root: Path, llmeval: Llmeval, drafts: Sequence[RelationPreview]) -> Estimate:
@@ -185,7 +191,9 @@ def _estimate(
     # Earlier prompts of this part contain the instruction up to its first slot; a chat prompt is JSON.
     head = instruction.partition("{")[0]
     marker = render_canonical_json(head)[1:-1] if config.prompt_style == "chat" else head
-    completion, completion_basis = measure_completions(tally.store, max_tokens, marker)
+    completion, basis = Span.of(0), "no tokens are generated"
+    if max_tokens:
+        completion, basis = measure_completions(tally.store, max_tokens, marker)
     lengths = Lengths(average_tokens(counter, tally.sampled), completion)
-    notes = [note, describe_counter(counter), completion_basis, NOT_MEASURED]
+    notes = [note, describe_counter(counter), basis, NOT_MEASURED]
     return estimate_asking(config, part, counts, lengths, None, notes)

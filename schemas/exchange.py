@@ -1,6 +1,7 @@
 """What is sent to a language model and what comes back: the values of a row of the stage responses."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -36,6 +37,8 @@ class Sampling:
     """The parser of vLLM that separates the reasoning from the answer."""
     top_p: float | None = None
     """The most likely tokens that together have this probability are sampled from."""
+    answers: tuple[str, ...] = ()
+    """The two words whose log-probabilities are wanted in place of those of True and False."""
     repeat: int = 0
     """Which answer to the same prompt is wanted: 0, 1, … A response is stored under it, beside the key."""
 
@@ -47,6 +50,11 @@ class Sampling:
         values = asdict(self)
         values |= {"extra_body": self.read_extra_body(), "rename": dict(self.rename), "repeat": None}
         return render_canonical_json({k: v for k, v in values.items() if v or k in ALWAYS_RENDERED})
+
+    @property
+    def answer_words(self) -> tuple[str, str]:
+        """The two words whose log-probabilities `logprobs` asks for."""
+        return (self.answers[0], self.answers[1]) if self.answers else ("True", "False")
 
     @property
     def seed_of_repeat(self) -> int | None:
@@ -61,7 +69,11 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A text to continue (style completion), or messages [{role, content}] as canonical JSON (style chat)."""
+    """What is sent to a model.
+
+    Style completion: a text to continue. Style chat: messages [{role, content}] as canonical JSON. Style
+    pair: a premise and a conclusion as a JSON list. Style classify: one text to classify.
+    """
 
     style: str
     text: str
@@ -78,11 +90,19 @@ class Completion:
     n_prompt_tokens: int | None = None
     n_completion_tokens: int | None = None
     logprob_true: float | None = None
+    """Of True, or of the first of the words in `Sampling.answers`."""
     logprob_false: float | None = None
     reasoning: str | None = None
     """What the model thought, where it came apart from the response."""
     served: str | None = None
     """What answered, in a few words."""
+
+
+def find_entailment(labels: Sequence[str]) -> int | None:
+    """Return the position of the label that says entailment; null unless there is exactly one."""
+    folded = [label.casefold() for label in labels]
+    found = [n for n, label in enumerate(folded) if "entail" in label and not label.startswith("no")]
+    return found[0] if len(found) == 1 else None
 
 
 def hash_prompt(model_id: str, prompt: Prompt, sampling: Sampling) -> str:

@@ -148,6 +148,27 @@ ATTEMPTS = Stage(
             "whether the judge says that the statement follows from it; null if not asked or no answer",
             is_nullable=True,
         ),
+        Column(
+            "judge_score_implied",
+            pa.float64(),
+            "how sure the judge is that it follows from the statement, 0 to 1; null without a score",
+            is_nullable=True,
+            is_optional=True,
+        ),
+        Column(
+            "judge_score_implying",
+            pa.float64(),
+            "how sure the judge is that the statement follows from it, 0 to 1; null without a score",
+            is_nullable=True,
+            is_optional=True,
+        ),
+        Column(
+            "overruled",
+            pa.list_(pa.string()),
+            "reasons of the rules that the judge overruled; null if there were none",
+            is_nullable=True,
+            is_optional=True,
+        ),
     ),
 )
 DIVERSITY = Stage(

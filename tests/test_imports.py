@@ -18,7 +18,7 @@ FLOORS = (
     ("flows.support", "deploy.local"),
     ("tasks.evaluation", "tasks.edition"),
     ("tasks.questions",),
-    ("tasks.answers",),
+    ("tasks.answers", "tasks.judging"),
     ("tasks.asking", "tasks.quality", "tasks.drawing"),
     ("report",),
     ("warehouse", "gate", "knowledge", "prototypes"),

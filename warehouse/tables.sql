@@ -63,7 +63,10 @@ create table attempts (
     is_accepted boolean not null,
     reasons varchar[] not null,
     is_judged_implied boolean,
-    is_judged_implying boolean
+    is_judged_implying boolean,
+    judge_score_implied double,
+    judge_score_implying double,
+    overruled varchar[]
 );
 
 -- One row per sample whose diversity was measured, for the triplets drawn for it.

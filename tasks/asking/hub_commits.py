@@ -11,7 +11,7 @@ from pathlib import Path
 
 from config.engines import EngineConfig
 from engines.hub_cache import find_commit
-from engines.identity import find_folder
+from engines.identity import IN_PROCESS, find_folder
 from storage.layout import model_file
 from storage.mirror import Mirror
 from storage.records import find_record
@@ -25,7 +25,7 @@ def is_on_hub(config: EngineConfig) -> bool:
     Raises:
         InputError: it is a local folder that is not complete.
     """
-    return config.engine == "vllm" and find_folder(config) is None
+    return config.engine in IN_PROCESS and find_folder(config) is None
 
 
 def read_commit(root: Path, model_id: str) -> str | None:

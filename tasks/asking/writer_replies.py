@@ -21,6 +21,8 @@ from tasks.asking.writers import (
     require_replies,
 )
 
+Logprobs = tuple[float | None, float | None]
+
 
 def read_replies(root: Path, writer: Writer) -> Replies:
     """Return every stored reply of the writer, without failed prompts that the next run asks again."""
@@ -32,17 +34,21 @@ def read_replies(root: Path, writer: Writer) -> Replies:
 
 @lru_cache(maxsize=4)
 def _read_cached_replies(root: Path, model_id: str, marks: ReasoningMarks, _: tuple[str, ...]) -> Replies:
-    rows = ResponseStore(root, model_id).read(["prompt_key", "response", "status", "error"])
+    columns = ["prompt_key", "response", "status", "error", "logprob_true", "logprob_false"]
+    rows = ResponseStore(root, model_id).read(columns)
     return {
-        key: _read_reply(response, marks) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
-        for key, response, status, error in rows.iter_rows()
+        key: _read_reply(response, marks, (true, false)) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
+        for key, response, status, error, true, false in rows.iter_rows()
         if status == "ok" or error.startswith(PROMPT_TOO_LONG)
     }
 
 
-def _read_reply(response: str, marks: ReasoningMarks) -> Reply:
+def _read_reply(response: str, marks: ReasoningMarks, logprobs: Logprobs) -> Reply:
     text = remove_reasoning(response, marks)
-    return Reply(None, UNFINISHED_REASONING) if text is None else Reply(text)
+    if text is None:
+        return Reply(None, UNFINISHED_REASONING)
+    # The first token of a response that begins with a thought is not the first token of its answer.
+    return Reply(text, logprobs=logprobs if text == response else (None, None))
 
 
 def ask_for_replies(

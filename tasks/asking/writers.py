@@ -31,14 +31,23 @@ class Writer:
     model_id: str
 
     def build_prompt(
-        self, content: str, max_tokens: int, temperature: float = 0.0, seed: int | None = None
+        self,
+        content: str,
+        max_tokens: int,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        answers: tuple[str, ...] = (),
     ) -> WriterPrompt:
-        """Return the prompt with this content."""
+        """Return the prompt with this content.
+
+        Args:
+            answers: two words whose log-probabilities as the first token are asked for.
+        """
         config = self.config
         prompt = PromptForm(config.prompt_style, config.system_prompt).wrap(content)
         stop = STOP_TEXTS if config.prompt_style == "completion" else ()
         sampling = build_sampling(
-            config, max_tokens=max_tokens, temperature=temperature, seed=seed, stop=stop
+            config, max_tokens=max_tokens, temperature=temperature, seed=seed, stop=stop, answers=answers
         )
         return WriterPrompt(hash_prompt(self.model_id, prompt, sampling), prompt, sampling)
 
@@ -72,6 +81,8 @@ class Reply:
 
     text: str | None
     error: str | None = None
+    logprobs: tuple[float | None, float | None] = (None, None)
+    """Of the words in `Sampling.answers`, where they were asked for and the engine gave them."""
 
 
 Replies = Mapping[str, Reply]

@@ -4,17 +4,17 @@ The rounds of a relation are a generator. It yields the prompts of a round and c
 replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from gate import check_rewordings, clean_reply, find_collisions, fold_text
 from schemas.stages import ATTEMPTS
-from tasks.asking.answer_extraction import extract_answer
 from tasks.asking.writers import Replies, Writer, WriterPrompt, require_replies
-from tasks.edition.rephraser import Judge, Rephraser
+from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import join_entities
+from tasks.judging.judge import Judge, combine_scores
 
 COLLISION = "collision"
 JUDGE = "judge"
@@ -78,11 +78,11 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
         ]
         _apply_gate(rows, rephraser.aliases, text_labels)
         if rephraser.judge is not None:
-            yield from _apply_judge(rows, rephraser.judge)
+            yield from _apply_judge(rows, rephraser.judge, rephraser.aliases, text_labels)
         for row in rows:
             row["is_accepted"] = not row["reasons"]
         attempts += rows
-        text_labels |= {fold_text(row["text"]): row["label"] for row in rows if row["is_accepted"]}
+        text_labels |= _label_texts(row for row in rows if row["is_accepted"])
         waiting = waiting.filter(pl.Series([not row["is_accepted"] for row in rows], dtype=pl.Boolean))
     return _build_frame(attempts)
 
@@ -125,9 +125,13 @@ def _apply_gate(
         )
     for row, reasons in zip(written, check_rewordings(frame), strict=True):
         row["reasons"] = reasons
-    passed = [row for row in written if not row["reasons"]]
-    collides = find_collisions([row["text"] for row in passed], [row["label"] for row in passed], text_labels)
-    for row, is_colliding in zip(passed, collides, strict=True):
+    _refuse_collisions([row for row in written if not row["reasons"]], text_labels)
+
+
+def _refuse_collisions(rows: Sequence[dict[str, Any]], text_labels: dict[str, bool]) -> None:
+    """Reject the rewordings that equal a text with the opposite label."""
+    collides = find_collisions([row["text"] for row in rows], [row["label"] for row in rows], text_labels)
+    for row, is_colliding in zip(rows, collides, strict=True):
         if is_colliding:
             row["reasons"] = (COLLISION,)
 
@@ -138,23 +142,43 @@ def _select_aliases(aliases: Mapping[str, Sequence[str]], name: str, other: str)
     return [alias for alias in aliases.get(name, ()) if fold_text(alias) not in others]
 
 
+def _label_texts(rows: Iterable[dict[str, Any]]) -> dict[str, bool]:
+    """Return folded text -> label."""
+    return {fold_text(row["text"]): row["label"] for row in rows}
+
+
 def _apply_judge(
-    rows: Sequence[dict[str, Any]], judge: Judge
+    rows: Sequence[dict[str, Any]],
+    judge: Judge,
+    aliases: Mapping[str, Sequence[str]],
+    text_labels: dict[str, bool],
 ) -> Generator[PromptsByWriter, dict[str, Replies], None]:
-    """Ask the judge, for each rewording that passed the gate, whether either text follows from the other."""
-    passed = [row for row in rows if not row["reasons"]]
-    if not passed:
+    """Ask the judge, for each rewording that it may decide, whether either text follows from the other."""
+    asked = [row for row in rows if row["text"] is not None and judge.is_asked(row["reasons"])]
+    if not asked:
         return
     prompts = [
-        (judge.build_prompt(row["statement"], row["text"]), judge.build_prompt(row["text"], row["statement"]))
-        for row in passed
+        judge.build_prompts(
+            row["statement"],
+            row["text"],
+            (row["head"], *_select_aliases(aliases, row["head"], row["tail"])),
+            (row["tail"], *_select_aliases(aliases, row["tail"], row["head"])),
+        )
+        for row in asked
     ]
     replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
-    for row, both in zip(passed, prompts, strict=True):
-        implied, implying = (extract_answer(replies[prompt.key].text) for prompt in both)
+    for row, both in zip(asked, prompts, strict=True):
+        scores = [judge.read_score(replies[prompt.key]) for prompt in both]
+        implied, implying = map(judge.decide, scores)
         row["is_judged_implied"], row["is_judged_implying"] = implied, implying
-        if judge.is_binding and not (implied and implying):
+        if judge.has_scores:
+            row["judge_score_implied"], row["judge_score_implying"] = scores
+        if row["reasons"] and judge.thresholds.is_lifted(combine_scores(*scores)):
+            row["overruled"], row["reasons"] = list(row["reasons"]), ()
+        elif not row["reasons"] and judge.is_binding and not (implied and implying):
             row["reasons"] = (JUDGE,)
+    lifted = [row for row in asked if row.get("overruled")]
+    _refuse_collisions(lifted, text_labels | _label_texts(row for row in rows if not row["reasons"]))
 
 
 def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -169,6 +193,9 @@ def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
         "reasons": pl.List(pl.String),
         "is_judged_implied": pl.Boolean,
         "is_judged_implying": pl.Boolean,
+        "judge_score_implied": pl.Float64,
+        "judge_score_implying": pl.Float64,
+        "overruled": pl.List(pl.String),
     }
     columns = {name: [row.get(name) for row in rows] for name in schema}
     columns["reasons"] = [list(row["reasons"]) for row in rows]

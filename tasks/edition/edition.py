@@ -30,7 +30,8 @@ from storage.mirror import Mirror
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.edition.llmeval import Llmeval
-from tasks.edition.rephraser import Judge, Rephraser
+from tasks.edition.rephraser import Rephraser
+from tasks.judging.calibrated_judge import plan_judge
 
 # Increase this number if a change of the code gives another test set for the same configuration, so that the
 # other test set gets another name.
@@ -79,7 +80,7 @@ class Edition:
     @cached_property
     def rephraser(self) -> Rephraser | None:
         """The language model that rewords the statements; null if none does."""
-        table, judge = self.config.rephraser, self.config.judge
+        table = self.config.rephraser
         if table.writer is None:
             return None
         return Rephraser(
@@ -89,14 +90,7 @@ class Edition:
             table.max_tokens,
             table.max_attempts,
             self.config.edition.seed,
-            None
-            if judge.writer is None
-            else Judge(
-                identify_writer(self.config.find_writer(judge.writer)),
-                judge.instruction,
-                judge.is_binding,
-                judge.max_tokens,
-            ),
+            plan_judge(self.config),
             self.base.aliases,
         )
 
@@ -282,7 +276,8 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
         config.edition.pool,
         questions.synonyms,
         questions.wording,
-        *(writer.model for writer in config.writers),
+        *(writer.model for writer in config.list_writers()),
+        config.judge.calibration,
     )
     files = [file for source in named if source is not None for file in _list_files(Path(source))]
     stamps = ((str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat()))

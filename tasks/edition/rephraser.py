@@ -1,4 +1,4 @@
-"""The rephraser, a language model that rewords statements, and the judge that checks its rewordings."""
+"""The rephraser, a language model that rewords statements."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,37 +6,10 @@ from dataclasses import dataclass, field
 from primitives.hashing import hash_json, hash_text
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.asking.writers import Writer, WriterPrompt
+from tasks.judging.judge import Judge
 
 # A greedy rephraser samples at this temperature after its first rewording was rejected.
 RETRY_TEMPERATURE = 0.7
-JUDGE_TOKENS = 8
-
-
-@dataclass(frozen=True)
-class Judge:
-    """A model that is asked whether one text follows from another."""
-
-    writer: Writer
-    instruction: str
-    is_binding: bool
-    """Whether a rewording that the judge denies is rejected, and not only recorded."""
-    max_tokens: int = JUDGE_TOKENS
-
-    def build_prompt(self, premise: str, conclusion: str) -> WriterPrompt:
-        """Return the prompt that asks whether the conclusion follows from the premise."""
-        content = self.instruction.replace("{premise}", premise).replace("{conclusion}", conclusion)
-        return self.writer.build_prompt(content, self.max_tokens)
-
-    def describe(self) -> dict[str, object]:
-        """Return, as JSON, what its verdicts depend on."""
-        # Verdicts had a fixed number of tokens once. Editions with this number keep their names.
-        max_tokens = {} if self.max_tokens == JUDGE_TOKENS else {"max_tokens": self.max_tokens}
-        return {
-            **self.writer.describe(),
-            "instruction": self.instruction,
-            "is_binding": self.is_binding,
-            **max_tokens,
-        }
 
 
 @dataclass(frozen=True)

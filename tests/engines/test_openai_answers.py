@@ -309,3 +309,36 @@ def test_chat_choice_without_a_message_is_no_empty_answer(choice: dict[str, obje
     content = json.dumps({"choices": [choice | {"finish_reason": "stop"}]}).encode()
     with pytest.raises(UnreadableAnswerError, match="holds no text"):
         read_completion(content, "chat", str)
+
+
+def test_an_endpoint_that_classifies_is_asked_for_probabilities() -> None:
+    """The form of the request and of the answer is that of vLLM's /classify."""
+
+    def classify(body: Body, number: int) -> EndpointReply:
+        row = {"index": 0, "label": "entailment", "probs": [0.25, 0.75], "num_classes": 2}
+        usage = {"prompt_tokens": 9, "total_tokens": 9}
+        good = {"object": "list", "model": "nli", "data": [row], "usage": usage}
+        return EndpointReply(200, good if body["input"] == "a</s></s>b" else {"data": []})
+
+    prompts = [Prompt("classify", text) for text in ("a</s></s>b", "c")]
+    with serve_endpoint(classify) as endpoint:
+        read, unread = ask_endpoint(endpoint, prompts, Sampling(max_tokens=0))
+    (path, _, body), *_ = endpoint.requests
+    assert (path, body) == ("/v1/classify", {"model": "x", "input": "a</s></s>b"})
+    expected = Completion(
+        '{"label":"entailment","probs":[0.25,0.75]}', n_prompt_tokens=9, n_completion_tokens=0
+    )
+    assert replace(read, served=None) == expected
+    assert (unread.error or "").startswith("the answer holds no probabilities")
+
+
+def test_log_probabilities_of_other_words_are_read() -> None:
+    tops = [
+        {"token": "Yes", "logprob": -0.5},
+        {"token": " No", "logprob": -1.5},
+        {"token": "True", "logprob": -9},
+    ]
+    answer = reply_to_chat({"content": "Yes"}, logprobs={"content": [{"token": "Yes", "top_logprobs": tops}]})
+    with serve_endpoint(lambda body, number: answer) as endpoint:
+        (said,) = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True, answers=("Yes", "No")))
+    assert (said.logprob_true, said.logprob_false) == (-0.5, -1.5)

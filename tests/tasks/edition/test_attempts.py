@@ -1,5 +1,6 @@
 """The rounds of rewording with invented replies: what is asked, gated, judged and stored."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -11,15 +12,16 @@ from config.tables import JudgeConfig, RephraserConfig
 from schemas.stages import ATTEMPTS
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import PromptsByWriter, run_rounds
-from tasks.edition.rephraser import Judge, Rephraser
+from tasks.edition.rephraser import Rephraser
 from tasks.edition.samples import choose_rewordings
+from tasks.judging.judge import Judge, Thresholds
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
 OTHER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 TABLE = RephraserConfig(kind="model", writer="w")
 REPHRASER = Rephraser(WRITER, TABLE.instruction, 0.7, 64, 3, seed=1)
-JUDGE = Judge(OTHER, JudgeConfig().instruction, is_binding=False)
+JUDGE = Judge(OTHER, JudgeConfig(writer="j", is_binding=False))
 Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
@@ -148,7 +150,9 @@ def test_judge_is_asked_in_both_directions_and_rejects_only_if_it_is_binding(
         asked.append(prompt.prompt.text)
         return "Yes." if len(asked) % 2 else "No, it does not."
 
-    rephraser = replace(REPHRASER, max_attempts=1, judge=replace(JUDGE, is_binding=is_binding))
+    rephraser = replace(
+        REPHRASER, max_attempts=1, judge=Judge(OTHER, JudgeConfig(writer="j", is_binding=is_binding))
+    )
     frame = run(
         make_rows(ASTHMA),
         rephraser,
@@ -158,6 +162,45 @@ def test_judge_is_asked_in_both_directions_and_rejects_only_if_it_is_binding(
     assert verdicts == [(True, False, is_accepted, [] if is_accepted else ["judge"])]
     assert asked[0].index("may treat asthma") < asked[0].index("be treated by")
     assert asked[1].index("be treated by") < asked[1].index("may treat asthma")
+
+
+def test_scores_of_an_entailment_model_decide_and_are_stored() -> None:
+    """The smaller direction is below the threshold, so the rewording is rejected by the default."""
+
+    def score(prompt: WriterPrompt) -> str:
+        is_forth = prompt.prompt.text.index("may treat") < prompt.prompt.text.index("be treated")
+        return json.dumps({"entailment": 0.9 if is_forth else 0.6, "other": 0.1})
+
+    judge = Judge(OTHER, JudgeConfig(model="org/nli"), Thresholds(0.7))
+    rephraser = replace(REPHRASER, max_attempts=1, judge=judge)
+    reword_all = {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": score}
+    frame = run(make_rows(ASTHMA), rephraser, reword_all)
+    columns = ["judge_score_implied", "judge_score_implying", "is_judged_implied", "is_judged_implying"]
+    assert frame.select(*columns, "reasons").rows() == [(0.9, 0.6, True, False, ["judge"])]
+
+
+def test_a_judge_lifts_what_the_rules_reject_unless_it_collides() -> None:
+    def score(_: WriterPrompt) -> str:
+        return json.dumps({"entailment": 0.9, "other": 0.1})
+
+    judge = Judge(OTHER, JudgeConfig(model="org/nli"), Thresholds(0.5, lift=0.8))
+    rephraser = replace(REPHRASER, max_attempts=1, judge=judge)
+    lost = "Wheezing may be treated by salbutamol."
+    frame = run(make_rows(ASTHMA), rephraser, {"rephraser": lambda _: lost, "judge": score})
+    columns = ("is_accepted", "reasons", "overruled", "judge_score_implied")
+    assert frame.select(*columns).rows() == [(True, [], ["tail lost"], 0.9)]
+    both = run(make_rows(ASTHMA, ECZEMA), rephraser, {"rephraser": lambda _: lost, "judge": score})
+    assert both.select("reasons", "overruled").rows() == [(["collision"], ["tail lost"])] * 2
+    strict = replace(rephraser, judge=replace(judge, thresholds=Thresholds(0.5, lift=0.95)))
+    frame = run(make_rows(ASTHMA), strict, {"rephraser": lambda _: lost, "judge": score})
+    assert frame.select(*columns).rows() == [(False, ["tail lost"], None, 0.9)]
+
+
+def test_a_judge_of_yes_and_no_leaves_the_columns_of_scores_empty() -> None:
+    rephraser = replace(REPHRASER, judge=JUDGE)
+    answers = {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": lambda _: "Yes"}
+    frame = run(make_rows(ASTHMA), rephraser, answers)
+    assert frame["judge_score_implied"].null_count() == frame["judge_score_implying"].null_count() == 1
 
 
 def test_judge_is_not_asked_about_rejected_rewordings() -> None:

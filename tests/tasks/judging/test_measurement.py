@@ -1,12 +1,13 @@
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from gate.measurement import COLUMNS, measure_gate, render_measurement
 from primitives.errors import InputError
+from tasks.judging.measurement import COLUMNS, measure_gate, render_measurement
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 LABELLED = Path(FOLDER) / "rephrasings_labelled.parquet"
@@ -38,11 +39,32 @@ def test_the_confusion_is_counted_by_kind_and_relation(tmp_path: Path) -> None:
     assert measurement.others["after"].n_rejected == 1
 
 
+def test_aliases_of_a_file_count_as_names(tmp_path: Path) -> None:
+    row = (
+        "treats",
+        "aspirin",
+        "pain",
+        "gout",
+        "positive",
+        "aspirin treats pain.",
+        "ASA treats an ache.",
+        None,
+    )
+    path = write(tmp_path / "plain.parquet", [row])
+    assert measure_gate(path).overall.n_rejected == 1
+    aliases = {"head_aliases": [["ASA"]], "tail_aliases": [["ache"]]}
+    pl.read_parquet(path).with_columns(**{k: pl.Series(v) for k, v in aliases.items()}).write_parquet(path)
+    assert measure_gate(path).overall.n_rejected == 0
+    pl.read_parquet(path).with_columns(head_aliases=pl.lit("ASA")).write_parquet(path)
+    with pytest.raises(InputError, match="has String in column head_aliases: give lists of text"):
+        measure_gate(path)
+
+
 def test_the_report_names_kinds_and_relations(tmp_path: Path) -> None:
     report = render_measurement(measure_gate(write(tmp_path / "labelled.parquet")))
     assert "direction_swapped  1  1 (100.0%)" in report
     assert "sound: 3, rejected 1 (33.3%)" in report
-    assert "treats    0      none" in report
+    assert re.search(r"^treats +0 +none ", report, re.MULTILINE)
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

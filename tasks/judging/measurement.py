@@ -6,16 +6,20 @@ of the word lists knew the nine relations of the project's labelled set.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from gate.check import check_rewordings
 from primitives.errors import InputError
+from report.console import align
 
 COLUMNS = ("relation", "head", "tail", "negative_tail", "polarity", "prototype", "rephrased", "error")
+ALIASES = ("head_aliases", "tail_aliases")
+"""Optional columns, lists of further names that count as the head or the tail of the statement."""
 POLARITIES = ("positive", "negative")
 
 
@@ -65,12 +69,15 @@ def measure_gate(path: Path | str) -> GateMeasurement:
     Raises:
         InputError: if the file cannot be read, lacks a column, has no rows or has an invalid value.
     """
-    rows = _read_labelled(Path(path))
+    rows = read_labelled(Path(path))
+    return count_verdicts(rows, check_rewordings(rows))
+
+
+def count_verdicts(rows: pl.DataFrame, reasons: Iterable[tuple[str, ...]]) -> GateMeasurement:
+    """Compare the reasons against rewordings with their labels; rows as `read_labelled` returns them."""
     verdicts = [
-        _Verdict(relation, error.split(":")[0].strip() if error else None, reasons)
-        for relation, error, reasons in zip(
-            rows["relation"], rows["error"], check_rewordings(rows), strict=True
-        )
+        _Verdict(relation, error.split(":")[0].strip() if error else None, each)
+        for relation, error, each in zip(rows["relation"], rows["error"], reasons, strict=True)
     ]
     names = sorted({verdict.relation for verdict in verdicts})
     return GateMeasurement(
@@ -81,8 +88,14 @@ def measure_gate(path: Path | str) -> GateMeasurement:
     )
 
 
-def _read_labelled(path: Path) -> pl.DataFrame:
-    """Return columns relation, error, statement, text, head, tail; the tail is the one in the statement."""
+def read_labelled(path: Path) -> pl.DataFrame:
+    """Return columns relation, error, statement, text, head, tail, and the aliases if the file has them.
+
+    The tail is the one in the statement.
+
+    Raises:
+        InputError: if the file cannot be read, lacks a column, has no rows or has an invalid value.
+    """
     try:
         rows = pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -101,7 +114,14 @@ def _read_labelled(path: Path) -> pl.DataFrame:
         pl.col("rephrased").alias("text"),
         "head",
         pl.when(is_positive).then("tail").otherwise("negative_tail").alias("tail"),
+        *(name for name in ALIASES if name in rows.columns),
     )
+
+
+def list_names(row: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the names of the head and of the tail; the first is the one in the statement."""
+    heads, tails = ((row[side], *(row.get(f"{side}_aliases") or ())) for side in ("head", "tail"))
+    return heads, tails
 
 
 def _find_bad_row(rows: pl.DataFrame) -> str | None:
@@ -111,6 +131,9 @@ def _find_bad_row(rows: pl.DataFrame) -> str | None:
             return f"has {rows[name].dtype} in column {name}: give text"
         if name not in ("error", "negative_tail", "tail") and rows[name].null_count():
             return f"has no {name} in row {rows[name].is_null().arg_max()}: every rephrasing needs one"
+    for name in ALIASES:
+        if name in rows.columns and rows[name].dtype not in (pl.List(pl.String), pl.List(pl.Null)):
+            return f"has {rows[name].dtype} in column {name}: give lists of text"
     unknown = rows.filter(~pl.col("polarity").is_in(POLARITIES))
     if len(unknown):
         return f"has the polarity {unknown['polarity'][0]!r}; allowed: {', '.join(POLARITIES)}"
@@ -142,47 +165,35 @@ def _count_reasons(verdicts: Iterable[_Verdict]) -> dict[str, tuple[int, int]]:
 def render_measurement(measurement: GateMeasurement) -> str:
     """Return the measurement as plain text: by kind of error, by reason, and with each relation left out."""
     overall = measurement.overall
-    kinds = [(kind, n, found) for kind, (n, found) in overall.kinds.items()]
+    kinds = [[kind, str(n), render_share(found, n)] for kind, (n, found) in overall.kinds.items()]
+    reasons = [[reason, str(wrong), str(sound)] for reason, (wrong, sound) in measurement.reasons.items()]
+    left_out = ("left out", "wrong", "caught", "sound", "rejected", "caught in the others", "rejected there")
     lines = [
-        *_render_table(("kind of error", "n", "caught"), [(k, n, _share(f, n)) for k, n, f in kinds]),
-        f"sound: {overall.n_sound}, rejected {_share(overall.n_rejected, overall.n_sound)}",
+        align(("kind of error", "n", "caught"), kinds),
+        f"sound: {overall.n_sound}, rejected {render_share(overall.n_rejected, overall.n_sound)}",
         "",
-        *_render_table(
-            ("reason", "wrong ones", "sound ones"),
-            [(reason, wrong, sound) for reason, (wrong, sound) in measurement.reasons.items()],
-        ),
+        align(("reason", "wrong ones", "sound ones"), reasons),
         "",
         "One relation left out in turn (nothing in the gate is fitted to labelled data):",
-        *_render_table(
-            ("left out", "wrong", "caught", "sound", "rejected", "caught in the others", "rejected there"),
-            list(_list_left_out(measurement)),
-        ),
+        align(left_out, list(_list_left_out(measurement))),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _list_left_out(measurement: GateMeasurement) -> Iterator[tuple[object, ...]]:
+def _list_left_out(measurement: GateMeasurement) -> Iterator[list[str]]:
     for relation, own in measurement.relations.items():
         rest = measurement.others[relation]
-        yield (
+        yield [
             relation,
-            own.n_wrong,
-            _share(own.n_caught, own.n_wrong),
-            own.n_sound,
-            _share(own.n_rejected, own.n_sound),
-            _share(rest.n_caught, rest.n_wrong),
-            _share(rest.n_rejected, rest.n_sound),
-        )
+            str(own.n_wrong),
+            render_share(own.n_caught, own.n_wrong),
+            str(own.n_sound),
+            render_share(own.n_rejected, own.n_sound),
+            render_share(rest.n_caught, rest.n_wrong),
+            render_share(rest.n_rejected, rest.n_sound),
+        ]
 
 
-def _share(part: int, whole: int) -> str:
+def render_share(part: int, whole: int) -> str:
+    """Return a count with its share, or `none` of nothing."""
     return f"{part} ({part / whole:.1%})" if whole else "none"
-
-
-def _render_table(header: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> list[str]:
-    table = [header, *(tuple(str(value) for value in row) for row in rows)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(header))]
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
