@@ -1,0 +1,69 @@
+"""A real build whose rewordings are judged by the reference entailment model."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.file import load_config
+from tasks.edition.edition import Edition, plan_edition
+from tests.flows.test_rephrase import list_prompts, read_stage
+from tests.support.command import (
+    REPOSITORY,
+    make_rows,
+    read_stamps,
+    run_command,
+    write_base,
+    write_config,
+)
+from training.entailment_card import NAME
+
+MODEL = REPOSITORY / "models" / NAME
+
+
+def write_judged(folder: Path, *, is_binding: bool) -> tuple[Path, Edition]:
+    """Write a configuration whose recorded writer says that every statement is correct."""
+    base = write_base(folder / "base.tsv", make_rows("may_treat"))
+    recording, name = folder / "played.parquet", f"binding-{is_binding}".lower()
+    pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
+    config = write_config(
+        folder / f"{name}.toml",
+        folder / "data",
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        rephraser={"kind": "model", "writer": "player", "max_attempts": 1},
+        writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
+        judge={"model": str(MODEL), "mask_names": True, "is_binding": is_binding},
+    )
+    edition = plan_edition(load_config(config))
+    rows = [
+        (prompt, f"It is correct that {text[0].lower()}{text[1:]}") for text, prompt in list_prompts(edition)
+    ]
+    pl.DataFrame(rows, schema=["prompt", "response"], orient="row").write_parquet(recording)
+    return config, plan_edition(load_config(config))
+
+
+@pytest.mark.slow
+def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(tmp_path: Path) -> None:
+    config, edition = write_judged(tmp_path, is_binding=True)
+    run_command("build", config, folder=tmp_path).require()
+    attempts = read_stage(tmp_path / "data", "attempts")
+    judged = attempts.filter(pl.col("judge_score_implied").is_not_null())
+    assert judged.height > attempts.height * 0.9
+    lowest = pl.min_horizontal("judge_score_implied", "judge_score_implying")
+    assert (judged["is_accepted"] == judged.select(lowest >= 0.5).to_series()).all()
+    assert judged["is_accepted"].any()
+    rejected = judged.filter(~pl.col("is_accepted"))
+    assert all(reasons == ["judge"] for reasons in rejected["reasons"].to_list())
+    # The answers are probabilities under the id of the model, like every other answer.
+    assert edition.rephraser is not None
+    assert edition.rephraser.judge is not None
+    model_id = edition.rephraser.judge.writer.model_id
+    (file,) = (tmp_path / "data" / "responses" / model_id).glob("part-*.parquet")
+    assert set(json.loads(pl.read_parquet(file)["response"][0])) == {"entailment", "not_entailment"}
+    asked = read_stamps(tmp_path / "data", "responses/**/*.parquet")
+    # An edition that the judge does not bind is another one, and its pairs are asked already.
+    other, recorded = write_judged(tmp_path, is_binding=False)
+    assert recorded.edition_id != edition.edition_id
+    run_command("build", other, folder=tmp_path).require()
+    assert read_stamps(tmp_path / "data", "responses/**/*.parquet") == asked
