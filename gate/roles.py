@@ -33,7 +33,9 @@ def find_sources(tokens: Sequence[str]) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for at, token in enumerate(tokens):
         # "The symptom X" and "X is a symptom that …" only say what X is.
-        is_class = find_noun_kinds(token) and tokens[at + 1 : at + 2] not in (("of",), ("in",), ("for",))
+        is_class = find_noun_kinds(token) and (
+            find_next_slot(tokens, at + 1) or tokens[at + 1 : at + 2] in (("that",), ("which",))
+        )
         cue = find_cue(token) or _find_possession(tokens, at, first, second)
         if cue is not None and cue.kind == "host" and is_class:
             continue

@@ -1,7 +1,7 @@
 """Check that a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import pairwise
 
 from gate.entities import SLOTS
@@ -46,6 +46,7 @@ _REASONING = {(",", "as", word) for word in ("it", "they", "this", "these", "the
     (",", "this", "means"),
     (",", "which", "means"),
 }
+_OPENING = FUNCTION_WORDS | _CONDITIONAL
 _VERBS = load_words("verbs")
 _SUBJECTS = load_words("subjects")
 _NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
@@ -92,6 +93,8 @@ def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise
         or any(text[i - 1 : i + 2] in _REASONING for i in range(1, len(text)))
         or (_repeats_entity(text) and not _repeats_entity(statement))
         or _has_two_verbs(text)
+        or _opens_with_junk(text, new)
+        or _gives_example(text)
         or any(one in SLOTS and other in SLOTS for one, other in pairwise(text))
     )
 
@@ -116,6 +119,22 @@ def _has_two_verbs(text: Sequence[str]) -> bool:
         and words[i + 1] in _AUXILIARIES
         and _RELATIVE.isdisjoint(words[: i - 1])
         for i in range(1, len(words) - 1)
+    )
+
+
+def _opens_with_junk(text: Sequence[str], new: Set[str]) -> bool:
+    """Return whether a new word without a function is before the subject: "Aphrodisiac the disease X …"."""
+    first = text[0]
+    is_known = first in _OPENING or tag_word(first) or list_hinted(first) or first.endswith(("ing", "ly"))
+    return first in new and text[1] == "the" and not is_known
+
+
+def _gives_example(text: Sequence[str]) -> bool:
+    """Return whether it calls one entity an example of the other: "X, such as Y"."""
+    words = [word for word in text if word not in MARKS]
+    return any(
+        words[i : i + 2] == ["such", "as"] and {words[i - 1], words[i + 2]} == set(SLOTS)
+        for i in range(1, len(words) - 2)
     )
 
 
