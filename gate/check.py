@@ -1,6 +1,7 @@
 """Run all checks of the gate on one rewording or on a frame of rewordings."""
 
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 import polars as pl
@@ -30,22 +31,26 @@ Names = tuple[str, ...]
 Words = tuple[str, ...]
 
 
-def check_rewording(rewording: Rewording) -> tuple[str, ...]:
+def check_rewording(rewording: Rewording, max_new_words: int | None = None) -> tuple[str, ...]:
     """Return the reasons against the rewording, in the order of REASONS; empty if it passes.
+
+    Args:
+        max_new_words: the most words besides the names that the statement may lack; None for any number.
 
     Raises:
         InputError: if the statement itself does not contain both names.
     """
     heads = (rewording.head, *rewording.head_aliases)
     tails = (rewording.tail, *rewording.tail_aliases)
-    return tuple(_list_reasons(rewording.statement, rewording.text, heads, tails))
+    return tuple(_list_reasons(rewording.statement, rewording.text, heads, tails, max_new_words))
 
 
-def check_rewordings(rows: pl.DataFrame) -> list[tuple[str, ...]]:
+def check_rewordings(rows: pl.DataFrame, max_new_words: int | None = None) -> list[tuple[str, ...]]:
     """Return the reasons against each row, in the order of the rows.
 
     Args:
         rows: columns statement, text, head, tail; optionally head_aliases and tail_aliases, lists of names.
+        max_new_words: as in `check_rewording`.
     """
     columns = rows.select("statement", "text", "head", "tail")
     aliases = [
@@ -53,12 +58,16 @@ def check_rewordings(rows: pl.DataFrame) -> list[tuple[str, ...]]:
         for name in ("head_aliases", "tail_aliases")
     ]
     return [
-        tuple(_list_reasons(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ()))))
+        tuple(
+            _list_reasons(statement, text, (head, *(of_head or ())), (tail, *(of_tail or ())), max_new_words)
+        )
         for (statement, text, head, tail), of_head, of_tail in zip(columns.iter_rows(), *aliases, strict=True)
     ]
 
 
-def _list_reasons(statement: str, text: str | None, heads: Names, tails: Names) -> Sequence[str]:
+def _list_reasons(
+    statement: str, text: str | None, heads: Names, tails: Names, max_new_words: int | None
+) -> Sequence[str]:
     if text is None or not text.strip():
         return ("no text",)
     if abs(len(text) - len(statement)) < _MAX_MARKS and fold_text(text) == fold_text(statement):
@@ -72,10 +81,21 @@ def _list_reasons(statement: str, text: str | None, heads: Names, tails: Names) 
     # Words of the names that are outside a mention do not make it another entity.
     known = _list_name_words(heads, tails).intersection(masked.tokens)
     kinds = (find_name_kind(heads[0]), find_name_kind(tails[0]))
-    reasons = _compare_sentences(own, masked.tokens, known, *kinds)
-    if "other entity" not in reasons and names_other_thing(text, masked.tokens, known.union(own)):
-        return sorted((*reasons, "other entity"), key=REASONS.index)
-    return reasons
+    reasons = {*_compare_sentences(own, masked.tokens, known, *kinds)}
+    if names_other_thing(text, masked.tokens, known.union(own)):
+        reasons.add("other entity")
+    if max_new_words is not None and count_new_words(own, masked.tokens) > max_new_words:
+        reasons.add("new words")
+    return sorted(reasons, key=REASONS.index)
+
+
+def count_new_words(statement: Sequence[str], text: Sequence[str]) -> int:
+    """Return the number of words and marks of the text that match none of the statement in its order.
+
+    The sequences are matched by the longest blocks that they share (`difflib`; Ratcliff and Metzener, 1988).
+    """
+    blocks = SequenceMatcher(None, statement, text, autojunk=False).get_matching_blocks()
+    return len(text) - sum(block.size for block in blocks)
 
 
 @lru_cache(4096)

@@ -16,6 +16,7 @@ REASONS: tuple[str, ...] = (
     "roles",
     "predicate",
     "addition",
+    "new words",
     "collision",
 )
 

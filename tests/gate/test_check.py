@@ -126,3 +126,15 @@ def test_rows_keep_their_order_and_may_have_aliases() -> None:
 def test_a_statement_without_its_names_is_an_error() -> None:
     with pytest.raises(InputError, match="does not contain the name 'gout'"):
         check_rewording(Rewording("Metformin treats it.", "Metformin treats gout.", "metformin", "gout"))
+
+
+def test_words_besides_the_names_that_the_statement_lacks_are_counted() -> None:
+    close = Rewording(
+        "The drug aspirin is commonly used to treat chronic headache.",
+        "Acetylsalicylic acid is often used to treat chronic headaches.",
+        "aspirin",
+        "chronic headache",
+        head_aliases=("acetylsalicylic acid",),
+    )
+    assert check_rewording(close) == check_rewording(close, max_new_words=1) == ()
+    assert check_rewording(close, max_new_words=0) == ("new words",)
