@@ -49,7 +49,9 @@ _find_vague = compile_lists(_VAGUE)
 _TIME_PREPOSITIONS = frozenset(("before", "after", "following", "follow", "follows"))
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
-_NEVER_ADDED = frozenset(("treat", "prevent", "time", "worse", "cause", "encode", "bind", "map", "origin"))
+_NEVER_ADDED = frozenset(
+    ("treat", "cure", "prevent", "time", "worse", "cause", "encode", "bind", "map", "origin")
+)
 # What a gene encodes, or what a cause brings about, also originates from it.
 _IMPLIED = {"given": frozenset(["treat"]), "encode": frozenset(["origin"]), "cause": frozenset(["origin"])}
 REMEDIES = frozenset(("treat", "prevent"))

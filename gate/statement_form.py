@@ -46,6 +46,8 @@ _REASONING = {(",", "as", word) for word in ("it", "they", "this", "these", "the
     (",", "this", "means"),
     (",", "which", "means"),
 }
+# At the start of a text these refer to nothing.
+_REFERENCES = frozenset(("this", "these", "those", "such"))
 _OPENING = FUNCTION_WORDS | _CONDITIONAL
 _VERBS = load_words("verbs")
 _SUBJECTS = load_words("subjects")
@@ -94,6 +96,7 @@ def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise
         or (_repeats_entity(text) and not _repeats_entity(statement))
         or _has_two_verbs(text)
         or _opens_with_junk(text, new)
+        or (text[0] in _REFERENCES and text[0] != statement[0])
         or _gives_example(text)
         or any(one in SLOTS and other in SLOTS for one, other in pairwise(text))
     )
