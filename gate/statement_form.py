@@ -1,16 +1,12 @@
 """Check that a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
 
 import re
-from collections.abc import Iterator, Sequence, Set
-from itertools import pairwise
+from collections.abc import Sequence
 
 from gate.entities import SLOTS
-from gate.kinds import find_noun_kinds
-from gate.lexicon import tag_word
-from gate.premises import ARTICLES
-from gate.relations import list_hinted
+from gate.grammar import CONDITIONAL, has_claim, is_garbled, split_clauses
 from gate.vocabulary import load_words
-from gate.words import FUNCTION_WORDS, MARKS, list_words, stem_word
+from gate.words import MARKS, stem_word
 
 # Fast filter: a text without any of these needs no closer check.
 _SUSPICIOUS = re.compile(r"[\"\n\r\t?!;*#\[\]<>|_{}~`=\\…%$^]|:(?:\s|$)|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
@@ -37,23 +33,11 @@ _PREAMBLE = re.compile(
 _EXPLAINING = load_words("explaining")
 _UNFINISHED = load_words("unfinished")
 _ENGLISH = load_words("english")
-_CONDITIONAL = frozenset(("if", "when", "whenever", "given", "where", "unless"))
-_CLAUSE_STARTS = frozenset((",", ";", "then", "but", "although", "while", "whereas", "which"))
-_AUXILIARIES = load_words("auxiliaries")
-_RELATIVE = frozenset(("that", "which", "who", "if", "when"))
 _REASONING = {(",", "as", word) for word in ("it", "they", "this", "these", "there", "he", "she")} | {
     (",", "that", "means"),
     (",", "this", "means"),
     (",", "which", "means"),
 }
-# At the start of a text these refer to nothing.
-_REFERENCES = frozenset(("this", "these", "those", "such"))
-_OPENING = FUNCTION_WORDS | _CONDITIONAL
-_VERBS = load_words("verbs")
-_SUBJECTS = load_words("subjects")
-_NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
-_NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
-_NO_VERB = re.compile(r"(?:tion|ment|ness|ity|ance|ence|al|ic|ous|ive|able|ly|ing)$")
 # The least share of English function words among the words of a text.
 MIN_ENGLISH = 0.12
 # A text may have this many times the words of its statement, plus MAX_ADDED.
@@ -93,106 +77,16 @@ def is_not_a_sentence(statement: Sequence[str], text: Sequence[str], has_premise
         or (len(words) > 4 and len(_ENGLISH.intersection(words)) < MIN_ENGLISH * len(words))
         or any(text.count(slot) > statement.count(slot) + has_premise for slot in SLOTS)
         or any(text[i - 1 : i + 2] in _REASONING for i in range(1, len(text)))
-        or (_repeats_entity(text) and not _repeats_entity(statement))
-        or _has_two_verbs(text)
-        or _opens_with_junk(text, new)
-        or (text[0] in _REFERENCES and text[0] != statement[0])
-        or _gives_example(text)
-        or any(one in SLOTS and other in SLOTS for one, other in pairwise(text))
+        or is_garbled(statement, text)
     )
-
-
-def _split_clauses(text: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each clause of the text."""
-    starts = [0, *(i for i in range(1, len(text)) if text[i] in _CLAUSE_STARTS), len(text)]
-    yield from pairwise(starts)
-
-
-def _repeats_entity(text: Sequence[str]) -> bool:
-    """Return whether one clause names an entity twice: "X has X as a sign"."""
-    return any(text[start:end].count(slot) > 1 for start, end in _split_clauses(text) for slot in SLOTS)
-
-
-def _has_two_verbs(text: Sequence[str]) -> bool:
-    """Return whether a name is between two finite verbs of a main clause: "the finding is X may occur"."""
-    words = [word for word in text if word not in ARTICLES and word != "indeed"]
-    return any(
-        words[i] in SLOTS
-        and words[i - 1] in ("is", "are")
-        and words[i + 1] in _AUXILIARIES
-        and _RELATIVE.isdisjoint(words[: i - 1])
-        for i in range(1, len(words) - 1)
-    )
-
-
-def _opens_with_junk(text: Sequence[str], new: Set[str]) -> bool:
-    """Return whether a new word without a function is before the subject: "Aphrodisiac the disease X …"."""
-    first = text[0]
-    is_known = first in _OPENING or tag_word(first) or list_hinted(first) or first.endswith(("ing", "ly"))
-    return first in new and text[1] == "the" and not is_known
-
-
-def _gives_example(text: Sequence[str]) -> bool:
-    """Return whether it calls one entity an example of the other: "X, such as Y"."""
-    words = [word for word in text if word not in MARKS]
-    return any(
-        words[i : i + 2] == ["such", "as"] and {words[i - 1], words[i + 2]} == set(SLOTS)
-        for i in range(1, len(words) - 2)
-    )
-
-
-def has_claim(text: Sequence[str]) -> bool:
-    """Return whether the clause after a condition, or the whole text without one, contains a verb."""
-    claim = text
-    if text[0] in _CONDITIONAL:
-        marks = [i for i, token in enumerate(text) if token in (",", "then")]
-        claim = text[marks[0] + 1 :] if marks else text
-        if claim[:1] in (("and",), ("or",)) or (
-            text[0] in ("if", "when")
-            and not text[1].endswith("ing")
-            and not _has_verb(text[1 : marks[0]] if marks else text[1:])
-        ):
-            return False
-    return _has_verb(claim)
-
-
-def _has_verb(words: Sequence[str]) -> bool:
-    """Return whether one of the words is a finite verb, by its form and by the word before it."""
-    for at, word in enumerate(words):
-        if word in _VERBS or "_" in word or (word == "features" and words[at - 1] in SLOTS):
-            return True
-        if (
-            word in SLOTS
-            or word in MARKS
-            or find_noun_kinds(word)
-            or word in _NO_VERBS
-            or _NO_VERB.search(word)
-        ):
-            continue
-        before = [token for token in words[:at] if not token.endswith("ly")][-1:]
-        if _is_subject(before) if word.endswith("ed") else _is_verb(word, before):
-            return True
-    return False
-
-
-def _is_verb(word: str, before: Sequence[str]) -> bool:
-    """Return whether a word of unknown class is a verb, by its ending or its place."""
-    if word.endswith("s") or list_hinted(word):
-        return True
-    return tag_word(word).isdisjoint(_NO_VERB_TAGS) and not FUNCTION_WORDS.issuperset(before)
-
-
-def _is_subject(words: Sequence[str]) -> bool:
-    """Return whether the word before a participle makes it a finite verb: "X followed", not ", managed"."""
-    return any(word in SLOTS or word in _SUBJECTS or bool(find_noun_kinds(word)) for word in words)
 
 
 def contradicts_itself(text: Sequence[str], tags: Sequence[frozenset[str]]) -> bool:
     """Return whether one clause affirms and another one denies the same words about the same entity."""
     clauses: list[tuple[set[str], bool]] = []
-    for start, end in _split_clauses(text):
+    for start, end in split_clauses(text):
         words = text[start:end]
-        if text[start] in _CONDITIONAL and not all(slot in words for slot in SLOTS):
+        if text[start] in CONDITIONAL and not all(slot in words for slot in SLOTS):
             continue
         content = {stem_word(word) for word in words if word not in _ENGLISH and word not in MARKS}
         n_negations = sum("neg" in tag for tag in tags[start:end])
