@@ -100,6 +100,10 @@ class RephraserConfig(ConfigTable):
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 3
     """Number of rewordings to try before the statement itself becomes the sample. Every attempt is stored,
     with the reasons for its rejection, in the table `attempts`."""
+    max_new_words: Annotated[int, Field(ge=0)] | None = None
+    """The most words that a rewording may have besides those of its statement, in their order, and the names.
+    Many of the free rewordings of a weak writer are wrong in ways that no rule sees; with 2, the gate accepts
+    only its small changes (docs/gate.md). null: any number."""
 
     @model_validator(mode="after")
     def _check_writer(self) -> Self:
@@ -107,6 +111,8 @@ class RephraserConfig(ConfigTable):
         if (self.writer is not None) != (self.kind == "model"):
             rule = "needed" if self.writer is None else "not allowed"
             raise ValueError(f"writer is {rule} with kind {self.kind!r}")
+        if self.max_new_words is not None and self.kind != "model":
+            raise ValueError(f"max_new_words is not allowed with kind {self.kind!r}: delete it")
         return self
 
 

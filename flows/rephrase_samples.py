@@ -1,6 +1,6 @@
 """rephrase-samples: ask writers for the texts of an edition. In a build, only this flow needs a GPU."""
 
-from prefect import flow, task
+from prefect import flow, get_run_logger, task
 
 from config.file import Config
 from flows.support.artifacts import show_run_progress
@@ -12,6 +12,7 @@ from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.rephraser import warn_of_weak_writer
 from tasks.edition.stage_files import provide_files, store_files
 from tasks.edition.statements import join_entities
 
@@ -61,6 +62,8 @@ def ask_rephraser(edition: Edition) -> None:
     attempts = ask_rounds(mirror, rows, edition.rephraser, show_run_progress)
     frames = dict(zip(relations, attempts, strict=True))
     store_files(edition, ATTEMPTS.name, frames, triplets, statements, mirror=mirror)
+    if warning := warn_of_weak_writer(edition.rephraser, attempts):
+        get_run_logger().warning(warning)
 
 
 @task(name="ask-llmeval", **RETRIES)

@@ -76,7 +76,7 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
             {"attempt": attempt, "rephraser": rephraser.writer.model_id, **row}
             for row in (yield from _reword(waiting, rephraser, attempt))
         ]
-        _apply_gate(rows, rephraser.aliases, text_labels)
+        _apply_gate(rows, rephraser, text_labels)
         if rephraser.judge is not None:
             yield from _apply_judge(rows, rephraser.judge, rephraser.aliases, text_labels)
         for row in rows:
@@ -102,19 +102,16 @@ def _reword(
     return rows
 
 
-def _apply_gate(
-    rows: Sequence[dict[str, Any]], aliases: Mapping[str, Sequence[str]], text_labels: dict[str, bool]
-) -> None:
+def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_labels: dict[str, bool]) -> None:
     """Set the reasons for which the gate rejects a rewording, in the rows of one round.
 
     Args:
-        aliases: name -> other names that count as it.
         text_labels: folded text -> label, for every text that the edition uses already.
     """
     written = [row for row in rows if row["text"] is not None]
     columns = {name: [row[name] for row in written] for name in ("statement", "text", "head", "tail")}
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    if aliases:
+    if aliases := rephraser.aliases:
         frame = frame.with_columns(
             pl.Series(
                 f"{side}_aliases",
@@ -123,7 +120,7 @@ def _apply_gate(
             )
             for side, other in (("head", "tail"), ("tail", "head"))
         )
-    for row, reasons in zip(written, check_rewordings(frame), strict=True):
+    for row, reasons in zip(written, check_rewordings(frame, rephraser.max_new_words), strict=True):
         row["reasons"] = reasons
     _refuse_collisions([row for row in written if not row["reasons"]], text_labels)
 

@@ -90,6 +90,7 @@ class Edition:
             table.max_tokens,
             table.max_attempts,
             self.config.edition.seed,
+            table.max_new_words,
             plan_judge(self.config),
             self.base.aliases,
         )

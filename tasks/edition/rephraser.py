@@ -1,7 +1,9 @@
 """The rephraser, a language model that rewords statements."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+import polars as pl
 
 from primitives.hashing import hash_json, hash_text
 from schemas.stages import DEMONSTRATION_SALT
@@ -10,6 +12,8 @@ from tasks.judging.judge import Judge
 
 # A greedy rephraser samples at this temperature after its first rewording was rejected.
 RETRY_TEMPERATURE = 0.7
+# With a larger share of rejected rewordings, a writer is weak.
+WEAK_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Rephraser:
     max_tokens: int
     max_attempts: int
     seed: int
+    max_new_words: int | None = None
+    """The most words that a rewording may add to its statement; null for any number."""
     judge: Judge | None = None
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Name of a head or a tail -> the other names under which the gate accepts it."""
@@ -40,6 +46,7 @@ class Rephraser:
 
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its rewordings depend on."""
+        closeness = {} if self.max_new_words is None else {"max_new_words": self.max_new_words}
         aliases = {"aliases": hash_json(self.aliases, digits=16)} if self.aliases else {}
         return {
             "kind": "model",
@@ -49,5 +56,24 @@ class Rephraser:
             "max_tokens": self.max_tokens,
             "max_attempts": self.max_attempts,
             "judge": None if self.judge is None else self.judge.describe(),
+            **closeness,
             **aliases,
         }
+
+
+def warn_of_weak_writer(rephraser: Rephraser, attempts: Iterable[pl.DataFrame]) -> str | None:
+    """Return a warning if the gate rejects most rewordings, although it may accept any number of new words.
+
+    Args:
+        attempts: the attempts of each relation.
+    """
+    written = [frame.filter(pl.col("text").is_not_null()) for frame in attempts]
+    n_written = sum(map(len, written))
+    n_rejected = sum(len(frame.filter(~pl.col("is_accepted"))) for frame in written)
+    if rephraser.max_new_words is not None or n_rejected <= WEAK_SHARE * n_written:
+        return None
+    return (
+        f"The gate rejected {n_rejected:,} of {n_written:,} rewordings by {rephraser.writer.config.name}. Of "
+        "a writer that errs so often, many accepted rewordings are wrong as well: set max_new_words = 2 in "
+        "[rephraser], or choose a better writer (docs/gate.md)"
+    )

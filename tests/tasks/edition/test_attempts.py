@@ -12,7 +12,7 @@ from config.tables import JudgeConfig, RephraserConfig
 from schemas.stages import ATTEMPTS
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import PromptsByWriter, run_rounds
-from tasks.edition.rephraser import Rephraser
+from tasks.edition.rephraser import Rephraser, warn_of_weak_writer
 from tasks.edition.samples import choose_rewordings
 from tasks.judging.judge import Judge, Thresholds
 from tests.support.good_frames import make_frame
@@ -101,6 +101,19 @@ def test_number_of_attempts_is_limited() -> None:
         (2, False),
         (3, False),
     ]
+
+
+def test_rewording_with_too_many_new_words_is_rejected_and_a_writer_that_errs_often_is_named() -> None:
+    """In the order of the statement, the rewording keeps the word "may" alone."""
+    answers = {"rephraser": lambda _: "Asthma may be treated by salbutamol."}
+    free, close = (run(make_rows(ASTHMA), replace(REPHRASER, max_new_words=n), answers) for n in (5, 4))
+    assert free["reasons"].to_list() == [[]]
+    assert close["reasons"].to_list() == [["new words"]] * 3
+    warning = warn_of_weak_writer(REPHRASER, [close])
+    assert warning is not None
+    assert "rejected 3 of 3 rewordings by w" in warning
+    assert warn_of_weak_writer(REPHRASER, [free]) is None
+    assert warn_of_weak_writer(replace(REPHRASER, max_new_words=1), [close]) is None
 
 
 def test_prompt_that_is_too_long_is_an_attempt_with_a_reason() -> None:

@@ -83,7 +83,7 @@ def test_a_judge_does_not_do_what_does_not_help_on_relations_left_out() -> None:
     assert choose_thresholds(rows[:2] + rows[4:6], Limits(0.0, 0.0)) == Thresholds(0.55, 0.925)
 
 
-SCORES = st.lists(st.floats(0, 1), max_size=30)
+SCORES = st.lists(st.integers(0, 1000).map(lambda thousandths: thousandths / 1000), max_size=30)
 
 
 @given(sound=SCORES, wrong=SCORES, share=st.floats(0, 0.5))
