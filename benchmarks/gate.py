@@ -2,7 +2,8 @@
 
 Every prototype is put against texts that say something else: its own words with head and tail exchanged,
 every wording of the contradictory, and the prototypes of all other relations with its names. The reviewed
-wordings say the same as their prototype. FILE is a Parquet file of rewordings by a language model with the
+wordings say the same as their prototype. `labelled_rewordings.tsv` has rewordings of 14 relations that are
+not in the pool, by a strong language model, each read and labelled. FILE is a Parquet file of rewordings by a language model with the
 columns statement, text, head and tail; of them only the verdicts are counted.
 """
 
@@ -44,6 +45,7 @@ def main() -> None:
     start = time.process_time()
     _print_rejected(rows)
     print(f"{len(rows)} texts in {time.process_time() - start:.1f} s")
+    _print_rejected(_read_labelled())
     print(
         "left out, because their wordings are alike:",
         "; ".join(" and ".join(pair) for pair in sorted(alike) if pair[0] < pair[1]),
@@ -52,6 +54,13 @@ def main() -> None:
         written = pl.read_parquet(options.file).drop_nulls("text")
         texts = pl.Series("text", [clean_reply(text) for text in written["text"]])
         _print_rejected(written.with_columns(texts, kind=pl.lit(options.file.name)))
+
+
+def _read_labelled() -> pl.DataFrame:
+    path = Path(__file__).with_name("labelled_rewordings.tsv")
+    rows = pl.read_csv(path, separator="\t", quote_char=None, infer_schema=False)
+    kind = pl.col("error").str.split(":").list.first().fill_null("sound")
+    return rows.with_columns(kind=pl.lit("labelled, ") + kind)
 
 
 def _read_facts() -> dict[str, list[tuple[str, str]]]:
