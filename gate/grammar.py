@@ -54,7 +54,7 @@ def _has_two_verbs(text: Sequence[str]) -> bool:
     words = [word for word in text if word not in ARTICLES and word != "indeed"]
     return any(
         words[i] in SLOTS
-        and words[i - 1] in ("is", "are")
+        and words[i - 1] in ("is", "are", "has", "have")
         and words[i + 1] in _AUXILIARIES
         and _RELATIVE.isdisjoint(words[: i - 1])
         for i in range(1, len(words) - 1)

@@ -26,7 +26,7 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         added -= {"cause"}
     if added:
         return True
-    if _says_only_class(text.tokens):
+    if _says_only_class(text.tokens) or _is_risk_reality(statement, text):
         return True
     if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
         return True
@@ -51,6 +51,13 @@ def _only_names_products(tokens: Sequence[str], kinds: Kinds) -> bool:
         for i, word in enumerate(tokens)
         if "encode" in list_stated(word)
     )
+
+
+def _is_risk_reality(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether the text is about a patient who has the condition, not about one at risk of it."""
+    slot = statement.premise
+    is_lost = "risk" in statement.vocabulary - text.vocabulary
+    return is_lost and slot is not None and not text.entity_kinds[slot].isdisjoint(("with", "had"))
 
 
 def _says_only_class(tokens: Sequence[str]) -> bool:

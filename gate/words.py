@@ -75,7 +75,7 @@ _ENDINGS = re.compile(
 )
 # "activation", "activating" and "activated", "amplification" and "amplified", "exposure" and "exposed".
 _VERBAL = re.compile(
-    r"(?:ification|ified|ifying|ify|iz(?:ation|ed|ing|e)?|ism|(?<=uc)tion|ation|ated|ating|ate|ment|ion|ures?|ured"
+    r"(?:ification|ified|ifying|ify|iz(?:ation|ed|ing|e)?|ism|(?<=uc)tion|(?<=[a-z]{5})(?:ation|ated|ating|ate)|ment|ion|ures?|ured"
     r"|ing|ed|ive|or)$"
 )
 _SHORT_VERBAL = re.compile(r"(?:ion|ing|ed)$")
