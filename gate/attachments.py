@@ -24,8 +24,6 @@ _TYPE_CHANGING = frozenset(map(stem_word, load_words("type_changing")))
 # A form of an entity that a statement speaks of must not get lost.
 _FORMS = frozenset(map(stem_word, ("variant", "mutation", "deletion", "deficiency", "overexpression")))
 _RELATIVE = frozenset(("that", "which"))
-_ADJECTIVES = load_words("adjectives")
-_ADJECTIVAL = re.compile(r"(?:ic|al|ous|ive|ary|ed|ile|able|ible|ular|oid|like|less|form|genic|ant|ent)$")
 Stems = frozenset[str]
 
 
@@ -91,15 +89,10 @@ def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
     if words and "often" in tag_word(words[-1]) and not words[-1].endswith("ly"):
         return True
     before = text[start - 1] if start else ""
-    # "The pattern X" names a class of X, and "the microscopic X" narrows X.
-    if not words or find_noun_kinds(words[-1]) or (before == "the" and not _is_adjective(words[-1])):
+    if not words or find_noun_kinds(words[-1]):
         return False
     verbs = [i for i, word in enumerate(words) if _is_verb(word, words[i - 1] if i else before)]
     return any(is_foreign(word, known) for word in words[verbs[-1] + 1 if verbs else 0 :])
-
-
-def _is_adjective(word: str) -> bool:
-    return word in _ADJECTIVES or _ADJECTIVAL.search(word) is not None
 
 
 def _is_verb(word: str, before: str) -> bool:
