@@ -134,7 +134,7 @@ def _find_governor_kind(tokens: Sequence[str], start: int) -> str | None:
     if before in ("of", "from", "with", "by"):
         if before == "with" and "person" in tag_word(noun):
             return "with"
-        return next(iter(_find_governed(noun)), None)
+        return min(_find_governed(noun), default=None)
     if before in ("has", "have") and any(
         "person" in tag_word(token) for token in tokens[max(0, start - 3) : start]
     ):

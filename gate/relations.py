@@ -61,7 +61,7 @@ REMEDIES = frozenset(("treat", "prevent"))
 def find_cue(word: str) -> Cue | None:
     """Return the cue for the word; None if the word is no cue."""
     for find_kinds, is_source, is_adverb in _CUES:
-        for kind in find_kinds(word):
+        for kind in sorted(find_kinds(word)):
             return Cue(kind, is_source, is_adverb)
     return None
 

@@ -1,6 +1,9 @@
 """The verdicts of the gate: on tables of rewordings, and on all prototypes of the pool."""
 
 import csv
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +20,8 @@ from tests.support.gate_statements import DISEASE, DRUG
 from tests.support.held_out_wordings import HELD_OUT_CHANGED, HELD_OUT_KEPT
 from tests.support.kept_wordings import KEPT, REWORDED
 
-with (Path(__file__).parents[1] / "support" / "rewordings.tsv").open() as table:
+REWORDINGS = Path(__file__).parents[1] / "support" / "rewordings.tsv"
+with REWORDINGS.open() as table:
     ROWS = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
 # Negative words inside a name do not negate the statement.
 NAMES = (DRUG, ("non-Glucan", "lack of appetite"), ("no-reflow X7", "absence epilepsy"))
@@ -138,3 +142,24 @@ def test_words_besides_the_names_that_the_statement_lacks_are_counted() -> None:
     )
     assert check_rewording(close) == check_rewording(close, max_new_words=1) == ()
     assert check_rewording(close, max_new_words=0) == ("new words",)
+
+
+def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:
+    """Python orders the words of a set anew in every process, unless its hash seed is given."""
+    script = (
+        "import polars as pl; from gate import check_rewordings;"
+        f"rows = pl.read_csv({str(REWORDINGS)!r}, separator='\\t', quote_char=None);"
+        "print(check_rewordings(rows))"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    ]
+    assert said[0].count("(") > 100
+    assert said[1:] == said[:1] * 2
