@@ -3,8 +3,8 @@
 Every prototype is put against texts that say something else: its own words with head and tail exchanged,
 every wording of the contradictory, and the prototypes of all other relations with its names. The reviewed
 wordings say the same as their prototype. `labelled_rewordings.tsv` has rewordings of 14 relations that are
-not in the pool, by a strong language model, each read and labelled. FILE is a Parquet file of rewordings by a language model with the
-columns statement, text, head and tail; of them only the verdicts are counted.
+not in the pool, by a strong language model, each read and labelled. FILE is a Parquet file of rewordings by a
+language model with the columns statement, text, head and tail; of them only the verdicts are counted.
 """
 
 import argparse
@@ -35,25 +35,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__)
     parser.add_argument("file", nargs="?", type=Path, help="rewordings by a language model (Parquet)")
     options = parser.parse_args()
-    pool, facts = load_pool("revised"), _read_facts()
-    alike = find_alike(pool)
-    rows = pl.DataFrame(
-        list(list_texts(pool, facts, alike)),
-        schema=["kind", "statement", "text", "head", "tail"],
-        orient="row",
-    )
+    rows = list_pool_texts()
     start = time.process_time()
     _print_rejected(rows)
     print(f"{len(rows)} texts in {time.process_time() - start:.1f} s")
     _print_rejected(_read_labelled())
     print(
         "left out, because their wordings are alike:",
-        "; ".join(" and ".join(pair) for pair in sorted(alike) if pair[0] < pair[1]),
+        "; ".join(
+            " and ".join(pair) for pair in sorted(find_alike(load_pool("revised"))) if pair[0] < pair[1]
+        ),
     )
     if options.file is not None:
         written = pl.read_parquet(options.file).drop_nulls("text")
         texts = pl.Series("text", [clean_reply(text) for text in written["text"]])
         _print_rejected(written.with_columns(texts, kind=pl.lit(options.file.name)))
+
+
+def list_pool_texts() -> pl.DataFrame:
+    """Return the texts that are put against the prototypes of the bundled pool, with the names of real facts.
+
+    Returns:
+        Columns kind (exchanged, negated, another relation, reviewed), statement, text, head and tail.
+    """
+    pool = load_pool("revised")
+    texts = list(_list_texts(pool, _read_facts(), find_alike(pool)))
+    return pl.DataFrame(texts, schema=["kind", "statement", "text", "head", "tail"], orient="row")
 
 
 def _read_labelled() -> pl.DataFrame:
@@ -95,7 +102,7 @@ def _list_stems(prototypes: RelationPrototypes) -> set[str]:
     return {stem_word(word) for text in texts for word in split_words(text) if word not in FUNCTION_WORDS}
 
 
-def list_texts(
+def _list_texts(
     pool: Pool, facts: dict[str, list[tuple[str, str]]], alike: set[tuple[str, str]]
 ) -> Iterator[Row]:
     """Yield (kind, statement, text, head, tail) for every prototype; names are drawn with a fixed seed."""
