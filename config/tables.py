@@ -102,7 +102,7 @@ class RephraserConfig(ConfigTable):
     with the reasons for its rejection, in the table `attempts`."""
     max_new_words: Annotated[int, Field(ge=0)] | None = None
     """The most words that a rewording may have besides those of its statement, in their order, and the names.
-    Many of the free rewordings of a weak writer are wrong in ways that no rule sees; with 2, the gate accepts
+    Many of the free rewordings of a weak writer are wrong in ways that no rule sees; with 1, the gate accepts
     only its small changes (docs/gate.md). null: any number."""
 
     @model_validator(mode="after")

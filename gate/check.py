@@ -149,7 +149,10 @@ def _compare_polarity_and_modality(statement: SentenceFeatures, text: SentenceFe
         return "polarity"
     if reason := compare_polarity(statement.polarity, text.polarity):
         return reason
-    return None if is_modality_kept(statement.modes, text.modes, text.polarity.force) else "modality"
+    new = [tags for token, tags in zip(text.tokens, text.tags, strict=True) if token not in statement.tokens]
+    is_hedged = any("weak" in tags for tags in new)
+    is_kept = is_modality_kept(statement.modes, text.modes, is_hedged, text.polarity.force)
+    return None if is_kept else "modality"
 
 
 def _are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures, kinds: Kinds) -> bool:

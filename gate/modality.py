@@ -2,7 +2,7 @@
 
 from gate.polarity import Polarity, Tags
 
-_MODES = frozenset(("may", "can", "weak", "often", "mainly", "likely", "must", "only", "should"))
+_MODES = frozenset(("may", "can", "often", "mainly", "likely", "must", "only", "should"))
 _KEPT = ("must", "only", "often", "mainly", "likely", "should")
 _POSSIBLE = frozenset(("may", "can"))
 
@@ -25,12 +25,16 @@ def compare_polarity(statement: Polarity, text: Polarity) -> str | None:
     return None if statement.force == text.force else "modality"
 
 
-def is_modality_kept(statement: frozenset[str], text: frozenset[str], force: str) -> bool:
-    """Return whether the text is as sure as the statement."""
+def is_modality_kept(statement: frozenset[str], text: frozenset[str], is_hedged: bool, force: str) -> bool:
+    """Return whether the text is as sure as the statement.
+
+    Args:
+        is_hedged: whether a new word of the text makes its claim weak, as "linked" does in "is linked to".
+    """
     if force != "affirmed":
         return all((mode in text) == (mode in statement) for mode in ("must", "only", "should", "mainly"))
     if any((mode in statement) != (mode in text) for mode in _KEPT):
         return False
     if statement & _POSSIBLE:
-        return bool(text & (_POSSIBLE | {"weak"}))
+        return is_hedged or bool(text & _POSSIBLE)
     return "may" not in text

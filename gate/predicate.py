@@ -6,7 +6,12 @@ from gate.entities import SLOTS
 from gate.features import SentenceFeatures
 from gate.governors import is_predicate_noun
 from gate.kinds import Kinds, find_noun_kinds
+from gate.lexicon import tag_word
 from gate.relations import REMEDIES, is_class_lost, list_added, list_stated
+from gate.vocabulary import load_words
+
+# With one of these, a class noun has a complement: "X is among the drugs for this disease".
+_COMPLEMENTS = load_words("prepositions") | load_words("describing")
 
 
 def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
@@ -62,12 +67,11 @@ def _is_risk_reality(statement: SentenceFeatures, text: SentenceFeatures) -> boo
 
 def _says_only_class(tokens: Sequence[str]) -> bool:
     """Return whether the sentence ends by saying what one entity is: "if a patient has Y, X is a drug"."""
-    return (
-        bool(find_noun_kinds(tokens[-1]))
-        and tokens[-4] in SLOTS
-        and tokens[-3] == "is"
-        and tokens[-2] in ("a", "an")
-    )
+    last = max(at for at, token in enumerate(tokens) if token in SLOTS)
+    tail = tokens[last + 1 :]
+    if tail[:1] not in (("is",), ("are",)) or not find_noun_kinds(tail[-1]):
+        return False
+    return _COMPLEMENTS.isdisjoint(tail) and not any("may" in tag_word(token) for token in tail)
 
 
 def _adds_direction(statement: frozenset[str], text: frozenset[str], stated: frozenset[str]) -> bool:

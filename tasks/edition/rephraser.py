@@ -74,6 +74,6 @@ def warn_of_weak_writer(rephraser: Rephraser, attempts: Iterable[pl.DataFrame]) 
         return None
     return (
         f"The gate rejected {n_rejected:,} of {n_written:,} rewordings by {rephraser.writer.config.name}. Of "
-        "a writer that errs so often, many accepted rewordings are wrong as well: set max_new_words = 2 in "
+        "a writer that errs so often, many accepted rewordings are wrong as well: set max_new_words = 1 in "
         "[rephraser], or choose a better writer (docs/gate.md)"
     )
