@@ -9,7 +9,7 @@ from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds, find_phrase_
 from gate.lexicon import tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import CACHE_SIZE, load_words
-from gate.words import MARKS, split_words, stem_word
+from gate.words import MARKS, fold_word, stem_word
 
 _DETERMINERS = load_words("determiners")
 _PREPOSITIONS = load_words("prepositions")
@@ -39,7 +39,9 @@ def names_other_thing(text: str, masked: Sequence[str], known: frozenset[str]) -
     """Return whether the text has a capitalized word that is neither in a name nor in the statement."""
     new = {word for word in masked if word not in known and not _is_neutral(word)}
     return bool(new) and any(
-        not new.isdisjoint(split_words(match[1] or match[2])) for match in _CAPITALIZED.finditer(text)
+        fold_word(word) in new
+        for match in _CAPITALIZED.finditer(text)
+        for word in (match[1] or match[2]).split("-")
     )
 
 
