@@ -15,7 +15,7 @@ _ALSO_CALLED = {
     "finding": ("disease", "change", "event"),
     "change": ("disease", "finding"),
     "disease": ("change", "event"),
-    "site": ("tissue",),
+    "site": ("tissue", "cell"),
     "cell": ("tissue", "site"),
     "tissue": ("site", "cell"),
     "event": ("disease", "finding", "change", "procedure"),
