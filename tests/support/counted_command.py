@@ -50,7 +50,7 @@ def main() -> None:
         setattr(owner, last, count(getattr(owner, last), lambda *_, a=action: a, lambda *_: 1))
     attempts: Any = importlib.import_module("tasks.edition.attempts")
     attempts.check_rewordings = count(
-        attempts.check_rewordings, lambda *_: "gate a rewording", lambda rows: rows.height
+        attempts.check_rewordings, lambda *_: "gate a rewording", lambda rows, _: rows.height
     )
     read: Any = count(pl.read_parquet, lambda path, *_: f"read {path}", lambda *_: 1)
     pl.read_parquet = read
