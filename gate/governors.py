@@ -4,12 +4,11 @@ from collections.abc import Sequence
 
 from gate.entities import SLOTS
 from gate.kinds import Kinds, find_noun_kinds, find_phrase_start
-from gate.premises import ARTICLES
+from gate.lexicon import ARTICLES, COPULAS
 from gate.vocabulary import load_words
 
-_COPULAS = frozenset(("is", "are", "be", "been", "being", "was", "were", "as"))
 _GOVERNING_PREPOSITIONS = load_words("governing_prepositions")
-_PHRASE_STARTS = _COPULAS | _GOVERNING_PREPOSITIONS | frozenset(SLOTS)
+_PHRASE_STARTS = COPULAS | _GOVERNING_PREPOSITIONS | frozenset(SLOTS)
 _HAVING = load_words("having")
 _SYMMETRIC = load_words("symmetric")
 
@@ -68,4 +67,4 @@ def _is_had(tokens: Sequence[str], at: int) -> bool:
 def is_predicate_noun(tokens: Sequence[str], at: int) -> bool:
     """Return whether the noun phrase before this "of" is a predicate: it follows "as" or a form of "be"."""
     before = reversed(tokens[:at])
-    return next((token in _COPULAS for token in before if token in _PHRASE_STARTS), False)
+    return next((token in COPULAS for token in before if token in _PHRASE_STARTS), False)

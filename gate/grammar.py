@@ -6,20 +6,16 @@ from itertools import pairwise
 
 from gate.entities import SLOTS
 from gate.kinds import find_noun_kinds
-from gate.lexicon import tag_word
-from gate.premises import ARTICLES
+from gate.lexicon import ARTICLES, AUXILIARIES, CONDITIONS, tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import load_words
 from gate.words import FUNCTION_WORDS, MARKS, list_words
 
-CONDITIONAL = frozenset(("if", "when", "whenever", "given", "where", "unless"))
 _CLAUSE_STARTS = frozenset((",", ";", "then", "but", "although", "while", "whereas", "which"))
-_AUXILIARIES = load_words("auxiliaries")
 _RELATIVE = frozenset(("that", "which", "who", "if", "when"))
 # At the start of a text these refer to nothing.
 _REFERENCES = frozenset(("this", "these", "those", "such"))
-_OPENING = FUNCTION_WORDS | CONDITIONAL
-_VERBS = load_words("verbs")
+_OPENING = FUNCTION_WORDS | CONDITIONS
 _SUBJECTS = load_words("subjects")
 _NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
 _NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
@@ -55,7 +51,7 @@ def _has_two_verbs(text: Sequence[str]) -> bool:
     return any(
         words[i] in SLOTS
         and words[i - 1] in ("is", "are", "has", "have")
-        and words[i + 1] in _AUXILIARIES
+        and words[i + 1] in AUXILIARIES
         and _RELATIVE.isdisjoint(words[: i - 1])
         for i in range(1, len(words) - 1)
     )
@@ -80,7 +76,7 @@ def _gives_example(text: Sequence[str]) -> bool:
 def has_claim(text: Sequence[str]) -> bool:
     """Return whether the clause after a condition, or the whole text without one, contains a verb."""
     claim = text
-    if text[0] in CONDITIONAL:
+    if text[0] in CONDITIONS:
         marks = [i for i, token in enumerate(text) if token in (",", "then")]
         claim = text[marks[0] + 1 :] if marks else text
         if claim[:1] in (("and",), ("or",)) or (
@@ -95,7 +91,12 @@ def has_claim(text: Sequence[str]) -> bool:
 def _has_verb(words: Sequence[str]) -> bool:
     """Return whether one of the words is a finite verb, by its form and by the word before it."""
     for at, word in enumerate(words):
-        if word in _VERBS or "_" in word or (word == "features" and words[at - 1] in SLOTS):
+        if (
+            word in AUXILIARIES
+            or word == "include"
+            or "_" in word
+            or (word == "features" and words[at - 1] in SLOTS)
+        ):
             return True
         if (
             word in SLOTS

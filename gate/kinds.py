@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from gate.entities import SLOTS
-from gate.lexicon import tag_word
+from gate.lexicon import ARTICLES, COPULAS, tag_word
 from gate.vocabulary import CACHE_SIZE, compile_lists, load_lists, load_words
 from gate.words import list_words
 
@@ -40,11 +40,9 @@ _find_governed = compile_lists(
         "given": "take takes taking receiv* administ* prescri* dose doses performing",
     }
 )
-_BE = load_words("be")
-_SKIPPED = _BE | list_words(
+_SKIPPED = COPULAS | list_words(
     "a an the one of its those not no also commonly some may might can could such never"
 )
-_ARTICLES = frozenset(("a", "an", "the"))
 _LINKS = load_words("links")
 _STOPS = load_words("stops")
 LIST_VERBS = frozenset(("include", "includes", "exclude", "excludes", "contain", "contains"))
@@ -61,7 +59,7 @@ def find_noun_kinds(word: str) -> frozenset[str]:
 def find_next_slot(tokens: Sequence[str], at: int) -> str | None:
     """Return the slot that the noun phrase at this position names: X for "the biological process X"."""
     while at < len(tokens) and (
-        tokens[at] in _ARTICLES or find_noun_kinds(tokens[at]) or is_modifier(tokens, at)
+        tokens[at] in ARTICLES or find_noun_kinds(tokens[at]) or is_modifier(tokens, at)
     ):
         at += 1
     return tokens[at] if at < len(tokens) and tokens[at] in SLOTS else None
@@ -70,7 +68,7 @@ def find_next_slot(tokens: Sequence[str], at: int) -> str | None:
 def find_phrase_start(tokens: Sequence[str], at: int) -> int:
     """Return where the articles, class nouns and their adjectives before this position begin."""
     while at and (
-        tokens[at - 1] in _ARTICLES or find_noun_kinds(tokens[at - 1]) or is_modifier(tokens, at - 1)
+        tokens[at - 1] in ARTICLES or find_noun_kinds(tokens[at - 1]) or is_modifier(tokens, at - 1)
     ):
         at -= 1
     return at
@@ -99,7 +97,7 @@ def find_entity_kinds(tokens: Sequence[str], premise: str | None) -> Kinds:
 
 def _find_next_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
     """Return the kinds in "this disease" or "such an event"."""
-    is_followed = tokens[at] == "such" and tokens[at + 1 : at + 2] and tokens[at + 1] in _ARTICLES
+    is_followed = tokens[at] == "such" and tokens[at + 1 : at + 2] and tokens[at + 1] in ARTICLES
     after = tokens[at + 2 : at + 3] if is_followed else tokens[at + 1 : at + 2]
     return find_noun_kinds(after[0]) & _KINDS_OF_REFERENCE if after else frozenset()
 
@@ -107,7 +105,7 @@ def _find_next_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
 def _list_mention_kinds(tokens: Sequence[str], at: int) -> Iterator[str]:
     """Yield the kinds beside one mention, of its predicate, or of the list that it is in."""
     start = at
-    while start and tokens[start - 1] in _ARTICLES:
+    while start and tokens[start - 1] in ARTICLES:
         start -= 1
     linked = start
     while linked and tokens[linked - 1] in _LINKS:
@@ -147,7 +145,7 @@ def _find_predicate_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
     j = at + 1
     while j < len(tokens) and tokens[j] in _SKIPPED:
         j += 1
-    if _BE.isdisjoint(tokens[at + 1 : j]):
+    if COPULAS.isdisjoint(tokens[at + 1 : j]):
         return frozenset()
     return _find_last_kinds(tokens[j : j + 1 + _MAX_ADJECTIVES])
 
@@ -157,7 +155,7 @@ def _find_last_kinds(tokens: Sequence[str]) -> frozenset[str]:
     found: frozenset[str] = frozenset()
     for token in tokens:
         is_participle = token.endswith("ing") and bool(found)
-        if token in SLOTS or token in _STOPS or token in _BE or token in LIST_VERBS or is_participle:
+        if token in SLOTS or token in _STOPS or token in COPULAS or token in LIST_VERBS or is_participle:
             break
         found = find_noun_kinds(token) or found
     return found

@@ -8,6 +8,10 @@ from functools import lru_cache
 
 from gate.vocabulary import CACHE_SIZE, compile_lists, load_lists, load_words
 
+ARTICLES = frozenset(("a", "an", "the"))
+COPULAS = load_words("copulas")
+AUXILIARIES = load_words("auxiliaries")
+CONDITIONS = load_words("conditions")
 _find_tags = compile_lists(load_lists("tags"))
 # A negative prefix before a word that also exists without the prefix.
 _PREFIXED = re.compile(

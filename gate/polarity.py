@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gate.entities import SLOTS
 from gate.kinds import find_noun_kinds
+from gate.lexicon import CONDITIONS
 from gate.vocabulary import load_words
 
 Tags = Sequence[frozenset[str]]
@@ -14,7 +15,6 @@ _PRIVATIVE = load_words("privative")
 _LIGHT = frozenset(("the", "a", "an", "any", "of", "in", "from", "with", "for"))
 _MAY = load_words("may")
 # These open a condition anywhere; the other words with the tag "if" do so only at the start of a clause.
-_CONDITIONAL = frozenset(("if", "when", "whenever", "unless"))
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _find_conditional_clauses(
     tokens: Sequence[str], tags: Tags, slots: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
     for i, found in enumerate(tags):
-        if "if" in found and (tokens[i] in _CONDITIONAL or i == 0 or tokens[i - 1] == ","):
+        if "if" in found and (tokens[i] in CONDITIONS or i == 0 or tokens[i - 1] == ","):
             inner = [slot for slot in slots if slot > i]
             after = inner[0] + 1 if inner else len(tokens)
             ends = [j for j in range(after, len(tokens)) if tokens[j] in (",", "then")]

@@ -5,19 +5,16 @@ from functools import lru_cache
 from itertools import pairwise
 
 from gate.entities import SLOTS
-from gate.lexicon import tag_word
+from gate.lexicon import ARTICLES, AUXILIARIES, CONDITIONS, tag_word
 from gate.vocabulary import CACHE_SIZE, list_words, load_words
 
 LIGHT = load_words("light")
 # In "Y indicates X", Y is known and X is concluded.
 _INDICATING = load_words("indicating")
-ARTICLES = frozenset(("a", "an", "the"))
 # Words that open a condition at the start of a sentence.
 _OPENERS = load_words("openers")
-_CONDITIONS = frozenset(("if", "when", "whenever"))
 _SETTINGS = load_words("settings")
 _DESCRIBING = load_words("describing")
-_AUXILIARIES = load_words("auxiliaries")
 _STATES = list_words("presence existence detection administration exposure absence expression production")
 _CHANGES = frozenset(("change", "changes", "alteration", "alterations"))
 
@@ -83,9 +80,9 @@ def _find_changed(tokens: Sequence[str]) -> str | None:
 def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool:
     """Return whether the sentence ends with "in patients with Y" or "when a person has Y"."""
     for i in range(first + 1, second - 1):
-        if tokens[i] in _CONDITIONS or tokens[i] in ("in", "among", "amongst", "for"):
+        if tokens[i] in CONDITIONS or tokens[i] in ("in", "among", "amongst", "for"):
             after = [token for token in tokens[i + 1 : second] if token not in LIGHT]
-            if tokens[i] in _CONDITIONS:
+            if tokens[i] in CONDITIONS:
                 return True
             if after[:1] == ["presence"]:
                 return True
@@ -98,7 +95,7 @@ def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
     """Return whether the first slot describes a person: "a patient with X", "the condition X in somebody"."""
     words = [token for token in tokens[:first] if token not in LIGHT]
     if words and _is_bearer(words[0]):
-        is_clause = words[1:2] and words[1] not in _AUXILIARIES and tokens[first + 1] in _AUXILIARIES
+        is_clause = words[1:2] and words[1] not in AUXILIARIES and tokens[first + 1] in AUXILIARIES
         return bool(words[1:2]) and (_describes(words[1]) or bool(is_clause))
     after = [token for token in tokens[first + 1 : first + 5] if token not in ARTICLES][:2]
     if after and first == 0 and "person" in tag_word(after[0]):

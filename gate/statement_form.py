@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from gate.entities import SLOTS
-from gate.grammar import CONDITIONAL, has_claim, is_garbled, split_clauses
+from gate.grammar import has_claim, is_garbled, split_clauses
+from gate.lexicon import CONDITIONS
 from gate.vocabulary import load_words
 from gate.words import MARKS, stem_word
 
@@ -86,7 +87,7 @@ def contradicts_itself(text: Sequence[str], tags: Sequence[frozenset[str]]) -> b
     clauses: list[tuple[set[str], bool]] = []
     for start, end in split_clauses(text):
         words = text[start:end]
-        if text[start] in CONDITIONAL and not all(slot in words for slot in SLOTS):
+        if text[start] in CONDITIONS and not all(slot in words for slot in SLOTS):
             continue
         content = {stem_word(word) for word in words if word not in _ENGLISH and word not in MARKS}
         n_negations = sum("neg" in tag for tag in tags[start:end])
