@@ -3,20 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gate.mentions import Span, find_abbreviated, find_alike, find_literal, find_variants
-from gate.name_words import (
-    CHANGE_VERBS,
-    CHANGE_VERBS_AFTER_MODAL,
-    CLASS_TAGS,
-    LIGHT_WORDS,
-)
-from gate.names import Name, is_abbreviation, parse_name
+from gate.lexicon import AUXILIARIES
+from gate.mentions import LIGHT_WORDS, Span, find_abbreviated, find_alike, find_literal, find_variants
+from gate.names import CLASS_TAGS, Name, is_abbreviation, parse_name
+from gate.vocabulary import load_words
 from gate.words import split_words
 
 HEAD, TAIL = "X", "Y"
 SLOTS = (HEAD, TAIL)
 _NAMING = frozenset(("known", "called", "named", "namely", "termed"))
-_MODALS = frozenset(("can", "may", "to", "not", "might", "could", "will", "does"))
+# These verbs say that something brings about the change that a name contains: "lowers X" for "decreased X".
+_CHANGE_VERBS = load_words("change_verbs")
+_BEFORE_INFINITIVE = AUXILIARIES | {"to", "not"}
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,8 @@ def _replace(tokens: list[str], spans: list[Span], name: Name, slot: str) -> boo
 
 def _is_change_verb(tokens: list[str], at: int) -> bool:
     """Return whether the mention begins with a verb: "lowers the level of X" for "decreased level of X"."""
-    is_after_modal = at > 0 and tokens[at - 1] in _MODALS
-    return tokens[at] in CHANGE_VERBS or (is_after_modal and tokens[at] in CHANGE_VERBS_AFTER_MODAL)
+    is_infinitive = at > 0 and tokens[at - 1] in _BEFORE_INFINITIVE
+    return tokens[at] in _CHANGE_VERBS or (is_infinitive and f"{tokens[at]}s" in _CHANGE_VERBS)
 
 
 def _skip_apposition(tokens: list[str], start: int, name: Name) -> int:

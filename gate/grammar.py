@@ -16,6 +16,7 @@ _RELATIVE = frozenset(("that", "which", "who", "if", "when"))
 # At the start of a text these refer to nothing.
 _REFERENCES = frozenset(("this", "these", "those", "such"))
 _OPENING = FUNCTION_WORDS | CONDITIONS
+_VERBS = AUXILIARIES | {"include"}
 _SUBJECTS = load_words("subjects")
 _NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
 _NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
@@ -91,12 +92,7 @@ def has_claim(text: Sequence[str]) -> bool:
 def _has_verb(words: Sequence[str]) -> bool:
     """Return whether one of the words is a finite verb, by its form and by the word before it."""
     for at, word in enumerate(words):
-        if (
-            word in AUXILIARIES
-            or word == "include"
-            or "_" in word
-            or (word == "features" and words[at - 1] in SLOTS)
-        ):
+        if word in _VERBS or "_" in word or (word == "features" and words[at - 1] in SLOTS):
             return True
         if (
             word in SLOTS

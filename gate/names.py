@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gate.lexicon import tag_word
-from gate.name_words import CLASS_TAGS, WEAK_WORDS, normalize_name_word, stem_name_word
-from gate.vocabulary import CACHE_SIZE
-from gate.words import FUNCTION_WORDS, MARKS, split_words
+from gate.vocabulary import CACHE_SIZE, load_lists, load_words
+from gate.words import FUNCTION_WORDS, MARKS, make_singular, split_words, stem_word
 
+# Each line holds words of one meaning: an organ and its adjective, a Latin word and an English one.
+_SAME = {word: group.split()[0] for group in load_lists("names")["same"].split(";") for word in group.split()}
+
+# Terminologies append these class words to a name in brackets.
+CLASS_TAGS = load_words("class_tags")
+# A name without these words is still the same name, if other words are left.
+WEAK_WORDS = load_words("weak_words")
 # Terminologies append these to the name of a whole class.
 _UNSPECIFIC = re.compile(r"(?:,? not otherwise specified|,? NOS| - category)$", re.IGNORECASE)
 _SYMBOL = re.compile(r"[a-z]{2,}\d+[a-z]?\d*")
@@ -45,6 +51,21 @@ class Name:
     """Whether the name is one short word in capitals."""
     symbol: str
     """The symbol after the description of a protein: "akt1" in "Protein Kinase AKT1"; empty without one."""
+
+
+@lru_cache(CACHE_SIZE)
+def normalize_name_word(word: str) -> str:
+    """Return the singular of a folded word of a name; words of one meaning give the same word."""
+    if word in _SAME:
+        return _SAME[word]
+    singular = make_singular(word)
+    return _SAME.get(singular, singular)
+
+
+@lru_cache(CACHE_SIZE)
+def stem_name_word(word: str) -> str:
+    """Return the stem by which words of names are compared."""
+    return stem_word(normalize_name_word(word))
 
 
 @lru_cache(CACHE_SIZE)
