@@ -8,10 +8,9 @@ from gate.names import Name, abbreviates, normalize_name_word, stem_name_word
 from gate.vocabulary import load_words
 from gate.words import FUNCTION_WORDS, MARKS, fold_word
 
-# These may stand between the words of a name that are in another order: "cancer of the lung".
+# These may stand between the words of a name that are in another order ("cancer of the lung"), or replace a
+# preposition of the name: "stage 2 according to the scale" for "stage 2 by the scale".
 LIGHT_WORDS = load_words("light_words")
-# These may replace a preposition of the name: "stage 2 according to the scale" for "stage 2 by the scale".
-_CONNECTIVES = load_words("connectives")
 # With these words in a name, its order matters: "G0 to G1" is not "G1 to G0".
 _ORDERING_WORDS = frozenset(("to", "from"))
 _CAPITALS = re.compile(r"\b[A-Z][A-Z0-9]{2,}(?=s?\b)")
@@ -144,7 +143,7 @@ def _is_mention(words: list[str], stems: list[str], span: Span, name: Name) -> b
     )
     if not is_same_order and name.own_function_words & _ORDERING_WORDS.intersection(between):
         return False
-    allowed = LIGHT_WORDS | _CONNECTIVES | name.own_function_words
+    allowed = LIGHT_WORDS | name.own_function_words
     is_near = len(between) <= _MAX_WORDS_BETWEEN and all(word in allowed for word in between)
     return is_near and not any(fixed.isdisjoint(pairwise(stems)) for fixed in name.fixed_pairs)
 
