@@ -13,9 +13,8 @@ from gate.entities import HEAD, TAIL, MaskedText, mask_entities
 from gate.features import SentenceFeatures, extract_features
 from gate.governors import are_entities_exchanged
 from gate.kinds import Kinds, are_kinds_swapped
-from gate.modality import compare_polarity, is_modality_kept
+from gate.modality import compare_polarity
 from gate.name_kinds import find_name_kind
-from gate.opposites import are_directions_swapped, has_opposite_word
 from gate.predicate import is_predicate_changed
 from gate.premises import are_changes_exchanged, is_condition_asserted, is_person_called
 from gate.rewording import REASONS, Rewording
@@ -133,26 +132,12 @@ def _compare_sentences(
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),
         "other entity": is_entity_changed(other.tokens, known) or is_part_lost(own.tokens, other.tokens),
         "contradiction": contradicts_itself(other.tokens, other.tags),
-        _compare_polarity_and_modality(own, other): True,
+        compare_polarity(own, other): True,
         "roles": _are_roles_changed(own, other, {HEAD: head, TAIL: tail}),
         "predicate": is_predicate_changed(own, other),
         "addition": is_claim_narrowed(other.tokens, known),
     }
     return tuple(reason for reason, is_found in checks.items() if reason and is_found)
-
-
-def _compare_polarity_and_modality(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
-    """Return "polarity" or "modality" if the text changes that of the statement, else None."""
-    if has_opposite_word(statement.vocabulary, text.vocabulary) or are_directions_swapped(
-        statement.directions, text.directions
-    ):
-        return "polarity"
-    if reason := compare_polarity(statement.polarity, text.polarity):
-        return reason
-    new = [tags for token, tags in zip(text.tokens, text.tags, strict=True) if token not in statement.tokens]
-    is_hedged = any("weak" in tags for tags in new)
-    is_kept = is_modality_kept(statement.modes, text.modes, is_hedged, text.polarity.force)
-    return None if is_kept else "modality"
 
 
 def _are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures, kinds: Kinds) -> bool:

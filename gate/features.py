@@ -5,9 +5,7 @@ from functools import lru_cache
 
 from gate.kinds import find_entity_kinds
 from gate.lexicon import join_phrases, tag_word
-from gate.modality import read_modes
-from gate.opposites import find_directions
-from gate.polarity import Polarity, read_polarity
+from gate.polarity import Polarity, find_directions, read_modes, read_polarity
 from gate.premises import find_premise
 from gate.relations import find_hinted, find_stated
 from gate.roles import find_sources

@@ -1,40 +1,43 @@
-"""Compare how sure a rewording and its statement are: possible, usual, certain, advised."""
+"""Compare two sentences: does the text affirm or deny the same, as firmly and as surely as its statement?"""
 
-from gate.polarity import Polarity, Tags
+from gate.features import SentenceFeatures
 
-_MODES = frozenset(("may", "can", "often", "mainly", "likely", "must", "only", "should"))
+_OPPOSITES = (("up", "down"), ("good", "bad"), ("normal", "abnormal"))
 _KEPT = ("must", "only", "often", "mainly", "likely", "should")
+_KEPT_IN_DENIALS = ("must", "only", "mainly", "should")
 _POSSIBLE = frozenset(("may", "can"))
 
 
-def read_modes(tags: Tags) -> frozenset[str]:
-    """Return the modes that the words of a sentence express."""
-    found = frozenset().union(*tags) & _MODES
-    # "No X other than Y" means only Y.
-    if any("exclusive" in word for word in tags) and sum("neg" in word for word in tags) > 1:
-        found |= {"only"}
-    # "Not uncommon" means common, and "not unlikely" means likely.
-    n_rare = sum("rare" in word for word in tags)
-    return found | {"often"} if n_rare and any("neg" in word for word in tags) else found
-
-
-def compare_polarity(statement: Polarity, text: Polarity) -> str | None:
-    """Return "polarity" if the text reverses the statement, "modality" if only its force changes."""
-    if (statement.is_condition_negated, statement.is_negated) != (text.is_condition_negated, text.is_negated):
+def compare_polarity(statement: SentenceFeatures, text: SentenceFeatures) -> str | None:
+    """Return "polarity" if the text reverses the statement, "modality" if it is more or less sure."""
+    own, other = statement.polarity, text.polarity
+    if (
+        _has_opposite_word(statement.vocabulary, text.vocabulary)
+        or any(text.directions.get(slot, way) != way for slot, way in statement.directions.items())
+        or (own.is_condition_negated, own.is_negated) != (other.is_condition_negated, other.is_negated)
+    ):
         return "polarity"
-    return None if statement.force == text.force else "modality"
+    return None if own.force == other.force and _is_modality_kept(statement, text) else "modality"
 
 
-def is_modality_kept(statement: frozenset[str], text: frozenset[str], is_hedged: bool, force: str) -> bool:
-    """Return whether the text is as sure as the statement.
+def _has_opposite_word(statement: frozenset[str], text: frozenset[str]) -> bool:
+    """Return whether the text has "less" for "more", "harm" for "good", or "normal" for "abnormal"."""
+    return any(
+        one in statement - text and other in text - statement
+        for pair in _OPPOSITES
+        for one, other in (pair, pair[::-1])
+    )
 
-    Args:
-        is_hedged: whether a new word of the text makes its claim weak, as "linked" does in "is linked to".
-    """
-    if force != "affirmed":
-        return all((mode in text) == (mode in statement) for mode in ("must", "only", "should", "mainly"))
-    if any((mode in statement) != (mode in text) for mode in _KEPT):
+
+def _is_modality_kept(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+    """Return whether the text, whose denials are as firm as those of the statement, is as sure as it."""
+    is_denied = text.polarity.force != "affirmed"
+    if not (statement.modes ^ text.modes).isdisjoint(_KEPT_IN_DENIALS if is_denied else _KEPT):
         return False
-    if statement & _POSSIBLE:
-        return is_hedged or bool(text & _POSSIBLE)
-    return "may" not in text
+    if is_denied:
+        return True
+    if statement.modes.isdisjoint(_POSSIBLE):
+        return "may" not in text.modes
+    # A new word may make the claim weak, as "linked" does in "is linked to".
+    new = [tags for token, tags in zip(text.tokens, text.tags, strict=True) if token not in statement.tokens]
+    return not text.modes.isdisjoint(_POSSIBLE) or any("weak" in tags for tags in new)

@@ -1,4 +1,4 @@
-"""Find out whether a sentence affirms or denies, and how firmly, by counting negations in each clause."""
+"""Read whether a sentence affirms or denies, by its negations, how sure it is, and what rises or falls."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,13 @@ from gate.vocabulary import load_words
 
 Tags = Sequence[frozenset[str]]
 _NEGATING_TAGS = frozenset(("neg", "rare", "unlike", "doubt"))
+_MAY = load_words("may")
+_FORCES = {"no_longer": "no longer", "doubt": "doubtful", "unlike": "unlikely", "rare": "not often"}
 # These deny the entity itself if it follows directly.
 _PRIVATIVE = load_words("privative")
 _LIGHT = frozenset(("the", "a", "an", "any", "of", "in", "from", "with", "for"))
-_MAY = load_words("may")
+_PHRASE_ENDS = load_words("phrase_ends")
+_MODES = frozenset(("may", "can", "often", "mainly", "likely", "must", "only", "should"))
 # These open a condition anywhere; the other words with the tag "if" do so only at the start of a clause.
 
 
@@ -86,12 +89,7 @@ _OPENING = load_words("opening")
 def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> str:
     """Return how firm the denial is that the negations of the claim make together."""
     all_tags = frozenset().union(*tags)
-    for tag, force in (
-        ("no_longer", "no longer"),
-        ("doubt", "doubtful"),
-        ("unlike", "unlikely"),
-        ("rare", "not often"),
-    ):
+    for tag, force in _FORCES.items():
         if tag in all_tags:
             return force
     for at in negations:
@@ -113,11 +111,40 @@ def _find_weaker_force(tokens: Sequence[str], tags: Tags, at: int) -> str | None
         return "not always"
     if any("evidence" in found for found in reach):
         return "doubtful"
-    before = tokens[max(0, at - 2) : at]
-    if before and before[-1] == "need":
+    if tokens[at - 1] == "need":
         return "not always"
-    if any(word in _MAY for word in before) and (tokens[at] != "no"):
+    if tokens[at] != "no" and not _MAY.isdisjoint(tokens[max(0, at - 2) : at]):
         return "may not"
-    if any("often" in found for found in tags[max(0, at - 2) : at]):
-        return "often not"
+    return "often not" if any("often" in found for found in tags[max(0, at - 2) : at]) else None
+
+
+def read_modes(tags: Tags) -> frozenset[str]:
+    """Return the modes that the words of a sentence express."""
+    found = frozenset().union(*tags) & _MODES
+    # "No X other than Y" means only Y.
+    if any("exclusive" in word for word in tags) and sum("neg" in word for word in tags) > 1:
+        found |= {"only"}
+    # "Not uncommon" means common, and "not unlikely" means likely.
+    n_rare = sum("rare" in word for word in tags)
+    return found | {"often"} if n_rare and any("neg" in word for word in tags) else found
+
+
+def find_directions(tokens: Sequence[str], tags: Tags) -> dict[str, str]:
+    """Return slot -> "up" or "down"; a change counts for the next slot of its phrase, or the last one."""
+    found: dict[str, set[str]] = {}
+    for at, tag in enumerate(tags):
+        if change := tag & {"up", "down"}:
+            slot = _find_slot(tokens[at + 1 :]) or _find_slot(tokens[:at][::-1], is_bounded=False)
+            if slot is not None:
+                found.setdefault(slot, set()).update(change)
+    return {slot: changes.pop() for slot, changes in found.items() if len(changes) == 1}
+
+
+def _find_slot(tokens: Sequence[str], is_bounded: bool = True) -> str | None:
+    """Return the first slot before the end of the phrase."""
+    for token in tokens:
+        if token in SLOTS:
+            return token
+        if is_bounded and (token in _PHRASE_ENDS or "_" in token):
+            return None
     return None
