@@ -30,12 +30,9 @@ def is_claim_narrowed(text: Sequence[str], known: Stems) -> bool:
     if any(word == "not" and _limits_denial(after, known) for word, after in pairwise(text)):
         return True
     return any(
-        is_foreign(phrase[-1], known) and phrase[-1] not in _FRAMES and not list_hinted(phrase[-1])
+        is_foreign(phrase[-1], known) and not list_hinted(phrase[-1])
         for phrase in _list_outer_phrases(text)
-        if phrase
-        and _FRAMES.isdisjoint(phrase[:3])
-        and phrase[0] not in ("which", "whom")
-        and not phrase[-1].endswith(_FIELDS)
+        if phrase and _FRAMES.isdisjoint(phrase[:3]) and not phrase[-1].endswith(_FIELDS)
     )
 
 
@@ -49,8 +46,7 @@ def _has_foreign_tail(text: Sequence[str], known: Stems) -> bool:
         word for word in tail if is_foreign(word, known) and word not in _FRAMES and not list_hinted(word)
     ]
     nouns = [word for word in foreign if not word.endswith(("ed", "ing", *_FIELDS)) and word not in tail[:1]]
-    opening = [word for word in tail[:4] if not word.endswith("ly")][:2]
-    is_relative = opening in ([",", "which"], [",", "a"], [",", "an"])
+    is_relative = tail[:2] in ((",", "which"), (",", "a"), (",", "an"))
     n_said = sum(word not in BOUNDARIES for word in tail)
     if (is_relative and n_said > 2) or (tail[:1] == (",",) and tail[1] in _VERBS):
         return True

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gate.entities import SLOTS
-from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds, find_phrase_start
+from gate.kinds import find_next_slot, find_noun_kinds, find_phrase_start
 from gate.lexicon import tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import CACHE_SIZE, load_words
@@ -60,9 +60,8 @@ def is_entity_changed(text: Sequence[str], known: Stems) -> bool:
 @lru_cache(CACHE_SIZE)
 def _is_neutral(word: str) -> bool:
     """Return whether the word can stand beside any entity: a class of things, or a part of any predicate."""
-    if word in _NEUTRAL or word in BOUNDARIES or word in SLOTS or find_noun_kinds(word):
-        return True
-    return bool(tag_word(word)) or word.endswith("ly") or "_" in word
+    is_listed = word in _NEUTRAL or word in BOUNDARIES or bool(find_noun_kinds(word) or tag_word(word))
+    return is_listed or word.endswith("ly")
 
 
 def is_foreign(word: str, known: Stems) -> bool:
@@ -88,7 +87,7 @@ def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
         start -= 1
     words = text[start:at]
     # "A typical X" is not every X.
-    if words and "often" in tag_word(words[-1]) and not words[-1].endswith("ly"):
+    if words and "often" in tag_word(words[-1]):
         return True
     before = text[start - 1] if start else ""
     if not words or find_noun_kinds(words[-1]):
@@ -99,11 +98,7 @@ def _is_narrowed(text: Sequence[str], at: int, known: Stems) -> bool:
 
 def _is_verb(word: str, before: str) -> bool:
     """Return whether the word is a verb, by its ending and by the word before it."""
-    if word.endswith("ing") or list_hinted(word) or word in LIST_VERBS:
-        return True
-    if before in _DETERMINERS and before != "that":
-        return False
-    if "person" in tag_word(before):
+    if word.endswith("ing") or list_hinted(word):
         return True
     is_finite = before in SLOTS or before in _BEFORE_VERB or before.endswith("ly")
     return is_finite or _ends_like_verb(word) or (word.endswith("ed") and before in _CLAUSE_WORDS)
@@ -145,7 +140,7 @@ def _describes_other(text: Sequence[str], at: int) -> bool:
         return False
     start = find_phrase_start(text, that)
     governor = text[start - 1] if start else "of"
-    is_verb = governor not in BOUNDARIES and governor not in SLOTS and not governor.endswith(("ly", "ing"))
+    is_verb = governor not in BOUNDARIES and not governor.endswith(("ly", "ing"))
     return is_verb and text[start] in _DETERMINERS
 
 

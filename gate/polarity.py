@@ -15,9 +15,9 @@ _FORCES = {"no_longer": "no longer", "doubt": "doubtful", "unlike": "unlikely", 
 # These deny the entity itself if it follows directly.
 _PRIVATIVE = load_words("privative")
 _LIGHT = frozenset(("the", "a", "an", "any", "of", "in", "from", "with", "for"))
+_OPENING = load_words("opening")
 _PHRASE_ENDS = load_words("phrase_ends")
 _MODES = frozenset(("may", "can", "often", "mainly", "likely", "must", "only", "should"))
-# These open a condition anywhere; the other words with the tag "if" do so only at the start of a clause.
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ def _find_condition(tokens: Sequence[str], tags: Tags, negations: Sequence[int])
 def _find_conditional_clauses(
     tokens: Sequence[str], tags: Tags, slots: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each condition; words such as "given" open one only at the start of a clause."""
     for i, found in enumerate(tags):
         if "if" in found and (tokens[i] in CONDITIONS or i == 0 or tokens[i - 1] == ","):
             inner = [slot for slot in slots if slot > i]
@@ -81,9 +82,6 @@ def _denies_subject(tokens: Sequence[str], at: int, first: int) -> bool:
         return False
     opening = [token for token in tokens[:at] if token not in _LIGHT]
     return all(token in _OPENING for token in opening)
-
-
-_OPENING = load_words("opening")
 
 
 def _find_force(tokens: Sequence[str], tags: Tags, negations: Sequence[int]) -> str:
