@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from gate.entities import SLOTS
-from gate.kinds import find_next_slot, find_noun_kinds, find_phrase_start
+from gate.kinds import find_noun_kinds, find_phrase_start
 from gate.lexicon import tag_word
 from gate.relations import list_hinted
 from gate.vocabulary import CACHE_SIZE, load_words
@@ -71,11 +71,7 @@ def is_foreign(word: str, known: Stems) -> bool:
 
 def is_part_lost(statement: Sequence[str], text: Sequence[str]) -> bool:
     """Return whether the statement speaks of a form of an entity, "a variant of X", and the text not."""
-    forms = {
-        word
-        for i, word in enumerate(statement)
-        if stem_word(word) in _FORMS and statement[i + 1] == "of" and find_next_slot(statement, i + 2)
-    }
+    forms = {word for word in statement if stem_word(word) in _FORMS}
     new = [word for word in text if word not in statement or word in forms]
     return bool(forms) and not any(stem_word(word) in _FORMS or "abnormal" in tag_word(word) for word in new)
 

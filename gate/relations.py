@@ -23,29 +23,19 @@ class Cue:
     """Whether the word describes a single event: "afterwards" makes that event the later one."""
 
 
-# The subject of these words is the source.
-_FORWARD = load_lists("forward")
-# The object of these words is the source.
-_BACKWARD = load_lists("backward")
-_ADVERBS = {
-    True: {"time": "beforehand previous* preceding"},
-    False: {"time": "afterward* subsequent* thereafter ensuing"},
-}
-# Further words that a rewording of the class may use instead; they show no direction.
-_HINTS = load_lists("hints")
-# These cues are too vague to state their class; they only hint at it.
-_VAGUE = {"vague": load_lists("relations")["vague"]}
+_find_vague = compile_lists(load_lists("relations"))
+# (the words of each class, whether their subject is the source, whether they describe a single event)
 _CUES = [
-    (compile_lists(lists), is_source, is_adverb)
-    for lists, is_source, is_adverb in (
-        (_FORWARD, True, False),
-        (_BACKWARD, False, False),
-        (_ADVERBS[True], True, True),
-        (_ADVERBS[False], False, True),
+    (compile_lists(load_lists(name)), is_source, is_adverb)
+    for name, is_source, is_adverb in (
+        ("forward", True, False),
+        ("backward", False, False),
+        ("earlier", True, True),
+        ("later", False, True),
     )
 ]
-_find_hints = compile_lists(_HINTS)
-_find_vague = compile_lists(_VAGUE)
+# Further words that a rewording of the class may use instead; they show no direction.
+_find_hints = compile_lists(load_lists("hints"))
 _TIME_PREPOSITIONS = frozenset(("before", "after", "following", "follow", "follows"))
 # A rewording must name these classes, because no other wording implies them.
 _NEVER_IMPLIED = frozenset(("cause", "treat", "prevent", "time", "encode", "origin"))
