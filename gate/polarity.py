@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gate.entities import SLOTS
 from gate.kinds import find_noun_kinds
-from gate.lexicon import CONDITIONS
+from gate.lexicon import AUXILIARIES, CONDITIONS
 from gate.vocabulary import load_words
 
 Tags = Sequence[frozenset[str]]
@@ -16,7 +16,7 @@ _FORCES = {"no_longer": "no longer", "doubt": "doubtful", "unlike": "unlikely", 
 _PRIVATIVE = load_words("privative")
 _LIGHT = frozenset(("the", "a", "an", "any", "of", "in", "from", "with", "for"))
 _OPENING = load_words("opening")
-_PHRASE_ENDS = load_words("phrase_ends")
+_PHRASE_ENDS = AUXILIARIES | CONDITIONS | {"not", "then", "that", "by", ","}
 _MODES = frozenset(("may", "can", "often", "mainly", "likely", "must", "only", "should"))
 
 

@@ -30,7 +30,7 @@ def is_condition_asserted(tokens: Sequence[str]) -> bool:
     """Return whether the sentence says a condition as a fact: "a patient takes X, and …"."""
     words = [token for token in tokens[:4] if token not in LIGHT]
     joints = set(pairwise(tokens))
-    is_person = bool(words[1:]) and _is_bearer(words[0]) and not _describes(words[1])
+    is_person = bool(words) and _is_bearer(words[0])
     return (",", "and") in joints or (is_person and ("and" in tokens or (",", "which") in joints))
 
 
@@ -80,12 +80,10 @@ def _find_changed(tokens: Sequence[str]) -> str | None:
 def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool:
     """Return whether the sentence ends with "in patients with Y" or "when a person has Y"."""
     for i in range(first + 1, second - 1):
-        if tokens[i] in CONDITIONS or tokens[i] in ("in", "among", "amongst", "for"):
+        if tokens[i] in CONDITIONS:
+            return True
+        if tokens[i] in ("in", "among", "amongst", "for"):
             after = [token for token in tokens[i + 1 : second] if token not in LIGHT]
-            if tokens[i] in CONDITIONS:
-                return True
-            if after[:1] == ["presence"]:
-                return True
             if len(after) > 1 and _is_bearer(after[0]) and after[0] != "those" and _describes(after[1]):
                 return True
     return False
@@ -98,9 +96,8 @@ def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
         is_clause = words[1:2] and words[1] not in AUXILIARIES and tokens[first + 1] in AUXILIARIES
         return bool(words[1:2]) and (_describes(words[1]) or bool(is_clause))
     after = [token for token in tokens[first + 1 : first + 5] if token not in ARTICLES][:2]
-    if after and first == 0 and "person" in tag_word(after[0]):
-        return True
-    return len(after) == 2 and after[0] in ("in", "from", "of") and "person" in tag_word(after[1])
+    is_described = len(after) == 2 and after[0] in ("in", "from", "of") and "person" in tag_word(after[1])
+    return is_described or any("person" in tag_word(token) for token in after[:1])
 
 
 @lru_cache(CACHE_SIZE)

@@ -5,24 +5,20 @@ from collections.abc import Mapping, Sequence
 from gate.entities import SLOTS
 from gate.governors import is_predicate_noun
 from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds
-from gate.premises import LIGHT, find_two_slots
+from gate.premises import find_two_slots
 from gate.relations import Cue, find_cue
 from gate.vocabulary import load_words
 
 _AGENT_PREPOSITIONS = frozenset(("by", "with", "using", "through", "via"))
 _BE = frozenset(("is", "are", "be", "been", "being", "was", "were"))
 _PRONOUNS = frozenset(("it", "them", "this", "these", "such", "its"))
-# "X has the effect of Y" makes X the source; "X is an effect of Y" does not.
-_HAVING = load_words("having")
 _OF_THE = (("of", "the"), ("of", "this"), ("of", "that"))
-_RELATIVE = frozenset(["that", "which", "who", "to", "can", "may", "could", "might"])
 # Participles that are always read as active: nobody else does this to the subject.
 _NEVER_PASSIVE = frozenset(["originated", "stemmed", "derived", "emerged", "succeeded", "involved"])
+_RELATIVE = frozenset(("that", "which", "who", "to"))
 _POSSESSION = Cue("host", is_source_subject=True)
 _POSSESSION_VERBS = LIST_VERBS | {"has", "have", "lacks", "lack", "features", "shows"}
-_NOT_HAD = load_words("not_had")
 _ACTION_NOUNS = load_words("action_nouns")
-_INVOLVING = frozenset(("involve", "involves", "comprises", "comprise"))
 
 
 def find_sources(tokens: Sequence[str]) -> dict[str, str]:
@@ -39,8 +35,6 @@ def find_sources(tokens: Sequence[str]) -> dict[str, str]:
         cue = find_cue(token) or _find_possession(tokens, at, first, second)
         if cue is not None and cue.kind == "host" and is_class:
             continue
-        if token in _INVOLVING and (slot := find_next_slot(tokens, at + 1)):
-            found.setdefault("share", set()).update({"X", "Y"} - {slot})
         if cue is not None and (source := _find_source(tokens, at, cue, first, second)) is not None:
             found.setdefault(cue.kind, set()).add(tokens[source])
     return {kind: sources.pop() for kind, sources in found.items() if len(sources) == 1}
@@ -51,11 +45,8 @@ def _find_source(tokens: Sequence[str], at: int, cue: Cue, first: int, second: i
     if cue.is_adverb:
         described = second if at > first else first
         return described if cue.is_source_subject else first + second - described
-    if tokens[at] in ("effect", "effects") and first < at < second:
-        if _HAVING.intersection(tokens[first:at]):
-            return first
-        if not is_predicate_noun(tokens, at + 1):
-            return None
+    if tokens[at] in ("effect", "effects") and first < at < second and not is_predicate_noun(tokens, at + 1):
+        return None
     # "The effect of X" may be what X does, or X itself.
     is_open = tokens[at] in ("effect", "effects") and at < first
     # "Y prevention" prevents Y, and "X treatment" treats with X.
@@ -67,12 +58,10 @@ def _find_source(tokens: Sequence[str], at: int, cue: Cue, first: int, second: i
 
 
 def _find_possession(tokens: Sequence[str], at: int, first: int, second: int) -> Cue | None:
-    """Return the cue in "X has Y" or "the features of X include Y"; None in "X has a link to Y"."""
+    """Return the cue in "X has Y" or "the features of X include Y"."""
     if tokens[at] not in _POSSESSION_VERBS or not first < at < second or second - at > 4 or at - first > 3:
         return None
-    return (
-        None if "," in tokens[first:second] or _NOT_HAD.intersection(tokens[at + 1 : second]) else _POSSESSION
-    )
+    return _POSSESSION
 
 
 def _find_subject(tokens: Sequence[str], at: int, first: int, second: int) -> int | None:
@@ -104,13 +93,8 @@ def _find_subject(tokens: Sequence[str], at: int, first: int, second: int) -> in
 
 def _has_other_subject(tokens: Sequence[str], at: int) -> bool:
     """Return whether a verb before both entities has its own subject: "if a cell produces X"."""
-    is_finite = tokens[at].endswith("s") and not find_noun_kinds(tokens[at]) and at > 0
-    is_verb = (
-        is_finite
-        and tokens[at - 1] not in LIGHT
-        and not tokens[at].endswith(("ss", "is", "signs", "symptoms"))
-    )
-    return is_verb and not _RELATIVE.intersection(tokens[max(0, at - 2) : at])
+    is_verb = tokens[at].endswith("s") and not find_noun_kinds(tokens[at])
+    return is_verb and _RELATIVE.isdisjoint(tokens[max(0, at - 2) : at])
 
 
 def _refers_back(tokens: Sequence[str], start: int, end: int) -> bool:
@@ -129,20 +113,14 @@ def _is_agent_after(tokens: Sequence[str], at: int, first: int, second: int) -> 
         return False
     is_participle = tokens[at].endswith("ed")
     n_words = 8 if tokens[at] in _ACTION_NOUNS else 4 if is_participle else 1
-    stretch = tokens[at + 1 : following][:n_words]
-    if _AGENT_PREPOSITIONS.intersection(stretch):
+    if _AGENT_PREPOSITIONS.intersection(tokens[at + 1 : following][:n_words]):
         return True
     if not is_participle or tokens[at] in _NEVER_PASSIVE:
         return False
     # Without an agent the participle is a passive, or an adjective as in "the affected gene".
-    return False if at and (tokens[at - 1] in SLOTS or tokens[at - 1] in ("has", "have", "had")) else None
+    return None
 
 
 def are_sources_swapped(statement: Mapping[str, str], text: Mapping[str, str]) -> bool:
-    """Return whether a relation that both sentences state has another source in the text.
-
-    What takes part in a process also acts on it, so the source of "cause" is never the process.
-    """
-    if statement.get("share", "") == text.get("cause"):
-        return True
+    """Return whether a relation that both sentences state has another source in the text."""
     return any(text.get(kind, source) != source for kind, source in statement.items())
