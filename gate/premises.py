@@ -93,8 +93,7 @@ def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
     """Return whether the first slot describes a person: "a patient with X", "the condition X in somebody"."""
     words = [token for token in tokens[:first] if token not in LIGHT]
     if words and _is_bearer(words[0]):
-        is_clause = words[1:2] and words[1] not in AUXILIARIES and tokens[first + 1] in AUXILIARIES
-        return bool(words[1:2]) and (_describes(words[1]) or bool(is_clause))
+        return len(words) > 1 and (_describes(words[1]) or tokens[first + 1] in AUXILIARIES)
     after = [token for token in tokens[first + 1 : first + 5] if token not in ARTICLES][:2]
     is_described = len(after) == 2 and after[0] in ("in", "from", "of") and "person" in tag_word(after[1])
     return is_described or any("person" in tag_word(token) for token in after[:1])
