@@ -1,4 +1,4 @@
-"""Find what a text adds: words that turn a name into another entity, and conditions that narrow the claim."""
+"""Find words beside a mention that make it another entity: "X vaccine", "microscopic X", "X and Z"."""
 
 import re
 from collections.abc import Iterable, Sequence

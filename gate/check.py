@@ -128,16 +128,18 @@ def _compare_sentences(
         return ()
     own, other = extract_features(statement), extract_features(text)
     known = list_known_stems(own.tokens, name_words)
+    changed = compare_polarity(own, other)
     checks = {
         "not one statement": is_not_a_sentence(own.tokens, other.tokens, own.premise is not None),
         "other entity": is_entity_changed(other.tokens, known) or is_part_lost(own.tokens, other.tokens),
         "contradiction": contradicts_itself(other.tokens, other.tags),
-        compare_polarity(own, other): True,
+        "polarity": changed == "polarity",
+        "modality": changed == "modality",
         "roles": _are_roles_changed(own, other, {HEAD: head, TAIL: tail}),
         "predicate": is_predicate_changed(own, other),
         "addition": is_claim_narrowed(other.tokens, known),
     }
-    return tuple(reason for reason, is_found in checks.items() if reason and is_found)
+    return tuple(reason for reason, is_found in checks.items() if is_found)
 
 
 def _are_roles_changed(statement: SentenceFeatures, text: SentenceFeatures, kinds: Kinds) -> bool:

@@ -43,25 +43,19 @@ def _find_governors(tokens: Sequence[str], slot: str, kinds: frozenset[str]) -> 
         at = find_phrase_start(tokens, at)
         words = tuple(token for token in tokens[max(0, at - 4) : at] if token not in ARTICLES)[-2:]
         words = words[-1:] if words and words[-1] not in _GOVERNING_PREPOSITIONS else words
-        is_kind = (
-            words[1:] == ("of",)
-            and not find_noun_kinds(words[0]).isdisjoint(kinds)
-            and not is_predicate_noun(tokens, at - 1)
-        ) or (words[1:] == ("of",) and find_noun_kinds(words[0]) and _is_had(tokens, at - 1))
-        if (
-            words
-            and not is_kind
-            and not any(word in SLOTS for word in words)
-            and _SYMMETRIC.isdisjoint(words[:1])
-        ):
+        is_kind = words[1:] == ("of",) and _only_names_kind(tokens, at - 1, kinds)
+        if words and not is_kind and _SYMMETRIC.isdisjoint(words[:1]) and not set(SLOTS).intersection(words):
             found.add(words)
     return found
 
 
-def _is_had(tokens: Sequence[str], at: int) -> bool:
+def _only_names_kind(tokens: Sequence[str], at: int, kinds: frozenset[str]) -> bool:
     """Return whether the noun before this "of" only says what the next entity is: "has the effect of X"."""
+    noun_kinds = find_noun_kinds(tokens[at - 1])
+    if not noun_kinds.isdisjoint(kinds) and not is_predicate_noun(tokens, at):
+        return True
     start = find_phrase_start(tokens, at)
-    return start > 0 and tokens[start - 1] in _HAVING
+    return bool(noun_kinds) and start > 0 and tokens[start - 1] in _HAVING
 
 
 def is_predicate_noun(tokens: Sequence[str], at: int) -> bool:

@@ -25,10 +25,12 @@ _ALSO_CALLED = {
     "process": ("function",),
     "product": ("gene",),
 }
-# A text calls an entity so only if its statement does.
+# A text may use these kinds only for an entity whose kind the statement gives.
 _SPECIFIC = ("change", "function", "process")
+# Kinds of what somebody may have.
 _STATES = frozenset(("disease", "finding", "change", "event", "effect", "had"))
 _COURSES = _STATES | {"process", "function"}
+# These say how a person relates to an entity, and not what the entity is.
 _GOVERNED = frozenset(("had", "with", "given"))
 _KINDS_AFTER_NAME = frozenset(["disease", "gene", "cell", "tissue", "product", "site"])
 # "This finding" may refer to anything; "this drug" cannot.
@@ -103,7 +105,7 @@ def _find_next_kinds(tokens: Sequence[str], at: int) -> frozenset[str]:
 
 
 def _list_mention_kinds(tokens: Sequence[str], at: int) -> Iterator[str]:
-    """Yield the kinds beside one mention, of its predicate, or of the list that it is in."""
+    """Yield the kinds beside one mention, or of its predicate."""
     start = at
     while start and tokens[start - 1] in ARTICLES:
         start -= 1

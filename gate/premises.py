@@ -8,7 +8,7 @@ from gate.entities import SLOTS
 from gate.lexicon import ARTICLES, AUXILIARIES, CONDITIONS, tag_word
 from gate.vocabulary import CACHE_SIZE, list_words, load_words
 
-LIGHT = load_words("light")
+_LIGHT = load_words("light")
 # In "Y indicates X", Y is known and X is concluded.
 _INDICATING = load_words("indicating")
 # Words that open a condition at the start of a sentence.
@@ -28,7 +28,7 @@ def find_two_slots(tokens: Sequence[str]) -> tuple[int, int] | None:
 
 def is_condition_asserted(tokens: Sequence[str]) -> bool:
     """Return whether the sentence says a condition as a fact: "a patient takes X, and …"."""
-    words = [token for token in tokens[:4] if token not in LIGHT]
+    words = [token for token in tokens[:4] if token not in _LIGHT]
     joints = set(pairwise(tokens))
     is_person = bool(words) and _is_bearer(words[0])
     return (",", "and") in joints or (is_person and ("and" in tokens or (",", "which") in joints))
@@ -55,7 +55,7 @@ def find_premise(tokens: Sequence[str]) -> str | None:
         return tokens[second]
     if _INDICATING.intersection(tokens[first + 1 : second]):
         return tokens[first]
-    opening = next((token for token in tokens[:first] if token not in LIGHT), "")
+    opening = next((token for token in tokens[:first] if token not in _LIGHT), "")
     return tokens[first] if opening in _STATES or _opens_with_person(tokens, first) else None
 
 
@@ -70,7 +70,7 @@ def are_changes_exchanged(statement: Sequence[str], text: Sequence[str]) -> bool
 
 def _find_changed(tokens: Sequence[str]) -> str | None:
     """Return the slot after an opening such as "a change of" or "the reduction in the level of"."""
-    opening = next((i for i, token in enumerate(tokens) if token not in LIGHT), 0)
+    opening = next((i for i, token in enumerate(tokens) if token not in _LIGHT), 0)
     is_change = tokens[opening] in _CHANGES or not tag_word(tokens[opening]).isdisjoint(("up", "down"))
     if not is_change or tokens[opening + 1 : opening + 2] not in (("of",), ("in",)):
         return None
@@ -83,7 +83,7 @@ def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool
         if tokens[i] in CONDITIONS:
             return True
         if tokens[i] in ("in", "among", "amongst", "for"):
-            after = [token for token in tokens[i + 1 : second] if token not in LIGHT]
+            after = [token for token in tokens[i + 1 : second] if token not in _LIGHT]
             if len(after) > 1 and _is_bearer(after[0]) and after[0] != "those" and _describes(after[1]):
                 return True
     return False
@@ -91,7 +91,7 @@ def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool
 
 def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
     """Return whether the first slot describes a person: "a patient with X", "the condition X in somebody"."""
-    words = [token for token in tokens[:first] if token not in LIGHT]
+    words = [token for token in tokens[:first] if token not in _LIGHT]
     if words and _is_bearer(words[0]):
         return len(words) > 1 and (_describes(words[1]) or tokens[first + 1] in AUXILIARIES)
     after = [token for token in tokens[first + 1 : first + 5] if token not in ARTICLES][:2]

@@ -1,4 +1,4 @@
-"""Find which entity is the source of each relation that a sentence states, and which one it assumes."""
+"""Find which entity is the source of each relation that a sentence states: the cause, the treatment, …"""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,6 @@ from gate.relations import Cue, find_cue
 from gate.vocabulary import load_words
 
 _AGENT_PREPOSITIONS = frozenset(("by", "with", "using", "through", "via"))
-_BE = frozenset(("is", "are", "be", "been", "being", "was", "were"))
 _PRONOUNS = frozenset(("it", "them", "this", "these", "such", "its"))
 _OF_THE = (("of", "the"), ("of", "this"), ("of", "that"))
 # Participles that are always read as active: nobody else does this to the subject.
