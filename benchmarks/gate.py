@@ -22,6 +22,7 @@ from gate import check_rewordings, clean_reply
 from gate.words import FUNCTION_WORDS, split_words, stem_word
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, RelationPrototypes, load_pool
+from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF
 
 CONTRADICTORY = POSITIVE_OF | {positive: name for name, positive in POSITIVE_OF.items()}
@@ -110,21 +111,16 @@ def _list_texts(
     for relation, prototypes in sorted(pool.relations.items()):
         for name, cell in prototypes.cells.items():
             head, tail = draw.choice(facts[relation])
-            statement = _fill(cell.prototype, head, tail)
-            yield "exchanged", statement, _fill(cell.prototype, tail, head), head, tail
+            statement = fill_slots(cell.prototype, head, tail)
+            yield "exchanged", statement, fill_slots(cell.prototype, tail, head), head, tail
             for text in prototypes.cells[CONTRADICTORY[name]].texts:
-                yield "negated", statement, _fill(text, head, tail), head, tail
+                yield "negated", statement, fill_slots(text, head, tail), head, tail
             for other in sorted(pool.relations.keys() - {relation}):
                 if (relation, other) not in alike:
                     text = pool.relations[other].cells[name].prototype
-                    yield "another relation", statement, _fill(text, head, tail), head, tail
+                    yield "another relation", statement, fill_slots(text, head, tail), head, tail
             for text in cell.wordings:
-                yield "reviewed", statement, _fill(text, head, tail), head, tail
-
-
-def _fill(template: str, head: str, tail: str) -> str:
-    parts = template.replace("[X]", "\0[X]\0").replace("[Y]", "\0[Y]\0").split("\0")
-    return "".join(head if part == "[X]" else tail if part == "[Y]" else part for part in parts)
+                yield "reviewed", statement, fill_slots(text, head, tail), head, tail
 
 
 def _print_rejected(rows: pl.DataFrame) -> None:

@@ -15,7 +15,6 @@
 ``python -m prototypes.question_wording FILE.toml`` prints every problem of a file.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,13 +25,13 @@ from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.toml_files import parse_toml
 from prototypes.checks import check_negation, check_text
+from prototypes.templates import fill_slots
 from prototypes.toml_pool import render_problems
 
 BUNDLED = "bundled"
 BUNDLED_FILE = Path(__file__).parent / "questions.toml"
 KEYS = {"MCQ": ("question", "negated"), "MAQ": ("question", "negated"), "TFQ": ("statement", "negated")}
 """Type of question -> the keys of its table: the text, and the text that denies it."""
-_SLOT = re.compile(r"(\[[XY]\])")
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,8 @@ class QuestionTexts:
     negated: str
 
     def fill(self, *, is_negated: bool, head: str, tail: str = "") -> str:
-        """Return one of the two texts with its slots filled in one pass, because names may contain `[X]`."""
-        names = {"[X]": head, "[Y]": tail}
-        template = self.negated if is_negated else self.affirmed
-        return "".join(names.get(part, part) for part in _SLOT.split(template))
+        """Return one of the two texts with its slots filled."""
+        return fill_slots(self.negated if is_negated else self.affirmed, head, tail)
 
 
 @dataclass(frozen=True)

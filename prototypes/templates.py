@@ -1,9 +1,18 @@
 """The templates of a relation: eight cells, each with a prototype and its further wordings."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from schemas.transformations import NAMES
+
+_SLOT = re.compile(r"(\[[XY]\])")
+
+
+def fill_slots(template: str, head: str, tail: str) -> str:
+    """Return the template with the names in its slots, in one pass, because names may contain `[X]`."""
+    names = {"[X]": head, "[Y]": tail}
+    return "".join(names.get(part, part) for part in _SLOT.split(template))
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,11 @@ def render_origin(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list
     ]
 
 
+def list_marks(loss_curve: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return every fifth part of a training and the last one, for the table of its card."""
+    return [row for row in loss_curve if row["part"] % 5 == 4 or row is loss_curve[-1]]
+
+
 def _render_introduction(card: Card) -> list[str]:
     n_known = len(card.known_heads)
     n_other = sum(unit.wordings == "other" for unit in card.known_heads)

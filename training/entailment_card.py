@@ -7,7 +7,7 @@ from typing import Any
 
 from engines.model_card import CARD
 from storage.files import write_json
-from training.card import render_origin, write_readme
+from training.card import list_marks, render_origin, write_readme
 from training.meanings import LEFT_OUT
 
 NAME = "reference-entailment"
@@ -84,8 +84,6 @@ def _render_scores(card: EntailmentCard) -> list[str]:
 
 
 def _render_training(card: EntailmentCard) -> list[str]:
-    last = len(card.loss_curve) - 1
-    marks = [row for row in card.loss_curve if row["part"] % 5 == 4 or row["part"] == last]
     return [
         "Mean losses in nats, and share of pairs that were judged right, by parts of 100 steps:",
         "",
@@ -93,6 +91,6 @@ def _render_training(card: EntailmentCard) -> list[str]:
         "| --- | --- | --- | --- |",
         *(
             f"| {row['part'] + 1} | {row['loss']:.3f} | {row['fact_loss']:.3f} | {row['share_right']:.1%} |"
-            for row in marks
+            for row in list_marks(card.loss_curve)
         ),
     ]

@@ -185,6 +185,6 @@ class PairSource:
 
     def _fill(self, *texts: str) -> list[str]:
         if self._random.random() < SHARE_MASKED:
-            return [sound_edits.fill_slots(text, ("X", "Y")) for text in texts]
+            return [sound_edits.fill_sentence(text, ("X", "Y")) for text in texts]
         names = self._random.sample(list(self._names), 2)
-        return [sound_edits.fill_slots(text, names) for text in texts]
+        return [sound_edits.fill_sentence(text, names) for text in texts]

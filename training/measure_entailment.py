@@ -24,7 +24,7 @@ from training.card import MODELS
 from training.entailment_card import NAME, KindScore, read_entailment_card, write_entailment_card
 from training.entailment_pairs import SHARES, PairSource
 from training.meanings import LEFT_OUT, list_meanings
-from training.sound_edits import fill_slots
+from training.sound_edits import fill_sentence
 
 SOUND = "same"
 # Of these kinds, one of the two sentences entails the other, or the kind is no rewording of a statement.
@@ -49,7 +49,7 @@ def list_rewordings(pool: Pool, relations: Sequence[str], names: Sequence[str], 
                 drawn += [(kind, *pair) for pair in source.draw_templates(kind, meaning, N_WRONG)]
         for kind, statement, text in drawn:
             head, tail = random.sample(list(names), 2)
-            filled = (fill_slots(each, (head, tail)) for each in (statement, text))
+            filled = (fill_sentence(each, (head, tail)) for each in (statement, text))
             rows.append((relation, kind, *filled, head, tail))
     columns = ["relation", "kind", "statement", "text", "head", "tail"]
     return pl.DataFrame(rows, schema=columns, orient="row")

@@ -17,12 +17,12 @@ import polars as pl
 from primitives.hashing import draw_order, hash_text
 from primitives.toml_files import parse_toml
 from prototypes.pool import Pool
+from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF
 
 FILE = Path(__file__).with_suffix(".toml")
 # `{affirmed|denied}` in a line of the file.
 CHOICE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
-SLOT = re.compile(r"\[[XY]\]")
 WORD = re.compile(r"\b[a-z]{2,}\b")
 # The share of sentences in which some words are replaced, so that a model learns to read over words that it
 # does not know, and over long distances between names. Words that affirm or deny are kept. REPLACED: the
@@ -49,8 +49,7 @@ class OtherWordings:
         line = random.choice(self.lines)
         if random.random() < SHARE_DISTURBED:
             line = _disturb(line, fillers, random)
-        names = {"[X]": head, "[Y]": tail}
-        return SLOT.sub(lambda slot: names[slot[0]], CHOICE.sub(r"\2" if is_negated else r"\1", line))
+        return fill_slots(CHOICE.sub(r"\2" if is_negated else r"\1", line), head, tail)
 
 
 def _disturb(line: str, fillers: list[str], random: Random) -> str:

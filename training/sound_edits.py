@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from random import Random
 
+from prototypes.templates import fill_slots
+
 # Words that a rewording exchanges without a change of meaning, in groups of the same meaning.
 SYNONYMS = (
     ("condition", "disorder", "disease", "illness", "health problem"),
@@ -186,6 +188,6 @@ def deny(text: str, random: Random) -> str:
     return random.choice(DENIALS) + lower_start(text)
 
 
-def fill_slots(text: str, names: Sequence[str]) -> str:
+def fill_sentence(text: str, names: Sequence[str]) -> str:
     """Return the text with these names for [X] and [Y], and with a capital at its start."""
-    return capitalise(text.replace("[X]", "\0").replace("[Y]", names[1]).replace("\0", names[0]))
+    return capitalise(fill_slots(text, *names))

@@ -7,7 +7,7 @@ from typing import Any
 
 from engines.model_card import CARD
 from storage.files import write_json
-from training.card import render_origin, write_readme
+from training.card import list_marks, render_origin, write_readme
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,6 @@ def _render_scores(scores: WriterScores | None) -> list[str]:
 
 
 def _render_training(card: WriterCard) -> list[str]:
-    last = len(card.loss_curve) - 1
-    marks = [row for row in card.loss_curve if row["part"] % 5 == 4 or row["part"] == last]
     return [
         "Mean loss on the tokens of the replies, in nats, by parts of 100 steps:",
         "",
@@ -92,7 +90,7 @@ def _render_training(card: WriterCard) -> list[str]:
         "| --- | --- | --- | --- |",
         *(
             f"| {row['part'] + 1} | " + " | ".join(map(_render_loss, row["losses"].values())) + " |"
-            for row in marks
+            for row in list_marks(card.loss_curve)
         ),
     ]
 
