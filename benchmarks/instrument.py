@@ -18,9 +18,8 @@ from benchmarks.designed_models import MODELS, DesignedModel, Oracle, read_oracl
 from benchmarks.instrument_views import Check, check_views
 from benchmarks.processes import run_python
 from benchmarks.rule_endpoint import serve_rule
-from benchmarks.toml_tables import write_toml
 from engines.model_card import CARD
-from primitives.toml_files import parse_toml
+from primitives.toml_files import parse_toml, write_toml
 from report.console import align
 from storage.layout import MANIFEST, edition_folder
 from warehouse.query import run_query

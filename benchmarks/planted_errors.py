@@ -15,11 +15,11 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.processes import run_python
-from benchmarks.toml_tables import write_toml
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from primitives.hashing import draw_order
+from primitives.toml_files import write_toml
 from prototypes.checks import check_cells
 from prototypes.pool import Pool, load_pool
 from report.console import align

@@ -1,11 +1,11 @@
-"""TOML files that users write, checked against a pydantic model, with errors that users can fix."""
+"""Read TOML files that users write, with errors that users can fix, and write values and tables as TOML."""
 
 import difflib
 import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -156,3 +156,22 @@ def _list_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[st
             if isinstance(inner, type) and issubclass(inner, BaseModel):
                 model = inner
     return list(model.model_fields)
+
+
+def write_toml(path: Path, tables: Mapping[str, Any]) -> None:
+    """Write tables, and lists of tables, to a file. A table within a table is written in one line."""
+    lines: list[str] = []
+    for name, value in tables.items():
+        for table in value if isinstance(value, list) else [value]:
+            lines.append(f"[[{name}]]" if isinstance(value, list) else f"[{name}]")
+            lines += [f"{key} = {render_toml(item)}" for key, item in table.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def render_toml(value: object) -> str:
+    """Return a value in TOML, which is JSON except for tables and for characters beyond 16 bits."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{render_toml(k)} = {render_toml(v)}' for k, v in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(render_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -11,6 +11,7 @@ from gate.check import check_rewordings
 from primitives.checksums import checksum_file
 from primitives.errors import InputError
 from primitives.source import hash_source
+from primitives.toml_files import render_toml
 from storage.files import write_bytes
 from storage.mirror import Mirror
 from tasks.asking.progress import ShowProgress
@@ -133,7 +134,7 @@ def write_calibration(path: Path, calibration: Calibration, judge: Judge, data: 
     tables = [_render_table("pooled", asdict(calibration.pooled))]
     for name, (thresholds, outcome) in calibration.relations.items():
         chosen = {"threshold": thresholds.accept, "lift_threshold": thresholds.lift}
-        tables.append(_render_table(f'relations."{name}"', {**chosen, **asdict(outcome)}))
+        tables.append(_render_table(f"relations.{render_toml(name)}", {**chosen, **asdict(outcome)}))
     introduction = f"# Written by `{CALIBRATE}`. Each relation has the thresholds from the others."
     text = "\n\n".join([f"{introduction}\n{_render_keys(head)}", *tables])
     write_bytes(path, f"{text}\n".encode())
@@ -145,12 +146,5 @@ def _render_table(name: str, values: dict[str, object]) -> str:
 
 def _render_keys(values: dict[str, object]) -> str:
     """Return keys and values in TOML; null values are left out."""
-    lines = [f"{key} = {_render_value(value)}" for key, value in values.items() if value is not None]
+    lines = [f"{key} = {render_toml(value)}" for key, value in values.items() if value is not None]
     return "\n".join(lines)
-
-
-def _render_value(value: object) -> str:
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    return repr(value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.toml_tables import write_toml
+from primitives.toml_files import write_toml
 
 REPOSITORY = Path(__file__).parents[2]
 Environment = Mapping[str, str]

@@ -92,7 +92,9 @@ def test_the_command_writes_what_the_edition_reads(
 
 
 def test_a_calibration_of_another_judge_is_refused(tmp_path: Path, model: Path) -> None:
-    data, out = write_labelled(tmp_path / "labelled.parquet"), tmp_path / "judge.toml"
+    """The file can also be read if the name of a relation has quotes."""
+    out = tmp_path / "judge.toml"
+    data = write_labelled(tmp_path / "labelled.parquet", ("treats", 'helps "at once"', "cures"))
     config = load_judged(tmp_path, model=str(model))
     judge, calibration = calibrate_judge(data, config, Mirror(config.storage), Limits(), show_nothing)
     write_calibration(out, calibration, judge, data)

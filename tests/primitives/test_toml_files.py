@@ -1,7 +1,6 @@
 from pathlib import Path
 
-from benchmarks.toml_tables import write_toml
-from primitives.toml_files import parse_toml
+from primitives.toml_files import parse_toml, write_toml
 
 
 def test_written_tables_are_read_back(tmp_path: Path) -> None:
