@@ -3,7 +3,8 @@
 Every prototype is put against texts that say something else: its own words with head and tail exchanged,
 every wording of the contradictory, and the prototypes of all other relations with its names. The reviewed
 wordings say the same as their prototype. `labelled_rewordings.tsv` has rewordings of 14 relations that are
-not in the pool, by a strong language model, each read and labelled. FILE is a Parquet file of rewordings by a
+not in the pool, by a strong language model, and `weak_writer_rewordings.tsv` of four relations by a weak one
+(SmolLM2-135M-Instruct), each read and labelled. FILE is a Parquet file of rewordings by a
 language model with the columns statement, text, head and tail; of them only the verdicts are counted.
 """
 
@@ -41,6 +42,7 @@ def main() -> None:
     _print_rejected(rows)
     print(f"{len(rows)} texts in {time.process_time() - start:.1f} s")
     _print_rejected(_read_labelled())
+    _print_accepted(_read_table("weak_writer_rewordings.tsv"))
     print(
         "left out, because their wordings are alike:",
         "; ".join(
@@ -64,9 +66,13 @@ def list_pool_texts() -> pl.DataFrame:
     return pl.DataFrame(texts, schema=["kind", "statement", "text", "head", "tail"], orient="row")
 
 
+def _read_table(name: str) -> pl.DataFrame:
+    path = Path(__file__).with_name(name)
+    return pl.read_csv(path, separator="\t", quote_char=None, infer_schema=False)
+
+
 def _read_labelled() -> pl.DataFrame:
-    path = Path(__file__).with_name("labelled_rewordings.tsv")
-    rows = pl.read_csv(path, separator="\t", quote_char=None, infer_schema=False)
+    rows = _read_table("labelled_rewordings.tsv")
     kind = pl.col("error").str.split(":").list.first().fill_null("sound")
     return rows.with_columns(kind=pl.lit("labelled, ") + kind)
 
@@ -130,6 +136,24 @@ def _print_rejected(rows: pl.DataFrame) -> None:
         reasons = Counter(part["reasons"].explode().drop_nulls())
         counts = ", ".join(f"{reason} {n}" for reason, n in reasons.most_common())
         print(f"{kind}: {n_rejected} of {len(part)} rejected ({n_rejected / len(part):.1%}); {counts}")
+
+
+def _print_accepted(rows: pl.DataFrame) -> None:
+    """Print how many of the texts are accepted and wrong with each limit of changed words.
+
+    Args:
+        rows: column sample says with which limit the texts were accepted when they were drawn and read.
+    """
+    for (sample,), part in rows.group_by("sample", maintain_order=True):
+        for limit in (None, 1, 0):
+            is_accepted = pl.Series([not reasons for reasons in check_rewordings(part, limit)])
+            accepted = part.filter(is_accepted)
+            n_wrong = accepted["error"].count()
+            share = n_wrong / max(1, len(accepted))
+            print(
+                f"weak writer, drawn with max_new_words {sample}: {len(accepted)} of {len(part)} accepted "
+                f"with {limit}, {n_wrong} wrong ({share:.1%})"
+            )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Run all checks of the gate on one rewording or on a frame of rewordings."""
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from functools import lru_cache
 
 import polars as pl
 
 from gate.additions import is_claim_narrowed
 from gate.attachments import is_entity_changed, is_part_lost, list_known_stems, names_other_thing
+from gate.closeness import count_changed_words
 from gate.collisions import fold_text
 from gate.entities import HEAD, TAIL, MaskedText, mask_entities
 from gate.features import SentenceFeatures, extract_features
@@ -34,7 +34,8 @@ def check_rewording(rewording: Rewording, max_new_words: int | None = None) -> t
     """Return the reasons against the rewording, in the order of REASONS; empty if it passes.
 
     Args:
-        max_new_words: the most words besides the names that the statement may lack; None for any number.
+        max_new_words: the most words that may be changed besides harmless ones, with both names as they are
+            written (`count_changed_words`); None for any number.
 
     Raises:
         InputError: if the statement itself does not contain both names.
@@ -83,18 +84,23 @@ def _list_reasons(
     reasons = {*_compare_sentences(own, masked.tokens, known, *kinds)}
     if names_other_thing(text, masked.tokens, known.union(own)):
         reasons.add("other entity")
-    if max_new_words is not None and count_new_words(own, masked.tokens) > max_new_words:
+    if max_new_words is not None and (
+        count_changed_words(own, masked.tokens) > max_new_words
+        or not _are_names_literal(statement, text, heads, tails)
+    ):
         reasons.add("new words")
     return sorted(reasons, key=REASONS.index)
 
 
-def count_new_words(statement: Sequence[str], text: Sequence[str]) -> int:
-    """Return the number of words and marks of the text that match none of the statement in its order.
+def _are_names_literal(statement: str, text: str, heads: Names, tails: Names) -> bool:
+    """Return whether the text has both names as written, apart from case and punctuation.
 
-    The sequences are matched by the longest blocks that they share (`difflib`; Ratcliff and Metzener, 1988).
+    It has no new bracket either: an abbreviation after a name may be one that a weak writer made up.
     """
-    blocks = SequenceMatcher(None, statement, text, autojunk=False).get_matching_blocks()
-    return len(text) - sum(block.size for block in blocks)
+    folded = f" {fold_text(text)} "
+    return text.count("(") <= statement.count("(") and all(
+        any(f" {fold_text(name)} " in folded for name in names) for names in (heads, tails)
+    )
 
 
 @lru_cache(4096)

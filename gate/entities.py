@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gate.lexicon import AUXILIARIES
-from gate.mentions import LIGHT_WORDS, Span, find_abbreviated, find_alike, find_literal, find_variants
+from gate.mentions import Span, find_abbreviated, find_alike, find_literal, find_variants
 from gate.names import CLASS_TAGS, Name, is_abbreviation, parse_name
 from gate.vocabulary import load_words
 from gate.words import split_words
 
 HEAD, TAIL = "X", "Y"
 SLOTS = (HEAD, TAIL)
-_NAMING = frozenset(("known", "called", "named", "namely", "termed"))
 # These verbs say that something brings about the change that a name contains: "lowers X" for "decreased X".
 _CHANGE_VERBS = load_words("change_verbs")
 _BEFORE_INFINITIVE = AUXILIARIES | {"to", "not"}
@@ -67,7 +66,6 @@ def _replace(tokens: list[str], spans: list[Span], name: Name, slot: str) -> boo
         end = _skip_bracket(tokens, end, name)
         if start > 1 and tokens[start - 1] == "(" and find_abbreviated(tokens[start - 2], name):
             start, end = start - 2, end + (tokens[end : end + 1] == [")"])
-        start = _skip_apposition(tokens, start, name)
         is_change = _is_change_verb(tokens, start) and tokens[start] not in name.words
         tokens[start:end] = ["causes", slot] if is_change else [slot]
     return bool(spans)
@@ -77,19 +75,6 @@ def _is_change_verb(tokens: list[str], at: int) -> bool:
     """Return whether the mention begins with a verb: "lowers the level of X" for "decreased level of X"."""
     is_infinitive = at > 0 and tokens[at - 1] in _BEFORE_INFINITIVE
     return tokens[at] in _CHANGE_VERBS or (is_infinitive and f"{tokens[at]}s" in _CHANGE_VERBS)
-
-
-def _skip_apposition(tokens: list[str], start: int, name: Name) -> int:
-    """Return the start of the mention, including a part of the name that it explains: "IL2, called IL2 R"."""
-    at = start
-    while at and tokens[at - 1] in LIGHT_WORDS:
-        at -= 1
-    if _NAMING.isdisjoint(tokens[at:start]):
-        return start
-    while at and tokens[at - 1] in name.words:
-        at -= 1
-        start = at
-    return start
 
 
 def _skip_bracket(tokens: list[str], end: int, name: Name) -> int:

@@ -49,7 +49,7 @@ def extract_features(masked: tuple[str, ...]) -> SentenceFeatures:
         read_polarity(tokens, tags),
         read_modes(tags),
         find_sources(tokens),
-        find_entity_kinds(tokens, premise),
+        find_entity_kinds(tokens),
         find_directions(tokens, tags),
         premise,
         find_stated(tokens),

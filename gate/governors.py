@@ -9,7 +9,7 @@ from gate.vocabulary import load_words
 
 _GOVERNING_PREPOSITIONS = load_words("governing_prepositions")
 _PHRASE_STARTS = COPULAS | _GOVERNING_PREPOSITIONS | frozenset(SLOTS)
-_HAVING = load_words("having")
+_HAVING = frozenset(("has", "have", "having", "with"))
 _SYMMETRIC = load_words("symmetric")
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from gate.names import Name, abbreviates, normalize_name_word, stem_name_word
 from gate.vocabulary import load_words
-from gate.words import FUNCTION_WORDS, MARKS, fold_word
+from gate.words import MARKS, fold_word
 
 # These may stand between the words of a name that are in another order ("cancer of the lung"), or replace a
 # preposition of the name: "stage 2 according to the scale" for "stage 2 by the scale".
@@ -38,12 +38,7 @@ def find_alike(tokens: list[str], name: Name, text: str) -> list[Span]:
     """
     capitals = frozenset(fold_word(word) for word in _CAPITALS.findall(text))
     words = [normalize_name_word(token) for token in tokens]
-    span = (
-        _find_joined(tokens, name)
-        or _find_initials(tokens, name)
-        or _find_reordered(words, name, capitals)
-        or _find_symbol(tokens, name)
-    )
+    span = _find_joined(tokens, name) or _find_reordered(words, name, capitals) or _find_symbol(tokens, name)
     return [span] if span else []
 
 
@@ -68,15 +63,6 @@ def _find_joined(tokens: list[str], name: Name) -> Span | None:
         if letters == name.letters:
             return start, end
     return None
-
-
-def _find_initials(tokens: list[str], name: Name) -> Span | None:
-    """Return the span of the words whose initials the name is: "the central nervous system" for "CNS"."""
-    if not name.is_abbreviation:
-        return None
-    places = [i for i, token in enumerate(tokens) if token not in FUNCTION_WORDS]
-    found = "".join(tokens[i][0] for i in places).find(name.letters)
-    return None if found < 0 else (places[found], places[found + len(name.letters) - 1] + 1)
 
 
 def _find_symbol(tokens: list[str], name: Name) -> Span | None:

@@ -47,8 +47,6 @@ class Name:
     """(word, stem) of the words that are no function words."""
     words: frozenset[str]
     """All words of the name as they are in a text, folded."""
-    is_abbreviation: bool
-    """Whether the name is one short word in capitals."""
     symbol: str
     """The symbol after the description of a protein: "akt1" in "Protein Kinase AKT1"; empty without one."""
 
@@ -92,7 +90,6 @@ def parse_name(name: str) -> Name:
         letters="".join(word for word in folded if word not in MARKS),
         content=tuple(pair for pair in zip(folded, stems, strict=True) if pair[0] not in FUNCTION_WORDS),
         words=frozenset(folded),
-        is_abbreviation=re.fullmatch(r"[A-Z]{3,6}", name) is not None,
         symbol=_find_symbol(folded),
     )
 
@@ -155,7 +152,7 @@ def abbreviates(short: str, words: Sequence[str]) -> bool:
 
 def is_abbreviation(short: str, letters: str) -> bool:
     """Return whether ``short`` (8 letters at most) is a subsequence of ``letters`` that starts like it."""
-    if not letters or len(short) > 8 or short[0] != letters[0]:
+    if not letters or not short or len(short) > 8 or short[0] != letters[0]:
         return False
     left = iter(letters)
     return all(letter in left for letter in short)

@@ -1,6 +1,7 @@
 """Compare the relations of two sentences: "follows in time" is not "is caused by"."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from gate.entities import SLOTS
 from gate.features import SentenceFeatures
@@ -11,15 +12,12 @@ from gate.relations import REMEDIES, is_class_lost, list_added, list_stated
 from gate.vocabulary import load_words
 
 # With one of these, a class noun has a complement: "X is among the drugs for this disease".
-_COMPLEMENTS = load_words("prepositions") | load_words("describing")
+_COMPLEMENTS = load_words("prepositions")
 
 
 def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text adds a class of relation to those of the statement, or loses its class."""
     added = list_added(text.stated, statement.hinted)
-    # "Treatment with X prevents Y" and "X leads to the prevention of Y" still state the own class.
-    if "prevent" in statement.stated & text.stated or "treat" in statement.stated & text.stated:
-        added -= {"treat", "cause"}
     # "The protein encoded by X" is the gene product X.
     if "encode" in added and _only_names_products(text.tokens, statement.entity_kinds):
         added -= {"encode"}
@@ -31,7 +29,7 @@ def is_predicate_changed(statement: SentenceFeatures, text: SentenceFeatures) ->
         added -= {"cause"}
     if added:
         return True
-    if _says_only_class(text.tokens) or _is_risk_reality(statement, text):
+    if _says_only_class(text.tokens) or _is_risk_lost(statement, text):
         return True
     if "time" in statement.stated and "hazard" in text.hinted - statement.hinted:
         return True
@@ -58,11 +56,10 @@ def _only_names_products(tokens: Sequence[str], kinds: Kinds) -> bool:
     )
 
 
-def _is_risk_reality(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
+def _is_risk_lost(statement: SentenceFeatures, text: SentenceFeatures) -> bool:
     """Return whether the text is about a patient who has the condition, not about one at risk of it."""
-    slot = statement.premise
     is_lost = "risk" in statement.vocabulary - text.vocabulary
-    return is_lost and slot is not None and not text.entity_kinds[slot].isdisjoint(("with", "had"))
+    return is_lost and any(pair == ("has", statement.premise) for pair in pairwise(text.tokens))
 
 
 def _says_only_class(tokens: Sequence[str]) -> bool:

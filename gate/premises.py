@@ -14,7 +14,7 @@ _INDICATING = load_words("indicating")
 # Words that open a condition at the start of a sentence.
 _OPENERS = load_words("openers")
 _SETTINGS = load_words("settings")
-_DESCRIBING = load_words("describing")
+_DESCRIBING = load_words("prepositions") | {"who", "that", "which", "whose"}
 _STATES = list_words("presence existence detection administration exposure absence expression production")
 _CHANGES = frozenset(("change", "changes", "alteration", "alterations"))
 
@@ -44,8 +44,6 @@ def is_person_called(tokens: Sequence[str]) -> bool:
 
 def find_premise(tokens: Sequence[str]) -> str | None:
     """Return the slot that the sentence assumes, such as X in "if X, then Y"; None if its words show none."""
-    if tuple(tokens[:2]) == ("it", "is") and "that" in tokens[2:7]:
-        tokens = tokens[tokens.index("that") + 1 :]
     if (places := find_two_slots(tokens)) is None:
         return None
     first, second = places

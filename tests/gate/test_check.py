@@ -131,18 +131,6 @@ def test_a_statement_without_its_names_is_an_error() -> None:
         check_rewording(Rewording("Metformin treats it.", "Metformin treats gout.", "metformin", "gout"))
 
 
-def test_words_besides_the_names_that_the_statement_lacks_are_counted() -> None:
-    close = Rewording(
-        "The drug aspirin is commonly used to treat chronic headache.",
-        "Acetylsalicylic acid is often used to treat chronic headaches.",
-        "aspirin",
-        "chronic headache",
-        head_aliases=("acetylsalicylic acid",),
-    )
-    assert check_rewording(close) == check_rewording(close, max_new_words=1) == ()
-    assert check_rewording(close, max_new_words=0) == ("new words",)
-
-
 def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:
     """Python orders the words of a set anew in every process, unless its hash seed is given."""
     script = """

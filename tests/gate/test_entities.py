@@ -23,6 +23,7 @@ SAME = [
     ("[X] syndrome", "[x] syndrome"),
     ("hepatitis A", "Hepatitis A"),
     ("metastasis", "metastases"),
+    ("corneal ulcer", "corneal ulcer(s)"),
 ]
 OTHER = [
     ("type 1 diabetes", "type 2 diabetes"),

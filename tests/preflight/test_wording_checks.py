@@ -4,7 +4,7 @@ from pathlib import Path
 
 from config.file import Config
 from config.tables import EditionConfig, KnowledgeConfig
-from preflight.wording_checks import render_wording_warnings
+from preflight.wording_checks import find_doubtful_wordings, render_wording_warnings
 from tasks.edition.edition import plan_edition
 from tests.support.command import make_rows, write_base
 
@@ -27,7 +27,7 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     path = write_base(tmp_path / "own.tsv", make_rows("may_cure", "may_treat"))
     knowledge = KnowledgeConfig(name="own", format="table", path=path)
     own = plan_edition(Config(knowledge=knowledge, edition=EditionConfig(pool=str(tmp_path / "own.toml"))))
-    lines = (render_wording_warnings(own) or "").splitlines()
+    lines = (render_wording_warnings(own, find_doubtful_wordings(own)) or "").splitlines()
     assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
     # The texts with the reason predicate alone come last.
     cells = ("inv", "inv_dn", "none", "ins", "dn", "ins_dn")
@@ -38,4 +38,4 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
 
 
 def test_bundled_pools_are_not_checked_again() -> None:
-    assert render_wording_warnings(plan_edition(Config())) is None
+    assert find_doubtful_wordings(plan_edition(Config())) == []
