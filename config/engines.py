@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
@@ -132,12 +132,19 @@ class EngineConfig(ConfigTable):
     an empty first text if the chat template opens every thought, and an empty list if nothing is a mark
     (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
-    """Price of a million prompt tokens, for the estimate of `pretexeval plan`. Give both prices or neither.
-    A changed price asks no model again."""
+    """Price of a million prompt tokens, for the estimate of `pretexeval plan` and the view `cost`. Give both
+    prices or neither. A changed price asks no model again; `pretexeval score` stores it for the view."""
     price_output: Annotated[float, Field(ge=0)] | None = None
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
     """Currency of the two prices."""
+
+    @property
+    def price(self) -> dict[str, Any] | None:
+        """The prices of a million tokens with their currency, as records store them; null without prices."""
+        if self.price_input is None:
+            return None
+        return {"input": self.price_input, "output": self.price_output, "currency": self.price_currency}
 
     def __hash__(self) -> int:
         """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""

@@ -101,9 +101,9 @@ class RephraserConfig(ConfigTable):
     """Number of rewordings to try before the statement itself becomes the sample. Every attempt is stored,
     with the reasons for its rejection, in the table `attempts`."""
     max_new_words: Annotated[int, Field(ge=0)] | None = None
-    """The most words that a rewording may have besides those of its statement, in their order, and the names.
-    Many of the free rewordings of a weak writer are wrong in ways that no rule sees; with 1, the gate accepts
-    only its small changes (docs/gate.md). null: any number."""
+    """The most words that a rewording may add, drop or exchange, apart from harmless changes (docs/gate.md).
+    Many of the free rewordings of a weak writer are wrong in ways that no rule sees. With 0, only harmless
+    changes are accepted: articles, plurals, a few synonyms, a class noun before a name. null: any number."""
 
     @model_validator(mode="after")
     def _check_writer(self) -> Self:

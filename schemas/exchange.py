@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 from primitives.hashing import hash_text, render_canonical_json
@@ -47,9 +48,7 @@ class Sampling:
 
         Those that were added later are only in it where they are set, so that older keys stay valid.
         """
-        values = asdict(self)
-        values |= {"extra_body": self.read_extra_body(), "rename": dict(self.rename), "repeat": None}
-        return render_canonical_json({k: v for k, v in values.items() if v or k in ALWAYS_RENDERED})
+        return _render_sampling(self)
 
     @property
     def answer_words(self) -> tuple[str, str]:
@@ -65,6 +64,14 @@ class Sampling:
         """Return the further parameters."""
         found: dict[str, Any] = json.loads(self.extra_body or "{}")
         return found
+
+
+# All prompts of a model share their parameters, and rendering them took half of the time of writing requests.
+@lru_cache(maxsize=16)
+def _render_sampling(sampling: Sampling) -> str:
+    values = asdict(sampling)
+    values |= {"extra_body": sampling.read_extra_body(), "rename": dict(sampling.rename), "repeat": None}
+    return render_canonical_json({k: v for k, v in values.items() if v or k in ALWAYS_RENDERED})
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ QUESTION_EVALUATIONS_FOLDER = "question_predictions"
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"
+VALIDATIONS_FOLDER = "cache/validations"
 
 MANIFEST = "manifest.json"
 """Record of an edition."""
@@ -116,6 +117,16 @@ def page_file(edition_id: str | None = None) -> str:
     return f"{PAGES_FOLDER}/{edition_id}/index.html" if edition_id else f"{PAGES_FOLDER}/index.html"
 
 
+def samples_folder(edition_id: str) -> str:
+    """Return the folder of the sample browser of an edition: its page, its scripts and its downloads."""
+    return f"{PAGES_FOLDER}/{edition_id}/samples"
+
+
+def pieces_folder(edition_id: str) -> str:
+    """Return the folder of the data of the sample browser, in pieces that are named after their content."""
+    return f"{samples_folder(edition_id)}/data"
+
+
 def cached_file(key: str) -> str:
     """Return the record of a stage file that was made under this key."""
     return f"cache/files/{key}.json"
@@ -123,7 +134,7 @@ def cached_file(key: str) -> str:
 
 def validation_record(key: str) -> str:
     """Return the record of a validation that succeeded under this key."""
-    return f"cache/validations/{key}.json"
+    return f"{VALIDATIONS_FOLDER}/{key}.json"
 
 
 def model_lock(model_id: str) -> str:

@@ -4,7 +4,7 @@ A manifest has no checksum and no time of day, so that every machine writes the 
 edition, which contains the hash of what defines it, takes the place of the checksum.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,11 @@ REMEDY = (
 DEFINING = {"format", "kb", "seed"}
 REPEATED = ("kb", "seed", "negatives", "pool", "methods")
 """What a manifest repeats from the configuration."""
+
+
+def key_content(stage: str, checksums: Iterable[str]) -> str:
+    """Return a key of the rows of a stage, by which reports of their validation are found."""
+    return hash_json([stage, sorted(checksums)], digits=32)
 
 
 def find_manifest(root: Path, edition_id: str) -> dict[str, Any] | None:

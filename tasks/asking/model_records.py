@@ -28,6 +28,8 @@ def write_model_record(config: EngineConfig, mirror: Mirror, *, is_loaded: bool 
         "identity": found.identity,
         **found.taught.to_record(),
     }
+    if config.price is not None:
+        description["price"] = config.price
     if is_on_hub(config):
         recorded = read_commit(mirror.root, found.model_id)
         description["commit"] = recorded or (find_commit(config) if is_loaded else None)

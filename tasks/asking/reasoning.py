@@ -5,46 +5,18 @@ contains it between two marks; or the chat template opens the thought, so that t
 closing mark. Stored responses stay as they came: their marks are read when they are scored.
 """
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from config.engines import EngineConfig
+from tasks.asking.thoughts import NO_MARKS, ReasoningMarks, remove_reasoning
 
 # What engines say of an answer that ended because no token was left.
 CUT_REASONS = ("length", "max_tokens")
 
 
-@dataclass(frozen=True)
-class ReasoningMarks:
-    """The texts that open and close a thought in a response."""
-
-    opening: str = "<think>"
-    """Empty if the chat template opens the thought of every response."""
-    closing: str = "</think>"
-    """Empty if nothing in a response is a mark."""
-
-
-THINK_MARKS = ReasoningMarks()
-NO_MARKS = ReasoningMarks("", "")
-
-
 def find_marks(config: EngineConfig) -> ReasoningMarks:
     """Return the marks that the configuration of a model names."""
     return ReasoningMarks(*config.reasoning_marks) if config.reasoning_marks else NO_MARKS
-
-
-def remove_reasoning(response: str, marks: ReasoningMarks = THINK_MARKS) -> str | None:
-    """Return what follows the last thought, or None if the last thought does not end.
-
-    A response without marks is returned unchanged, unless the chat template opens every thought.
-    """
-    if not marks.closing:
-        return response
-    _, closing, answer = response.rpartition(marks.closing)
-    if marks.opening:
-        return None if marks.opening in answer else answer
-    return answer if closing else None
 
 
 def read_answers(responses: pl.DataFrame, marks: ReasoningMarks, *, is_chat: bool) -> pl.DataFrame:

@@ -11,7 +11,8 @@ from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
-from tasks.asking.reasoning import ReasoningMarks, find_marks, remove_reasoning
+from tasks.asking.reasoning import find_marks
+from tasks.asking.thoughts import ReasoningMarks, remove_reasoning
 from tasks.asking.writers import (
     UNFINISHED_REASONING,
     Replies,

@@ -27,7 +27,7 @@ class Rephraser:
     max_attempts: int
     seed: int
     max_new_words: int | None = None
-    """The most words that a rewording may add to its statement; null for any number."""
+    """The most words of its statement that a rewording may change; null for any number."""
     judge: Judge | None = None
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Name of a head or a tail -> the other names under which the gate accepts it."""
@@ -74,6 +74,6 @@ def warn_of_weak_writer(rephraser: Rephraser, attempts: Iterable[pl.DataFrame]) 
         return None
     return (
         f"The gate rejected {n_rejected:,} of {n_written:,} rewordings by {rephraser.writer.config.name}. Of "
-        "a writer that errs so often, many accepted rewordings are wrong as well: set max_new_words = 1 in "
+        "a writer that errs so often, many accepted rewordings are wrong as well: set max_new_words = 0 in "
         "[rephraser], or choose a better writer (docs/gate.md)"
     )

@@ -7,6 +7,7 @@ A missing or damaged file is built again. A complete edition keeps the bytes tha
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from operator import ne
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from primitives.source import hash_source
 from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_stage_file
 from storage.layout import EDITIONS_FOLDER, cached_file, manifest_file, validation_record
+from storage.manifests import key_content
 from storage.mirror import Mirror
 from storage.records import read_record, set_aside, write_record
 from tasks.edition.edition import Edition
@@ -133,7 +135,9 @@ def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
     except ValueError:
         report = validate_stage(stage.stage, stage.read_all(edition.root), edition.edition_id)
         require_valid(report)
-        write_record(path, REPORT.dump_python(report, mode="json"))
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        found = {"key": key, "content": key_content(stage.stage.name, checksums), "checked_at": when}
+        write_record(path, REPORT.dump_python(report, mode="json") | found)
     return report
 
 

@@ -20,7 +20,7 @@ from storage.mirror import Mirror
 from tasks.answers.reading import read_answer
 from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
-from tasks.asking.reasoning import remove_reasoning
+from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.question_requests import build_question, select_demonstrations
 

@@ -21,6 +21,7 @@ from tasks.evaluation.imported_subject import ImportedRequestBuilder, hash_impor
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.recorded_rows import RecordedFile, RecordedRow, list_some
 from tasks.evaluation.request_files import RequestFiles, write_requests
+from tasks.evaluation.requests import select_samples
 from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
 
@@ -81,12 +82,20 @@ def _match_file(
         raise InputError(
             f"{recorded.path} has the column {recorded.id_column}, but {stage.name} need {stage.key[0]}"
         )
-    tested = read_stage_files(evaluation.root, files, stage).filter(pl.col("split") == "test")
+    tested = _select_asked(evaluation, read_stage_files(evaluation.root, files, stage))
     found, report = match_rows(recorded.rows, list_groups(tested))
     require_match(report, recorded.rows)
     if evaluation.subject.setting is None and any(row.repeat for row in recorded.rows):
         raise InputError(f"{recorded.path}: samples are asked once, so that repeat must be 0")
     return found, report
+
+
+def _select_asked(evaluation: Evaluation, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the tested samples or questions that the file should have."""
+    n_pairs = evaluation.model.pairs_per_relation
+    if n_pairs is None or evaluation.subject.setting is not None:
+        return rows.filter(pl.col("split") == "test")
+    return pl.concat(select_samples(group, n_pairs) for group in rows.partition_by("relation"))
 
 
 def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:

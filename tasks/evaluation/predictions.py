@@ -8,7 +8,7 @@ import polars as pl
 from primitives.hashing import hash_text
 from schemas.stages import PREDICTIONS
 from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion, extract_answer
-from tasks.asking.reasoning import THINK_MARKS, ReasoningMarks
+from tasks.asking.thoughts import THINK_MARKS, ReasoningMarks
 
 
 @dataclass(frozen=True)

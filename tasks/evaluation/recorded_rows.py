@@ -1,4 +1,7 @@
-"""Files of recorded responses for import: Parquet or JSON lines, one row per response (docs/models.md)."""
+"""Files of recorded responses for import: tables with one row per response, and logs of other tools.
+
+docs/models.md describes the tables, docs/other-tools.md the logs.
+"""
 
 import json
 from collections.abc import Iterator
@@ -10,6 +13,8 @@ import polars as pl
 
 from primitives.errors import InputError
 from storage.responses import replace_surrogates
+from tasks.evaluation.inspect_logs import SUFFIXES, read_inspect_log
+from tasks.evaluation.lm_eval_logs import convert_lm_eval_row, is_lm_eval_row, read_prompt_style
 
 ID_COLUMNS = ("question_id", "sample_id")
 TEXT_COLUMNS = ("response", "error", "finish_reason", "reasoning")
@@ -38,16 +43,18 @@ class RecordedFile:
     path: Path
     id_column: str
     rows: list[RecordedRow]
+    prompt_style: str | None = None
+    """How the model was asked, chat or completion; null if the file does not say it."""
 
 
 def read_recorded_file(path: Path) -> RecordedFile:
-    """Return the rows of a Parquet file, or of a file of JSON lines with the suffix .jsonl or .ndjson.
+    """Return the rows of a Parquet file, of a file of JSON lines, or of a log of inspect_ai or lm-eval.
 
     Raises:
         InputError: the file cannot be read, it has no column of ids or both, or a row is broken; the message
             names the first broken rows.
     """
-    values = list(_read_parquet(path) if path.suffix == ".parquet" else _read_json_lines(path))
+    values, prompt_style = _read_values(path)
     found = {name for row in values for name in row}
     named = [name for name in ID_COLUMNS if name in found]
     if len(named) != 1 or "response" not in found:
@@ -64,13 +71,33 @@ def read_recorded_file(path: Path) -> RecordedFile:
             problems.append(f"row {number}: {problem}")
     if problems:
         raise InputError(f"{path}: {list_some(problems, 'broken rows')}; correct them and import again")
-    return RecordedFile(path, named[0], rows)
+    return RecordedFile(path, named[0], rows, prompt_style)
 
 
 def list_some(items: list[str], noun: str) -> str:
     """Return the number of the items and the first of them, for a message."""
     more = f", and {len(items) - MAX_SHOWN:,} more" if len(items) > MAX_SHOWN else ""
     return f"{len(items):,} {noun}: {', '.join(items[:MAX_SHOWN])}{more}"
+
+
+def _read_values(path: Path) -> tuple[list[dict[str, Any]], str | None]:
+    """Return the rows of the file with the columns that count, and the prompt style if the file says it."""
+    if path.suffix == ".parquet":
+        return list(_read_parquet(path)), None
+    if path.suffix in SUFFIXES:
+        return read_inspect_log(path)
+    values: list[dict[str, Any]] = []
+    style = None
+    for number, row in _read_json_lines(path):
+        if is_lm_eval_row(row):
+            try:
+                values += convert_lm_eval_row(row)
+            except ValueError as error:
+                raise InputError(f"{path}, line {number}: not a sample of lm-eval ({error})") from error
+            style = read_prompt_style(row)
+        else:
+            values.append({name: row[name] for name in COLUMNS if name in row})
+    return values, style
 
 
 def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
@@ -81,9 +108,13 @@ def _read_parquet(path: Path) -> Iterator[dict[str, Any]]:
     yield from frame.select([name for name in COLUMNS if name in frame.columns]).iter_rows(named=True)
 
 
-def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
+def _read_json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each line that is not blank, and its JSON object."""
     if path.suffix not in (".jsonl", ".ndjson"):
-        raise InputError(f"{path}: the name of the file must end in .parquet, .jsonl or .ndjson")
+        raise InputError(
+            f"{path}: the name of the file must end in .parquet, .jsonl or .ndjson, or in .eval or .json for "
+            "a log of inspect_ai"
+        )
     try:
         # Only a line feed ends a row: str.splitlines would also split at separators within a response.
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -98,7 +129,7 @@ def _read_json_lines(path: Path) -> Iterator[dict[str, Any]]:
             raise InputError(f"{path}, line {number}: not JSON ({error})") from error
         if not isinstance(row, dict):
             raise InputError(f"{path}, line {number}: not a JSON object")
-        yield {name: row[name] for name in COLUMNS if name in row}
+        yield number, row
 
 
 def _find_problem(row: dict[str, Any], id_column: str) -> str | None:

@@ -2,14 +2,8 @@ import polars as pl
 import pytest
 
 from config.engines import ModelConfig
-from tasks.asking.reasoning import (
-    NO_MARKS,
-    THINK_MARKS,
-    ReasoningMarks,
-    find_marks,
-    read_answers,
-    remove_reasoning,
-)
+from tasks.asking.reasoning import find_marks, read_answers
+from tasks.asking.thoughts import NO_MARKS, THINK_MARKS, ReasoningMarks, remove_reasoning
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking.answer_extraction import AnswerWords
-from tasks.asking.reasoning import THINK_MARKS, read_answers
+from tasks.asking.reasoning import read_answers
+from tasks.asking.thoughts import THINK_MARKS
 from tasks.evaluation.predictions import Scoring, score_responses
 
 

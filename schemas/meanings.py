@@ -1,0 +1,63 @@
+"""What the tables and columns of the warehouse mean: the texts of the stages, and those of meanings.toml."""
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from primitives.toml_files import Table, parse_toml
+from schemas.columns import Stage
+from schemas.stages import (
+    ATTEMPTS,
+    DIVERSITY,
+    GUESSES,
+    HUMAN_GRADES,
+    PREDICTIONS,
+    REQUESTS,
+    RESPONSES,
+    SAMPLES,
+    STAGES,
+    STATEMENTS,
+    TRIPLETS,
+    VARIANTS,
+)
+
+FILE = Path(__file__).with_name("meanings.toml")
+# Where stages give a name different meanings, views have that of the first of these.
+_SAMPLES_FIRST = (TRIPLETS, SAMPLES, PREDICTIONS, REQUESTS, RESPONSES, VARIANTS, STATEMENTS, ATTEMPTS)
+STAGE_ORDER: tuple[Stage, ...] = tuple(
+    dict.fromkeys((*_SAMPLES_FIRST, DIVERSITY, GUESSES, HUMAN_GRADES, *STAGES.values()))
+)
+
+
+@cache
+def read_meanings() -> Table:
+    """Return the tables of meanings.toml."""
+    return parse_toml(FILE)
+
+
+def list_tables() -> dict[str, str]:
+    """Return loaded table -> what a row of it is."""
+    return dict(read_meanings()["tables"])
+
+
+def explain_column(relation: str, column: str) -> str:
+    """Return what a column of a table or view means.
+
+    Raises:
+        LookupError: neither a stage nor meanings.toml says it.
+    """
+    meanings = read_meanings()
+    if own := meanings["overrides"].get(relation, {}).get(column):
+        return str(own)
+    sources = [STAGES[name] for name in meanings["stages"].get(relation, ())]
+    if text := _explain_by_stages(sources, column):
+        return text
+    if shared := meanings["columns"].get(column):
+        return str(shared)
+    if text := _explain_by_stages(STAGE_ORDER, column):
+        return text
+    raise LookupError(f"{FILE.name} does not say what {relation}.{column} means")
+
+
+def _explain_by_stages(stages: Iterable[Stage], column: str) -> str | None:
+    return next((c.meaning for stage in stages for c in stage.columns if c.name == column), None)
