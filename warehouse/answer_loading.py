@@ -22,6 +22,7 @@ from warehouse.records import (
     find_files,
     insert_parquet,
     parse_time,
+    read_price,
     require_record,
     select_columns,
 )
@@ -91,7 +92,9 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     values = {"edition_id": edition_id, "model_id": model_id, **read_marks(run)}
     n_rows = insert_parquet(connection, statement, files, **values)
     check_rows(folder, run, PREDICTIONS, n_rows)
-    require_answers(connection, "predictions", folder, run, {"edition_id": edition_id, "model_id": model_id})
+    key = {"edition_id": edition_id, "model_id": model_id}
+    note_how_asked(connection, "runs", files, key)
+    require_answers(connection, "predictions", folder, run, key)
 
 
 def require_answers(
@@ -159,9 +162,33 @@ def require_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def read_circumstances(folder: Path, run: dict[str, Any]) -> list[Any]:
-    """Return the last columns of runs: when it finished, how long it took, its limit, what answered."""
+    """Return the last columns of runs: when it finished, its duration, limit, what answered, and prices."""
     finished_at = parse_time(folder / RUN, run, "finished_at")
-    return [finished_at, run.get("duration_s"), run.get("max_error_rate", MAX_ERROR_RATE), run.get("served")]
+    limit = run.get("max_error_rate", MAX_ERROR_RATE)
+    # Two more columns are filled from the requests (note_how_asked).
+    return [finished_at, run.get("duration_s"), limit, run.get("served"), *read_price(run), None, None]
+
+
+def note_how_asked(
+    connection: duckdb.DuckDBPyConnection, table: str, files: RunFiles, key: Mapping[str, str]
+) -> None:
+    """Fill the prompt style and the sampling parameters of a run, which all of its requests share.
+
+    Args:
+        table: runs or question_runs.
+        files: of the run, with its requests first.
+        key: the columns that identify the run, with their values.
+    """
+    (name, requests), *_ = files.items()
+    where = " and ".join(f"{table}.{column} = ${column}" for column in key)
+    insert_parquet(
+        connection,
+        f"update {table} set prompt_style = asked.prompt_style, sampling = asked.sampling "
+        "from (select min(prompt_style) as prompt_style, min(sampling) as sampling "
+        f"from read_parquet(${name})) as asked where {where}",
+        {name: requests},
+        **key,
+    )
 
 
 def list_run_files(folder: Path, run: dict[str, Any], stages: tuple[Stage, ...]) -> RunFiles:

@@ -8,6 +8,7 @@ import duckdb
 from primitives.errors import InputError
 from schemas.question_stages import FACET_OF
 from schemas.transformations import TRANSFORMATIONS
+from warehouse.comments import read_grain, write_comments
 
 FOLDER = Path(__file__).parent
 # Tables of sums over the loaded tables, computed once so that the views need not do it in every query.
@@ -30,6 +31,12 @@ TABLE_MACROS = (
     "estimate_shares",
     "measure_scores",
     "compare_scores",
+    "compare_parts",
+    "compare_models",
+    "compare_editions",
+    "list_changes",
+    "count_changes",
+    "count_same_answers",
     "estimate_mastered",
     "match_taught",
     "observe_facets",
@@ -52,11 +59,13 @@ FACET_ORDER = ("comparison", "verification", "rectification", "discrimination")
 VIEWS = (
     "served_models",
     "prediction_details",
+    "pair_details",
     "average_accuracy",
     "joint_accuracy",
     "joint_accuracy_curve",
     "accuracy_by_relation",
     "accuracy_by_transformation",
+    "accuracy_by_wording",
     "accuracy_by_polarity",
     "accuracy_by_negative",
     "transformation_ablation",
@@ -65,6 +74,7 @@ VIEWS = (
     "missed_points",
     "shortcut_baselines",
     "token_usage",
+    "cost",
     "taught_pairs",
     "known_mastery",
     "suspect_prototypes",
@@ -96,7 +106,7 @@ VIEWS = (
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
     for name in ("tables", "question_tables", "intervals", "macros"):
-        connection.execute(_read_sql(f"{name}.sql"))
+        connection.execute(read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)
 
@@ -104,15 +114,13 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
 def create_views(connection: duckdb.DuckDBPyConnection) -> None:
     """Compute SUMS, create the table macros, compute ESTIMATES, and create the views, each in order.
 
-    The grain in the first line of each view becomes the comment of the view in the database.
+    The grain in the first line of each file becomes the comment of its table or view in the database.
     """
-    for name in (*SUMS, *TABLE_MACROS, *ESTIMATES):
-        connection.execute(_read_sql(f"{name}.sql"))
-    for name in VIEWS:
-        text = _read_sql(f"views/{name}.sql")
+    texts = {name: read_sql(f"{name}.sql") for name in (*SUMS, *TABLE_MACROS, *ESTIMATES)}
+    texts |= {name: read_sql(f"views/{name}.sql") for name in VIEWS}
+    for text in texts.values():
         connection.execute(text)
-        grain = text.splitlines()[0].removeprefix("-- Grain: ").replace("'", "''")
-        connection.execute(f"comment on view {name} is '{grain}'")
+    write_comments(connection, {name: read_grain(text) for name, text in texts.items()})
 
 
 def insert_row(connection: duckdb.DuckDBPyConnection, table: str, row: list[Any]) -> None:
@@ -145,5 +153,6 @@ def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
         insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet), bits, bits << 8])
 
 
-def _read_sql(name: str) -> str:
+def read_sql(name: str) -> str:
+    """Return the text of an SQL file of the warehouse."""
     return (FOLDER / name).read_text(encoding="utf-8")

@@ -115,7 +115,11 @@ create macro student_factor(inflation, n_rare, n_informative) as
 --    every pair right by a rule.
 -- If every pair has one observation (mastery), n is the number of pairs while the base is held fixed.
 create macro effective_n(s, inflation := 1.0, n_rare := null) as list_transform(
-    [student_factor(inflation, n_rare, if(s.n_observations = s.n_clusters, null, s.n_informative))],
+    [
+        student_factor(
+            inflation, n_rare, case when s.n_observations <> s.n_clusters then s.n_informative end
+        )
+    ],
     lambda factor: case
         when s.n_clusters < 2 or not s.varies then s.n_clusters
         when s.n_observations = s.n_clusters then

@@ -25,12 +25,13 @@ select
     list_sum(
         list_transform(
             [0, 1, 2, 3],
-            lambda k: if(
-                facet_bits(needed_bits, k) > 0
-                and facet_bits(points.correct_bits & needed_bits, k) = facet_bits(needed_bits, k),
-                1 << k,
-                0
-            )
+            lambda k: case
+                when
+                    facet_bits(needed_bits, k) > 0
+                    and facet_bits(points.correct_bits & needed_bits, k) = facet_bits(needed_bits, k)
+                    then 1 << k
+                else 0
+            end
         )
     ) as facet_set,
     (positive_bits(pairs.correct_bits) & negative_bits(pairs.correct_bits))::bigint as transformation_set,

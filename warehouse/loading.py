@@ -32,6 +32,7 @@ from storage.responses import ResponseStore
 from warehouse.answer_loading import load_run, warn_of_lost_replies
 from warehouse.appraisals import list_grades, load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
+from warehouse.checks import load_checks
 from warehouse.question_loading import check_points, load_question_run
 from warehouse.records import (
     RecordMissing,
@@ -41,9 +42,11 @@ from warehouse.records import (
     find_filled,
     insert_parquet,
     parse_time,
+    read_price,
     require_record,
     select_columns,
 )
+from warehouse.variants import load_variants
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +94,7 @@ def load_warehouse(connection: duckdb.DuckDBPyConnection, root: Path) -> list[st
             loading.load(load, root, edition_id)
         for path in list_grades(root, edition_id):
             loading.load(load_grades, path, edition_id)
+    load_checks(connection, root)
     check_points(connection)
     warn_of_lost_replies(connection, root)
     create_views(connection)
@@ -150,6 +154,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     insert_row(connection, "editions", row)
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)
+    load_variants(connection, folder, manifest)
 
 
 def _load_stage(
@@ -192,6 +197,7 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             json.dumps(model.get("identity"), sort_keys=True),
             model.get("known_heads"),
             model.get("taught_base") and json.dumps(model["taught_base"]),
+            *read_price(model),
         ],
     )
     if paths:

@@ -57,23 +57,34 @@ create macro wrong_offers(bits) as (bits >> 4) & 15;
 -- numbers keep the sums over points exact. 8 bits each: the questions that are right, and those that are graded.
 -- A point of which only right or only wrong offers are graded has no such accuracy: 0 of 0 parts.
 create macro revision_parts(graded) as
-    if(right_offers(graded) > 0 and wrong_offers(graded) > 0, 2520, 0);
+    case when right_offers(graded) > 0 and wrong_offers(graded) > 0 then 2520 else 0 end;
 create macro revision_right(correct, graded, n) as
-    if(
-        revision_parts(graded) > 0,
-        round(
-            2520 / n * (
-                bit_count(right_offers(correct)) / bit_count(right_offers(graded))
-                + (n - 1) * bit_count(wrong_offers(correct)) / bit_count(wrong_offers(graded))
-            )
-        )::integer,
-        0
-    );
+    case
+        when revision_parts(graded) > 0 then
+            round(
+                2520 / n * (
+                    bit_count(right_offers(correct)) / bit_count(right_offers(graded))
+                    + (n - 1) * bit_count(wrong_offers(correct)) / bit_count(wrong_offers(graded))
+                )
+            )::integer
+        else 0
+    end;
 
 -- To how many independent questions the weights of revision_right amount: 1 / Σ weight².
 create macro revision_size(graded, n) as
-    if(
-        revision_parts(graded) > 0,
-        n * n / (1 / bit_count(right_offers(graded)) + (n - 1) ** 2 / bit_count(wrong_offers(graded))),
-        0
-    );
+    case
+        when revision_parts(graded) > 0 then
+            n * n / (1 / bit_count(right_offers(graded)) + (n - 1) ** 2 / bit_count(wrong_offers(graded)))
+        else 0
+    end;
+
+-- A text with [X] for the head and [Y] for the tail. The longer name is replaced first, because it may contain the
+-- other one. A name that begins a sentence may have got a capital.
+create macro blank_name(t, name, slot) as
+    replace(replace(t, name, slot), upper(left(name, 1)) || substring(name, 2), slot);
+
+create macro blank_names(t, head, tail) as
+    case
+        when length(head) >= length(tail) then blank_name(blank_name(t, head, '[X]'), tail, '[Y]')
+        else blank_name(blank_name(t, tail, '[Y]'), head, '[X]')
+    end;

@@ -10,7 +10,7 @@ asked as (
     select
         facts.*,
         editions.kb,
-        editions.configuration -> 'knowledge' ->> facts.relation as checksum
+        (editions.configuration -> 'knowledge') ->> facts.relation as checksum
     from query_table(facts) as facts
     inner join editions using (edition_id)
 ),
@@ -30,7 +30,7 @@ select
     known_heads.head is not null as is_known,
     coalesce(known_heads.taught_with, 'nothing') as taught_with,
     reference_models.checksums is null
-    or coalesce(reference_models.checksums ->> asked.relation = asked.checksum, false) as is_as_taught
+    or coalesce((reference_models.checksums ->> asked.relation) = asked.checksum, false) as is_as_taught
 from asked
 inner join reference_models using (kb)
 left join known_heads

@@ -33,23 +33,27 @@ select
     head_cluster,
     positive_tail_cluster,
     negative_tail_cluster,
-    if(
-        is_revision,
-        revision_right(gained & 255, graded & 255, n_options)
-        + revision_right(gained >> 8, graded >> 8, n_options),
-        bit_count(gained)
-    )::integer as gained,
-    if(
-        is_revision,
-        revision_right(lost & 255, graded & 255, n_options)
-        + revision_right(lost >> 8, graded >> 8, n_options),
-        bit_count(lost)
-    )::integer as lost,
-    if(is_revision, revision_parts(graded & 255) + revision_parts(graded >> 8), bit_count(graded))::integer as n,
-    if(
-        is_revision,
-        revision_size(graded & 255, n_options) + revision_size(graded >> 8, n_options),
-        bit_count(graded)
-    )::double as n_most
+    case
+        when is_revision then
+            revision_right(gained & 255, graded & 255, n_options)
+            + revision_right(gained >> 8, graded >> 8, n_options)
+        else bit_count(gained)
+    end::integer as gained,
+    case
+        when is_revision then
+            revision_right(lost & 255, graded & 255, n_options)
+            + revision_right(lost >> 8, graded >> 8, n_options)
+        else bit_count(lost)
+    end::integer as lost,
+    case
+        when is_revision then
+            revision_parts(graded & 255) + revision_parts(graded >> 8)
+        else bit_count(graded)
+    end::integer as n,
+    case
+        when is_revision then
+            revision_size(graded & 255, n_options) + revision_size(graded >> 8, n_options)
+        else bit_count(graded)
+    end::double as n_most
 from masked
 where graded > 0;

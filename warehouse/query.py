@@ -1,11 +1,11 @@
 """Query the warehouse with any SQL, on a connection that reaches no file but the warehouse, read-only."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import duckdb
 
@@ -13,9 +13,27 @@ from primitives.errors import InputError
 from storage.layout import WAREHOUSE
 from warehouse.catalogue import VIEWS
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+Fetch = Callable[[duckdb.DuckDBPyConnection, str, Event], T]
 Result = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
+EMPTY = "the query is empty: write a statement, such as `from leaderboard`"
 FETCHED_ROWS = 10_000
+COLUMNS = """
+with relations as (
+    select 'table' as kind, table_name, table_oid, comment from duckdb_tables() where not internal
+    union all
+    select 'view', view_name, view_oid, comment from duckdb_views() where not internal
+)
+select table_name, kind, relations.comment, column_name, data_type, columns.comment
+from relations
+join duckdb_columns() as columns using (table_name)
+where not columns.internal
+order by kind, table_name, column_index
+"""
 # The warehouse is open when these are set, and the last one refuses every later change of a setting.
 # enable_external_access alone still lets `copy … to` (with use_tmp_file false) overwrite the database's own
 # file: DuckDB adds the paths of an open database to those that it allows.
@@ -39,20 +57,29 @@ def open_warehouse(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     Raises:
         InputError: if there is no warehouse, or if DuckDB cannot open or read it.
     """
+    path = find_warehouse(root)
+    try:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            yield connection
+    except duckdb.Error as error:
+        raise explain_unreadable(path, error) from error
+
+
+def find_warehouse(root: Path) -> Path:
+    """Return the path of the warehouse; raise InputError if there is none."""
     path = root / WAREHOUSE
     if not path.is_file():
         raise InputError(
             f"{path}: there is no warehouse yet; `pretexeval run CONFIG` creates one, and "
             "`pretexeval publish CONFIG` creates one from the data that is already there"
         )
-    try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            yield connection
-    except duckdb.Error as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(
-            f"{path}: cannot be read ({reason}); run `pretexeval publish CONFIG` to build it again"
-        ) from error
+    return path
+
+
+def explain_unreadable(path: Path, error: duckdb.Error) -> InputError:
+    """Return the error for a warehouse that DuckDB cannot open or read."""
+    reason = str(error).splitlines()[0]
+    return InputError(f"{path}: cannot be read ({reason}); run `pretexeval publish CONFIG` to build it again")
 
 
 def run_query(root: Path, sql: str) -> Result:
@@ -61,15 +88,28 @@ def run_query(root: Path, sql: str) -> Result:
     Raises:
         InputError: the query failed, with DuckDB's message; or it needs another file or another setting.
     """
+    return _run_locked(root, sql, _fetch_rows)
+
+
+def read_table(root: Path, sql: str) -> "pa.Table":
+    """Return the result of a query as a table of Arrow, on a connection as that of `run_query`.
+
+    Raises:
+        InputError: as `run_query` does.
+    """
+    return _run_locked(root, sql, _fetch_table)
+
+
+def _run_locked(root: Path, sql: str, fetch: Fetch[T]) -> T:
     with open_warehouse(root) as connection:
         _lock_down(connection)
         try:
             sql.encode()
-            return _wait_for_rows(connection, sql)
+            return _wait_for_result(connection, sql, fetch)
         except duckdb.PermissionException as error:
             raise InputError(
-                f"the query failed: {error}. Queries read the warehouse and nothing else: redirect the "
-                "output of `--format csv` to write a file, or open the warehouse with DuckDB itself"
+                f"the query failed: {error}. Queries read the warehouse and nothing else: write a file with "
+                "`--output FILE`, or open the warehouse with DuckDB itself"
             ) from error
         except (duckdb.Error, UnicodeError) as error:
             raise InputError(f"the query failed: {error}") from error
@@ -82,24 +122,29 @@ def _lock_down(connection: duckdb.DuckDBPyConnection) -> None:
         connection.execute(statement)
 
 
-def _wait_for_rows(
-    connection: duckdb.DuckDBPyConnection, sql: str
-) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _fetch_rows(connection: duckdb.DuckDBPyConnection, sql: str, is_interrupted: Event) -> Result:
+    result: duckdb.DuckDBPyConnection | None = connection.execute(sql)
+    if result is None:
+        raise InputError(EMPTY)
+    columns = [column[0] for column in result.description or []]
+    rows: list[tuple[Any, ...]] = []
+    while columns and not is_interrupted.is_set() and (part := result.fetchmany(FETCHED_ROWS)):
+        rows += part
+    return columns, rows
+
+
+def _fetch_table(connection: duckdb.DuckDBPyConnection, sql: str, _: Event) -> "pa.Table":
+    relation: duckdb.DuckDBPyRelation | None = connection.sql(sql)
+    if relation is None:
+        raise InputError(EMPTY)
+    return relation.to_arrow_table()
+
+
+def _wait_for_result(connection: duckdb.DuckDBPyConnection, sql: str, fetch: Fetch[T]) -> T:
     """Run the query in another thread, because DuckDB handles no signals: Ctrl-C ends the query at once."""
     is_interrupted = Event()
-
-    def fetch() -> Result:
-        result: duckdb.DuckDBPyConnection | None = connection.execute(sql)
-        if result is None:
-            raise InputError("the query is empty: write a statement, such as `from leaderboard`")
-        columns = [column[0] for column in result.description or []]
-        rows: list[tuple[Any, ...]] = []
-        while columns and not is_interrupted.is_set() and (part := result.fetchmany(FETCHED_ROWS)):
-            rows += part
-        return columns, rows
-
     with ThreadPoolExecutor(1) as thread:
-        running = thread.submit(fetch)
+        running = thread.submit(fetch, connection, sql, is_interrupted)
         try:
             return running.result()
         except KeyboardInterrupt:
@@ -116,7 +161,28 @@ def read_rows(root: Path, sql: str) -> list[dict[str, Any]]:
 
 def list_views(root: Path) -> list[tuple[str, str]]:
     """Return the views in the order of creation, each with its grain."""
-    sql = "select view_name, comment from duckdb_views() where not internal"
+    columns = {row.name: row.meaning or "" for row in list_columns(root) if row.kind == "view"}
+    return [(name, columns[name]) for name in VIEWS if name in columns]
+
+
+class ColumnOf(NamedTuple):
+    """A column of a table or a view of the warehouse."""
+
+    name: str
+    """The name of the table or the view."""
+    kind: str
+    """table or view."""
+    meaning: str | None
+    """The comment of the table; for a view, what one of its rows is."""
+    column: str
+    type: str
+    column_meaning: str | None
+    """The comment of the column."""
+
+
+def list_columns(root: Path) -> list[ColumnOf]:
+    """Return every column: of the tables by name, then of the views in the order of creation."""
     with open_warehouse(root) as connection:
-        grains = dict(connection.execute(sql).fetchall())
-    return [(name, grains[name]) for name in VIEWS if name in grains]
+        found = [ColumnOf(*row) for row in connection.execute(COLUMNS).fetchall()]
+    order = {name: k for k, name in enumerate(VIEWS)}
+    return sorted(found, key=lambda row: (row.kind, order.get(row.name, -1)))

@@ -15,6 +15,7 @@ from warehouse.answer_loading import (
     REASONING,
     RESPONSES_OF_MODEL,
     list_run_files,
+    note_how_asked,
     read_circumstances,
     read_marks,
     require_answers,
@@ -60,7 +61,8 @@ def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> No
     run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=key["model_id"])
     require_model(connection, folder)
     check_files(folder, run, RUN)
-    requests, readings, predictions = list_run_files(folder, run, RUN_STAGES).items()
+    files = list_run_files(folder, run, RUN_STAGES)
+    requests, readings, predictions = files.items()
     n_answers = insert_parquet(
         connection, INSERT_ANSWERS, dict((requests, readings)), **key, **read_marks(run)
     )
@@ -76,6 +78,7 @@ def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> No
     counts = [n_questions, n_repeats, *(run.get(name) for name in ("n_asked", "n_reused", "n_errors"))]
     row = [*key.values(), run.get("scoring_policies"), *counts, *read_circumstances(folder, run)]
     insert_row(connection, "question_runs", row)
+    note_how_asked(connection, "question_runs", files, key)
 
 
 def check_points(connection: duckdb.DuckDBPyConnection) -> None:

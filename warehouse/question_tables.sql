@@ -35,7 +35,12 @@ create table question_runs (
     finished_at timestamp,
     duration_s double,
     max_error_rate double not null,
-    served varchar[]
+    served varchar[],
+    price_input double,
+    price_output double,
+    price_currency varchar,
+    prompt_style varchar,
+    sampling json
 );
 
 -- What every repeat of a question answered: the answer that was read, the rule that found it, and the response.

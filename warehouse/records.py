@@ -68,6 +68,12 @@ def parse_time(path: Path, record: dict[str, Any], name: str) -> datetime | None
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
+def read_price(record: Mapping[str, Any]) -> list[Any]:
+    """Return the prices of a million prompt and completion tokens, and their currency; null if unknown."""
+    price = record.get("price")
+    return [price.get(name) if isinstance(price, dict) else None for name in ("input", "output", "currency")]
+
+
 def find_complete(folder: Path, record: str) -> list[Path]:
     """Return the subfolders with the record that marks them complete, sorted by name."""
     return sorted(path.parent for path in folder.glob(f"*/{record}"))

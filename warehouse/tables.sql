@@ -51,6 +51,21 @@ create table samples (
     reasons varchar[] not null
 );
 
+-- Variants of both splits, with the statements that put them into words (the stages variants and statements).
+create table variants (
+    edition_id varchar not null,
+    variant_id varchar not null,
+    triplet_id varchar not null,
+    pair_id varchar not null,
+    relation varchar not null,
+    split varchar not null,
+    transformation varchar not null,
+    label boolean not null,
+    predicate varchar not null,
+    prototype_id varchar,
+    statement varchar
+);
+
 -- One row per attempted rewording; none in editions that no language model reworded.
 create table attempts (
     edition_id varchar not null,
@@ -111,7 +126,10 @@ create table models (
     engine varchar,
     identity json,
     known_heads struct(relation varchar, head varchar, wordings varchar)[],
-    taught_base json
+    taught_base json,
+    price_input double,
+    price_output double,
+    price_currency varchar
 );
 
 -- Responses are shared by all editions.
@@ -170,7 +188,12 @@ create table runs (
     finished_at timestamp,
     duration_s double,
     max_error_rate double not null,
-    served varchar[]
+    served varchar[],
+    price_input double,
+    price_output double,
+    price_currency varchar,
+    prompt_style varchar,
+    sampling json
 );
 
 -- One row per edition, setting and name of a model whose last evaluation ended with an error. failed_at is UTC.
@@ -183,6 +206,19 @@ create table failures (
     model_id varchar,
     reason varchar not null,
     failed_at timestamp
+);
+
+-- What the validation of a stage of an edition found, with one row per expectation. checked_at is UTC.
+create table checks (
+    edition_id varchar not null,
+    stage varchar not null,
+    expectation varchar not null,
+    checked_columns varchar,
+    requirement varchar not null,
+    is_passed boolean not null,
+    n_rows bigint not null,
+    n_unexpected bigint not null,
+    checked_at timestamp
 );
 
 -- The eight transformations, in the order in which they are shown. bits: the transformation's two bits in the

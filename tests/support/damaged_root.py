@@ -58,7 +58,7 @@ WORDING = QuestionWording(
     },
 )
 # Times, and whether an answer was asked or reused, are those of the last run.
-VARYING = {"n_asked", "n_reused", "finished_at", "duration_s"}
+VARYING = {"n_asked", "n_reused", "finished_at", "duration_s", "checked_at"}
 ANSWERS = (" True", " False", " A", " B")
 Tables = dict[str, Counter[str]]
 """Table or view -> its rows, each as text."""

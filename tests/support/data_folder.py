@@ -55,8 +55,11 @@ class DataFolder:
     usable_lines: dict[str, int] = field(default_factory=dict)
     wording: str = ""
     """A prefix of every text, so that another edition of the same pairs has other texts."""
+    wordings: dict[str, str] = field(default_factory=dict)
+    """Head -> a prefix of its texts, in place of `wording`."""
     parts: dict[tuple[str, str], Path] = field(default_factory=dict)
     """(name, model) -> the file of responses that was written under this name."""
+    label: str = "seed1"
     asserted: set[str] = field(default_factory=set)
     """The heads whose false triplet the base asserts to be false."""
 
@@ -89,7 +92,8 @@ class DataFolder:
                 is_negated = t.is_negated if method != "llmeval" else k % 2 == 1
                 if (method == "direct" and k) or k >= self.usable_lines.get(triplet["head"], 8):
                     continue
-                text = f"{self.wording}{method}: {triplet['head']} {t.name} {triplet['tail']}"
+                wording = self.wordings.get(triplet["head"], self.wording)
+                text = f"{wording}{method}: {triplet['head']} {t.name} {triplet['tail']}"
                 rows.append(
                     triplet
                     | {
@@ -138,7 +142,7 @@ class DataFolder:
             {
                 "edition_id": edition_id,
                 "kb": kb,
-                "label": "seed1",
+                "label": self.label,
                 "seed": 1,
                 "negatives": "matched",
                 "pool": "revised",

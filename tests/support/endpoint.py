@@ -55,6 +55,10 @@ def serve_endpoint(answer: Callable[[Body, int], EndpointReply]) -> Iterator[End
     lock = threading.Lock()
 
     class Handler(QuietHandler):
+        def do_GET(self) -> None:
+            """Refuse to list models, as some gateways do."""
+            self.send_error(404)
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:

@@ -109,10 +109,14 @@ class QuestionFolder:
         return [row for point in self.points for row in point.list_questions()]
 
     def write_edition(
-        self, edition_id: str, methods: tuple[str, ...] = (), knowledge: dict[str, str] | None = None
+        self,
+        edition_id: str,
+        methods: tuple[str, ...] = (),
+        knowledge: dict[str, str] | None = None,
+        attempts: list[Row] | None = None,
     ) -> None:
         """Write an edition with the questions, and with the pairs and samples of `data`."""
-        self.data.write_edition(edition_id, methods, knowledge=knowledge)
+        self.data.write_edition(edition_id, methods, knowledge=knowledge, attempts=attempts)
         folder = self.data.root / "editions" / edition_id
         manifest = json.loads((folder / "manifest.json").read_text())
         questions = self.list_questions()

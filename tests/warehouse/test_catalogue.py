@@ -46,6 +46,21 @@ def test_t_quantile(connection: duckdb.DuckDBPyConnection) -> None:
     assert [q for (q,) in rows] == pytest.approx([t.ppf(0.975, df) for df in degrees], abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("text", "head", "tail", "expected"),
+    [
+        ("Gout is treated with colchicine.", "gout", "colchicine", "[X] is treated with [Y]."),
+        ("Cancer of lung is a cancer.", "cancer of lung", "cancer", "[X] is a [Y]."),
+        ("A pain is chest pain.", "pain", "chest pain", "A [X] is [Y]."),
+        ("It is something else.", "gout", "colchicine", "It is something else."),
+    ],
+)
+def test_names_are_blanked(
+    connection: duckdb.DuckDBPyConnection, text: str, head: str, tail: str, expected: str
+) -> None:
+    assert connection.execute("select blank_names(?, ?, ?)", [text, head, tail]).fetchone() == (expected,)
+
+
 DISCORDANT = [(0, 0), (1, 0), (3, 12), (12, 3), (7, 7), (7, 8), (400, 470), (30_000, 31_000)]
 
 

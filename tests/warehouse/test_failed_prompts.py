@@ -43,7 +43,7 @@ OF_QUESTIONS = {
     "known_facets",
 }
 # These views list a model whether or not it counts as evaluated.
-UNSCORED = ("prediction_details", "token_usage", "served_models", "not_evaluated")
+UNSCORED = ("prediction_details", "token_usage", "cost", "served_models", "not_evaluated")
 
 
 def fail_three(sample: Row) -> str | None:

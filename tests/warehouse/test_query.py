@@ -8,7 +8,7 @@ from primitives.errors import InputError
 from tests.support.data_folder import DataFolder
 from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
-from warehouse.query import list_views, run_query
+from warehouse.query import list_columns, list_views, read_table, run_query
 
 
 def test_columns_and_rows(published: DataFolder) -> None:
@@ -46,8 +46,24 @@ def test_an_error_in_the_query_is_reported(published: DataFolder) -> None:
 
 @pytest.mark.parametrize("sql", ["", " ;; ", "-- a comment"])
 def test_an_empty_query_is_refused(published: DataFolder, sql: str) -> None:
-    with pytest.raises(InputError, match="the query is empty"):
-        run_query(published.root, sql)
+    for ask in (run_query, read_table):
+        with pytest.raises(InputError, match="the query is empty"):
+            ask(published.root, sql)
+
+
+def test_a_table_of_arrow_has_the_same_rows(published: DataFolder) -> None:
+    columns, rows = run_query(published.root, "from leaderboard")
+    table = read_table(published.root, "from leaderboard")
+    assert table.column_names == columns
+    assert [tuple(row.values()) for row in table.to_pylist()] == rows
+
+
+def test_every_column_is_listed_with_the_type_that_it_has(published: DataFolder) -> None:
+    found = list_columns(published.root)
+    assert [row.kind for row in found] == sorted(row.kind for row in found)
+    for name in ("predictions", "leaderboard"):
+        described = run_query(published.root, f"select column_name, column_type from (describe {name})")[1]
+        assert [(row.column, row.type) for row in found if row.name == name] == described
 
 
 def test_nothing_can_be_written(data: DataFolder) -> None:
@@ -124,7 +140,8 @@ def test_a_query_reaches_nothing_but_the_warehouse(tmp_path: Path, sql: str) -> 
         with duckdb.connect(path) as connection:
             connection.execute("create table things as select 1 as thing")
     before = {path: path.read_bytes() for path in (file, other)}
-    with pytest.raises(InputError, match="the query failed"):
-        run_query(tmp_path, sql.format(file=file, other=other, new=new))
+    for ask in (run_query, read_table):
+        with pytest.raises(InputError, match="the query failed"):
+            ask(tmp_path, sql.format(file=file, other=other, new=new))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert run_query(tmp_path, "from things") == (["thing"], [(1,)])

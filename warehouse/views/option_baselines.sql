@@ -43,4 +43,5 @@ inner join baselines
         and scores.relation is not distinct from baselines.relation
         and scores.type = baselines.type
         and scores.is_negated = baselines.is_negated
-order by edition_id, relation nulls first, type, is_negated, baseline
+order by
+    scores.edition_id, scores.relation nulls first, scores.type, scores.is_negated, scores.baseline

@@ -89,17 +89,23 @@ select
     n_samples,
     summed.n_pairs,
     average_accuracy,
-    if(is_expected, wilson_low(average_accuracy, n_judged), average.ci_low) as ci_low,
-    if(is_expected, wilson_high(average_accuracy, n_judged), average.ci_high) as ci_high,
+    case when is_expected then wilson_low(average_accuracy, n_judged) else average.ci_low end as ci_low,
+    case when is_expected then wilson_high(average_accuracy, n_judged) else average.ci_high end as ci_high,
     average.n_effective,
     joint_accuracy,
-    if(is_expected, wilson_low(joint_accuracy, n_triplets), joint.ci_low) as joint_ci_low,
-    if(is_expected, wilson_high(joint_accuracy, n_triplets), joint.ci_high) as joint_ci_high,
+    case when is_expected then wilson_low(joint_accuracy, n_triplets) else joint.ci_low end as joint_ci_low,
+    case when is_expected then wilson_high(joint_accuracy, n_triplets) else joint.ci_high end as joint_ci_high,
     n_complete_pairs,
     summed.mastery,
-    if(is_expected, wilson_low(summed.mastery, n_complete_pairs), mastery.ci_low + tossed_rate / 4)
+    case
+        when is_expected then wilson_low(summed.mastery, n_complete_pairs)
+        else mastery.ci_low + tossed_rate / 4
+    end
         as mastery_ci_low,
-    if(is_expected, wilson_high(summed.mastery, n_complete_pairs), mastery.ci_high + tossed_rate / 4)
+    case
+        when is_expected then wilson_high(summed.mastery, n_complete_pairs)
+        else mastery.ci_high + tossed_rate / 4
+    end
         as mastery_ci_high,
     0.0::double as no_answer_rate
 from summed

@@ -1,0 +1,87 @@
+"""The table checks, loaded from the reports of validations."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storage.layout import VALIDATIONS_FOLDER
+from storage.manifests import key_content
+from storage.records import write_record
+from tests.support.data_folder import DataFolder
+from tests.support.stage_rows import Row
+from tests.warehouse.conftest import EDITION
+from warehouse.publishing import build_warehouse
+
+pytestmark = pytest.mark.usefixtures("without_views")
+
+
+def write_report(data: DataFolder, name: str, **changes: object) -> Path:
+    """Write a report about the triplets of the edition, in which one expectation is broken by two rows."""
+    manifest = json.loads((data.root / "editions" / EDITION / "manifest.json").read_text())
+    files = [entry for path, entry in manifest["files"].items() if path.startswith("triplets/")]
+    check = {"column": "head, tail", "meaning": "it holds", "is_warning": True, "examples": []}
+    report = {
+        "stage": "triplets",
+        "context": EDITION,
+        "n_rows": sum(file["rows"] for file in files),
+        "checks": [check | {"expectation": "e", "success": False, "n_unexpected": 2}],
+        "content": key_content("triplets", [file["sha256"] for file in files]),
+        "checked_at": "2026-11-20T12:00:00+02:00",
+    }
+    path = data.root / VALIDATIONS_FOLDER / f"{name}.json"
+    changed = {key: value for key, value in (report | changes).items() if value is not None}
+    write_record(path, changed)
+    return path
+
+
+def publish(data: DataFolder) -> list[Row]:
+    build_warehouse(data.root)
+    return data.query("select * replace (checked_at::varchar as checked_at) from checks")
+
+
+def test_report_is_loaded(data: DataFolder) -> None:
+    write_report(data, "a", context="the first edition with these rows")
+    assert publish(data) == [
+        {
+            "edition_id": EDITION,
+            "stage": "triplets",
+            "expectation": "e",
+            "checked_columns": "head, tail",
+            "requirement": "it holds",
+            "is_passed": False,
+            "n_rows": 10,
+            "n_unexpected": 2,
+            "checked_at": "2026-11-20 10:00:00",
+        }
+    ]
+
+
+def test_first_report_about_the_same_rows_counts(data: DataFolder) -> None:
+    for name, day in (("a", 21), ("b", 19), ("c", 20)):
+        write_report(data, name, checked_at=f"2026-11-{day}T12:00:00+00:00")
+    assert [row["checked_at"] for row in publish(data)] == ["2026-11-19 12:00:00"]
+
+
+def test_report_of_an_earlier_version_is_found_by_its_edition(data: DataFolder) -> None:
+    write_report(data, "a", content=None, checked_at=None)
+    (row,) = publish(data)
+    assert (row["edition_id"], row["checked_at"]) == (EDITION, None)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"content": "0" * 32, "context": "other"}, {"content": None, "n_rows": 9}, {"stage": "variants"}],
+)
+def test_report_about_other_rows_is_left_out(data: DataFolder, changes: Row) -> None:
+    write_report(data, "a", **changes)
+    assert publish(data) == []
+
+
+def test_damaged_report_is_named_and_left_out(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_report(data, "a")
+    path.write_text(path.read_text().replace("it holds", "it does"))
+    write_report(data, "b", key="c")
+    assert publish(data) == []
+    assert f"{path} is damaged" in caplog.text
+    assert "it has the key 'c' and not 'b'" in caplog.text

@@ -1,0 +1,189 @@
+"""Two models on the same pairs, by measure and relation, and one model in two editions."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder, Rule
+from tests.support.expected_clusters import Observation
+from tests.support.expected_views import (
+    expected_average,
+    expected_difference,
+    expected_joint,
+    expected_mastery,
+    judge_samples,
+    observe_triplets,
+)
+from tests.support.two_models import first, publish_contest, second
+from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.test_accuracy_views import EVERY_POLICY, RULES
+from warehouse.publishing import build_warehouse
+
+FRESH = "tiny-seed2-00000002"
+MODELS = list(combinations(sorted(RULES, key=lambda r: r.__name__), 2))
+LIMITS = ("", "_ci_low", "_ci_high", "_fixed_base_ci_low", "_fixed_base_ci_high")
+
+
+@pytest.fixture(scope="module")
+def contest(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
+    return publish_contest(tmp_path_factory.mktemp("contest") / "data")
+
+
+@pytest.mark.parametrize(("one", "other"), MODELS, ids=lambda rule: rule.__name__)
+@EVERY_POLICY
+def test_the_whole_agrees_with_model_comparison(
+    published: DataFolder, one: Rule, other: Rule, policy: str
+) -> None:
+    names = (one.__name__, other.__name__)
+    call = f"compare_models('{EDITION}', '{names[0]}', '{names[1]}', policy := '{policy}')"
+    rows = {row["measure"]: row for row in published.query(f"from {call} where relation is null")}
+    (view,) = published.query(
+        f"from model_comparison where model_id = '{names[0]}' and other_model_id = '{names[1]}' "
+        f"and method = 'pretexeval' and scoring_policy = '{policy}'"
+    )
+    for measure, name in (("average_accuracy", "difference"), ("mastery", "mastery_difference")):
+        found = [rows[measure][f"difference{end}"] if measure in rows else None for end in LIMITS]
+        assert found == pytest.approx([view[name + end] for end in LIMITS])
+        if measure in rows:
+            assert rows[measure]["score"] == pytest.approx(view[measure])
+            assert rows[measure]["other_score"] == pytest.approx(view[f"other_{measure}"])
+
+
+def observe_joint(data: DataFolder, one: Rule, other: Rule) -> list[Observation]:
+    """Return, per triplet, whether only one of the two gives eight right answers."""
+    both = (observe_triplets(judge_samples(data, "pretexeval", rule, "strict")) for rule in (one, other))
+    return [
+        replace(a, gained=int(a.gained == 8 != b.gained), lost=int(b.gained == 8 != a.gained), n=1)
+        for a, b in zip(*both, strict=True)
+    ]
+
+
+def test_every_measure_by_hand(contest: DataFolder) -> None:
+    rows = contest.query(f"from compare_models('{EDITION}', 'one', 'two')")
+    assert [(row["relation"], row["measure"]) for row in rows] == [
+        (relation, measure)
+        for relation in (None, "signs")
+        for measure in ("average_accuracy", "joint_accuracy", "mastery")
+    ]
+    average, joint, mastery = rows[:3]
+    mine, theirs = (judge_samples(contest, "pretexeval", rule, "strict") for rule in (first, second))
+    own = expected_average(mine) | expected_joint(mine, 8) | expected_mastery(mine, 8)
+    others = expected_average(theirs) | expected_joint(theirs, 8) | expected_mastery(theirs, 8)
+    for row, name, ends in (
+        (average, "average_accuracy", ""),
+        (joint, "joint_accuracy", "joint_"),
+        (mastery, "mastery", "mastery_"),
+    ):
+        assert row["score"] == pytest.approx(own[name])
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((own[f"{ends}ci_low"], own[f"{ends}ci_high"]))
+        assert row["other_score"] == pytest.approx(others[name])
+        assert row["other_ci_low"] == pytest.approx(others[f"{ends}ci_low"])
+    assert [row["n_observations"] for row in rows[:3]] == [640, 80, 40]
+    expected = expected_difference(observe_joint(contest, first, second))
+    found = [joint[name] for name in ("difference", "difference_ci_low", "difference_ci_high")]
+    assert found == pytest.approx([expected[f"difference{end}"] for end in LIMITS[:3]], abs=1e-7)
+    # The only relation has the same pairs as the whole.
+    assert [row | {"relation": None} for row in rows[3:]] == rows[:3]
+
+
+def test_gains_and_losses_swap_with_the_models(contest: DataFolder) -> None:
+    rows, swapped = (
+        contest.query(f"from compare_models('{EDITION}', {names}) where relation is null")
+        for names in ("'one', 'two'", "'two', 'one'")
+    )
+    for row, other in zip(rows, swapped, strict=True):
+        assert (row["n_gained"], row["n_lost"]) == (other["n_lost"], other["n_gained"])
+        assert row["difference_ci_low"] == pytest.approx(-other["difference_ci_high"])
+        assert row["detectable_difference"] == pytest.approx(other["detectable_difference"])
+        assert row["n_gained"] > row["n_lost"] > 0
+
+
+def test_models_without_a_common_setting_have_no_rows(published: DataFolder) -> None:
+    call = "compare_models('{}', 'expert', '{}', of_method := '{}')"
+    assert published.query("from " + call.format(EDITION, "silent", "direct"))
+    for values in (
+        ("other", "silent", "direct"),
+        (EDITION, "nobody", "direct"),
+        (EDITION, "silent", "llmeval"),
+    ):
+        assert published.query("from " + call.format(*values)) == []
+
+
+@pytest.fixture(scope="module")
+def two_editions(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
+    """Return a folder with two editions.
+
+    In the second, Scabies is gone, Gout is new, Influenza has another false tail, and Scurvy other texts.
+    """
+    old = fill_pairs(DataFolder(tmp_path_factory.mktemp("editions") / "data"))
+    new = fill_pairs(DataFolder(old.root, wordings={"Scurvy": "fresh "}))
+    new.pairs = [pair for pair in new.pairs if pair[1] != "Scabies"]
+    new.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
+    new.add_pair("symptoms", "Gout", "Swelling", "Itch")
+    old.write_edition(EDITION)
+    new.write_edition(FRESH)
+    for rule in (simulated_models.expert, simulated_models.polarity):
+        old.write_model(rule.__name__)
+        old.write_answers(EDITION, rule.__name__, rule)
+        new.write_answers(FRESH, rule.__name__, rule)
+    build_warehouse(old.root)
+    return old
+
+
+def test_what_is_gone_new_replaced_and_the_same(two_editions: DataFolder) -> None:
+    rows = two_editions.query(f"from list_changes('{EDITION}', '{FRESH}')")
+    facts = [(r["change"], r["head"], r["tail"], r["other_tail"]) for r in rows if r["item"] == "fact"]
+    assert facts == [
+        ("same", "Scurvy", "Vitamin C", "Vitamin C"),
+        ("gone", "Scabies", "Itch", None),
+        ("new", "Gout", None, "Swelling"),
+        ("same", "Angina pectoris", "Chest pain", "Chest pain"),
+        ("same", "Influenza", "Fever", "Fever"),
+    ]
+    negatives = {
+        r["head"]: (r["change"], r["tail"], r["other_tail"]) for r in rows if r["item"] == "negative"
+    }
+    assert negatives["Influenza"] == ("replaced", "Itch", "Headache")
+    assert negatives["Scurvy"][0] == "same"
+    texts = [r for r in rows if r["item"] == "text"]
+    assert {r["change"] for r in texts if r["head"] == "Scurvy"} == {"replaced"}
+    assert {(r["change"], r["is_positive"]) for r in texts if r["head"] == "Influenza"} == {
+        ("same", True),
+        ("gone", False),
+        ("new", False),
+    }
+    (row,) = (
+        r for r in texts if r["change"] == "replaced" and r["transformation"] == "inv" and r["is_positive"]
+    )
+    assert row["other_text"] == "fresh " + row["text"]
+
+
+def test_the_counts_of_changes(two_editions: DataFolder) -> None:
+    rows = two_editions.query(f"from count_changes('{EDITION}', '{FRESH}')")
+    names = ("n_items", "n_other_items", "n_same", "n_gone", "n_new", "n_replaced")
+    counts = {(r["item"], r["relation"]): [r[name] for name in names] for r in rows}
+    assert counts["fact", None] == [4, 4, 3, 1, 1, 0]
+    assert counts["fact", "drugs"] == [1, 1, 1, 0, 0, 0]
+    assert counts["negative", None] == [4, 4, 2, 2, 2, 1]
+    assert counts["text", "drugs"] == [16, 16, 0, 16, 16, 16]
+    assert counts["text", None] == [64, 64, 24, 40, 40, 16]
+    assert counts["demonstration", None] == [16, 16, 16, 0, 0, 0]
+
+
+def test_a_model_in_two_editions_is_compared_on_the_pairs_of_both(two_editions: DataFolder) -> None:
+    rows = two_editions.query(f"from compare_editions('{EDITION}', '{FRESH}') where relation is null")
+    assert [(row["model_id"], row["measure"]) for row in rows] == [
+        (model, measure)
+        for model in ("expert", "polarity")
+        for measure in ("average_accuracy", "joint_accuracy", "mastery")
+    ]
+    # Angina pectoris and Scurvy: the false tail of Influenza is another one.
+    assert [row["n_observations"] for row in rows[:3]] == [32, 4, 2]
+    assert {row["difference"] for row in rows} == {0.0}
+    same = two_editions.query(f"from count_same_answers('{EDITION}', '{FRESH}')")
+    assert [(r["model_id"], r["n_texts"], r["n_same_answers"]) for r in same] == [
+        ("expert", 24, 24),
+        ("polarity", 24, 24),
+    ]

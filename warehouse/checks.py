@@ -1,0 +1,97 @@
+"""Load what the validation of the stages of editions found, from the reports in the cache.
+
+A report belongs to every edition with the same rows. Reports are cached, so an edition may have none.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from schemas.stages import EDITION_STAGES
+from storage.layout import VALIDATIONS_FOLDER
+from storage.manifests import find_manifest, key_content
+from storage.records import find_record, set_aside
+
+Report = dict[str, Any]
+NEEDED = {"stage", "context", "n_rows", "checks"}
+REMEDY = "the next build validates the stage again"
+COLUMNS = {
+    "edition_id": pl.String,
+    "stage": pl.String,
+    "expectation": pl.String,
+    "checked_columns": pl.String,
+    "requirement": pl.String,
+    "is_passed": pl.Boolean,
+    "n_rows": pl.Int64,
+    "n_unexpected": pl.Int64,
+    "checked_at": pl.String,
+}
+INSERT = """
+insert into checks
+select * replace (checked_at::timestamptz at time zone 'UTC' as checked_at)
+from found
+order by edition_id, stage, expectation, checked_columns, requirement
+"""
+
+
+def load_checks(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Insert one row per loaded edition, stage and expectation, for the stages with a report.
+
+    Of several reports about the same rows, the first counts: the one that was made with the edition.
+    """
+    reports = _read_reports(root)
+    rows = [
+        (edition_id, *row)
+        for (edition_id,) in connection.execute("select edition_id from editions").fetchall()
+        for report in _select_reports(reports, root, edition_id)
+        for row in _list_rows(report)
+    ]
+    connection.register("found", pl.DataFrame(rows, COLUMNS, orient="row").to_arrow())
+    connection.execute(INSERT)
+    connection.unregister("found")
+
+
+def _read_reports(root: Path) -> dict[tuple[str, str], Report]:
+    """Return (stage, key of its content) -> report; older reports are under the edition that they name.
+
+    Damaged reports are set aside.
+    """
+    reports = []
+    for path in sorted((root / VALIDATIONS_FOLDER).glob("*.json")):
+        report = find_record(path, REMEDY, key=path.stem)
+        if report is not None and not report.keys() >= NEEDED:
+            set_aside(path, "it is no report of a validation", REMEDY)
+        elif report is not None:
+            reports.append(report)
+    latest_first = sorted(reports, key=lambda report: report.get("checked_at") or "", reverse=True)
+    return {(report["stage"], report.get("content") or report["context"]): report for report in latest_first}
+
+
+def _select_reports(reports: dict[tuple[str, str], Report], root: Path, edition_id: str) -> list[Report]:
+    manifest = find_manifest(root, edition_id) or {}
+    selected = []
+    for stage in EDITION_STAGES:
+        files = [f for path, f in manifest.get("files", {}).items() if path.startswith(f"{stage.name}/")]
+        content = key_content(stage.name, [file["sha256"] for file in files])
+        report = reports.get((stage.name, content)) or reports.get((stage.name, edition_id))
+        if report and report["n_rows"] == sum(file["rows"] for file in files):
+            selected.append(report)
+    return selected
+
+
+def _list_rows(report: Report) -> list[tuple[Any, ...]]:
+    return [
+        (
+            report["stage"],
+            check["expectation"],
+            check["column"],
+            check["meaning"],
+            check["success"],
+            report["n_rows"],
+            check["n_unexpected"],
+            report.get("checked_at"),
+        )
+        for check in report["checks"]
+    ]

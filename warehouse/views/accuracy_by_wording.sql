@@ -1,0 +1,67 @@
+-- Grain: one row per edition, model, method, scoring policy, repeat, relation, transformation and wording.
+-- Which sentences a model fails to read. wording: the text of the samples with [X] for the head and [Y] for the tail,
+-- which is a wording of the pool, or the sentence of a writer. A name that the text does not contain in its own
+-- spelling stays in it. prototype: likewise the statement behind it; null for llmeval.
+-- n_samples: graded samples. average_accuracy has no interval here: most wordings have few samples.
+create or replace view accuracy_by_wording as
+with worded as (
+    select
+        samples.edition_id,
+        samples.sample_id,
+        samples.method,
+        samples.relation,
+        samples.transformation,
+        blank_names(samples.text, triplets.head, triplets.tail) as wording,
+        blank_names(variants.statement, triplets.head, triplets.tail) as prototype
+    from samples
+    inner join triplets using (edition_id, triplet_id)
+    left join variants on samples.edition_id = variants.edition_id and samples.variant_id = variants.variant_id
+    where samples.split = 'test'
+),
+
+graded as (
+    select
+        worded.edition_id,
+        predictions.model_id,
+        worded.method,
+        predictions.scoring_policy,
+        predictions.repeat,
+        worded.relation,
+        worded.transformation,
+        worded.prototype,
+        worded.wording,
+        count(*) as n_samples,
+        avg(predictions.is_correct::integer) as average_accuracy
+    from worded
+    inner join predictions using (edition_id, sample_id)
+    semi join (select edition_id, model_id from error_counts where is_evaluated) as evaluated
+        on predictions.edition_id = evaluated.edition_id and predictions.model_id = evaluated.model_id
+    where predictions.is_correct is not null
+    group by all
+)
+
+select
+    graded.edition_id,
+    graded.model_id,
+    models.name as model,
+    graded.method,
+    graded.scoring_policy,
+    graded.repeat,
+    graded.relation,
+    graded.transformation,
+    graded.prototype,
+    graded.wording,
+    graded.n_samples,
+    graded.average_accuracy
+from graded
+inner join models on graded.model_id = models.model_id
+order by
+    graded.edition_id,
+    models.name,
+    graded.model_id,
+    graded.method,
+    graded.scoring_policy,
+    graded.repeat,
+    graded.relation,
+    graded.transformation,
+    graded.wording

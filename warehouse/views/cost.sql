@@ -1,0 +1,86 @@
+-- Grain: one row per edition, model and role (evaluated, rephraser).
+-- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
+-- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
+-- to more than was paid.
+-- evaluated: the edition's samples and questions, at the price in the record of the latest evaluation that has one.
+-- rephraser: the rewordings that were tried, at the price in the record of the model. What a judge or the writer of
+-- llmeval was asked is not linked to an edition, so it is not counted.
+-- cost: null without a price. n_unknown: prompts whose tokens are not in it.
+create or replace view cost as
+with runs_of_all_settings as (
+    select edition_id, model_id, finished_at, price_input, price_output, price_currency
+    from runs
+    union all
+    select edition_id, model_id, finished_at, price_input, price_output, price_currency
+    from question_runs
+),
+
+prices as (
+    select
+        edition_id,
+        model_id,
+        price_input,
+        price_output,
+        price_currency
+    from runs_of_all_settings
+    where price_input is not null
+    qualify row_number() over (partition by edition_id, model_id order by finished_at desc nulls last) = 1
+),
+
+reworded as (
+    select distinct edition_id, rephraser as model_id, prompt_key
+    from attempts
+),
+
+used as (
+    select
+        token_counts.edition_id,
+        token_counts.model_id,
+        'evaluated' as role,
+        token_counts.n_prompts,
+        token_counts.n_unknown,
+        token_counts.n_prompt_tokens,
+        token_counts.n_completion_tokens,
+        prices.price_input,
+        prices.price_output,
+        prices.price_currency
+    from token_counts
+    left join prices using (edition_id, model_id)
+    union all
+    select
+        reworded.edition_id,
+        reworded.model_id,
+        'rephraser' as role,
+        count(*) as n_prompts,
+        count(*) - count(responses.n_prompt_tokens) as n_unknown,
+        coalesce(sum(responses.n_prompt_tokens), 0)::bigint as n_prompt_tokens,
+        coalesce(sum(responses.n_completion_tokens), 0)::bigint as n_completion_tokens,
+        any_value(models.price_input) as price_input,
+        any_value(models.price_output) as price_output,
+        any_value(models.price_currency) as price_currency
+    from reworded
+    inner join models on reworded.model_id = models.model_id
+    left join responses
+        on
+            reworded.model_id = responses.model_id
+            and reworded.prompt_key = responses.prompt_key
+            and responses.repeat = 0
+    group by reworded.edition_id, reworded.model_id
+)
+
+select
+    used.edition_id,
+    used.model_id,
+    models.name as model,
+    used.role,
+    used.n_prompts,
+    used.n_unknown,
+    used.n_prompt_tokens,
+    used.n_completion_tokens,
+    used.price_input,
+    used.price_output,
+    used.price_currency,
+    (used.n_prompt_tokens * used.price_input + used.n_completion_tokens * used.price_output) / 1e6 as cost
+from used
+inner join models on used.model_id = models.model_id
+order by used.edition_id, used.role, models.name, used.model_id
