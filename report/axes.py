@@ -68,6 +68,11 @@ def encode_as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
     return channel(f"{field}:N").scale(None).legend(None)
 
 
+def encode_link(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Return the channel of links, if any of the rows has a `link`; Vega makes no link for the others."""
+    return {"href": "link:N"} if any("link" in row for row in rows) else {}
+
+
 def encode_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
     """Return the channel as a position on the scale."""
     position = channel(f"{field}:Q").scale(domain=[scale.low, scale.high], nice=False)

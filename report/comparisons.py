@@ -60,7 +60,7 @@ def draw_steps(contents: Contents) -> list[Panel]:
 
 
 def draw_comparison(contents: Contents) -> Drawing | None:
-    """Return the figure of the first model against each of the others; None without others."""
+    """Return the figure of the first model minus each of the others; None without others."""
     by_id = {model.model_id: model for model in contents.models}
     first = contents.models[0] if contents.models else None
     rows = contents.select_model("model_comparison", first) if first else []
@@ -68,10 +68,10 @@ def draw_comparison(contents: Contents) -> Drawing | None:
         return None
     others = [by_id[row["other_model_id"]] for row in rows]
     dots = [
-        DotRow(f"ahead of {other.label}", other.colour, _differences(row))
+        DotRow(f"against {other.label}", other.colour, _differences(row))
         for row, other in zip(rows, others, strict=True)
     ]
-    title = f"By how many percentage points {first.label} is ahead of the others"
+    title = f"Difference between {first.label} and each other model, in percentage points"
     return draw_both(title, dots, _scale(map(_differences, rows)))
 
 

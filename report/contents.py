@@ -64,10 +64,14 @@ class Contents:
     n_settings: int
     models: list[Model]
     """In the order of the leaderboard; then those that have answered only questions."""
+    runs: list[Row]
+    """model_id, evaluated_at (UTC), and n_asked_pairs under the setting; null for a model without samples."""
     example: list[Row]
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
     not_evaluated: list[Row]
+    not_asked: list[str]
+    """The models that have no evaluation of this edition, but one of another edition of the same base."""
     served_models: list[Row]
     joint_accuracy_curve: list[Row]
     accuracy_by_relation: list[Row]
@@ -106,6 +110,21 @@ class Contents:
         """Return what a reader should know about the models under the setting of the figures."""
         labels = {model.model_id: model.label for model in self.models}
         return [text for row in self.select_setting() for text in list_remarks(row, labels[row["model_id"]])]
+
+    def find_run(self, model_id: str) -> Row | None:
+        """Return the row of the model in `runs`."""
+        return next((row for row in self.runs if row["model_id"] == model_id), None)
+
+    def list_limited(self) -> list[tuple[str, int]]:
+        """Return the label and the number of pairs of each model that was asked about a part of the pairs."""
+        labels = {model.model_id: model.label for model in self.models}
+        ranked = [labels[row["model_id"]] for row in self.select_setting()]
+        limited = [
+            (labels[row["model_id"]], row["n_asked_pairs"])
+            for row in self.runs
+            if row["n_asked_pairs"] is not None and row["n_asked_pairs"] < self.edition["n_pairs"]
+        ]
+        return sorted(limited, key=lambda found: ranked.index(found[0]))
 
     def select_methods(self) -> list[Row]:
         """Return the leaderboard under every method, in the papers' order; empty if there is only one."""
@@ -169,21 +188,27 @@ def choose_setting(leaderboard: list[Row], methods: list[str]) -> tuple[Setting,
     return min(found, key=order_setting), len(found)
 
 
-def list_models(leaderboard: list[Row], setting: Setting, asked: dict[str, str] | None = None) -> list[Model]:
-    """Return the models, those of the setting first and by rank; colours follow the names, not the ranks.
+def list_models(
+    leaderboard: list[Row],
+    setting: Setting,
+    asked: dict[str, str] | None = None,
+    places: dict[str, int] | None = None,
+) -> list[Model]:
+    """Return the models, those of the setting first and by rank; colours never follow the ranks.
 
     Args:
         asked: model_id -> name of the models that have answered questions; those without a rank come last.
+        places: model_id -> place in the palette; by default, in the order of the names.
     """
     names = (asked or {}) | {row["model_id"]: str(row["model"]) for row in leaderboard}
     taken = list(names.values())
     labels = {i: name if taken.count(name) == 1 else i for i, name in names.items()}
-    by_name = sorted(labels, key=lambda i: (labels[i], i))
+    places = places or {i: k for k, i in enumerate(sorted(labels, key=lambda i: (labels[i], i)))}
     ranked = sorted(
         leaderboard,
         key=lambda row: (not setting.matches(row), row["rank"], labels[row["model_id"]]),
     )
     return [
-        Model(i, labels[i], model_colour(by_name.index(i)), tuple(model_dash(by_name.index(i))))
+        Model(i, labels[i], model_colour(places[i]), tuple(model_dash(places[i])))
         for i in dict.fromkeys([*(row["model_id"] for row in ranked), *(asked or {})])
     ]

@@ -16,6 +16,7 @@ from report.axes import (
     TEXT,
     build_chart,
     encode_as_is,
+    encode_link,
     encode_percent,
     frame_chart,
 )
@@ -77,6 +78,7 @@ def _place_points(curve: Curve) -> list[dict[str, Any]]:
             "dash": list(curve.dash),
             "text": f"{curve.name}: {share.text}",
         }
+        | share.as_link
         for n, share in enumerate(curve.shares, start=1)
         if share.value is not None
     ]
@@ -104,16 +106,17 @@ def _draw_lines(points: list[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
             detail="name:N",
         ),
         base.mark_point(shape="circle", size=34, opacity=1, strokeWidth=0).encode(
-            x=x, y=y, fill=encode_as_is("colour", alt.Fill), description="text:N"
+            x=x, y=y, fill=encode_as_is("colour", alt.Fill), description="text:N", **encode_link(points)
         ),
     ]
 
 
 def _draw_names(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Chart:
     """Return the names at the right ends of the curves, far enough apart to be readable."""
-    ends = [(c, c.shares[-1].value) for c in curves]
-    places = [HEIGHT * (1 - value) for _, value in ends if value is not None]
-    named = [c for c, value in ends if value is not None]
+    # A model may lack the last values: its name stands at the height of the last one that it has.
+    ends = [(c, [share.value for share in c.shares if share.value is not None]) for c in curves]
+    places = [HEIGHT * (1 - values[-1]) for _, values in ends if values]
+    named = [c for c, values in ends if values]
     n_chars = int((gutter - 12) / CHARACTER)
     names = [
         {"value": 1 - y / HEIGHT, "name": shorten(c.name, n_chars), "colour": c.colour}

@@ -15,6 +15,7 @@ from report.axes import (
     Scale,
     build_chart,
     encode_as_is,
+    encode_link,
     encode_pixels,
     encode_position,
     frame_chart,
@@ -97,6 +98,7 @@ def _place_dots(row: DotRow, top: float, layout: Layout) -> list[dict[str, Any]]
             "shape": share.measure.shape,
             "text": f"{row.name}: {share.text}",
         }
+        | share.as_link
         for k, share in enumerate(row.shares)
         if share.value is not None
     ]
@@ -141,5 +143,6 @@ def _draw_points(dots: list[dict[str, Any]], x: alt.X, y: alt.Y) -> alt.Chart:
             fill=encode_as_is("colour", alt.Fill),
             shape=encode_as_is("shape", alt.Shape),
             description="text:N",
+            **encode_link(dots),
         )
     )

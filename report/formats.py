@@ -1,5 +1,7 @@
 """Format numbers and names for the page."""
 
+from datetime import datetime
+
 NOTHING = "–"
 _NARROW = "\u202f"
 _NO_BREAK = "\u00a0"
@@ -59,6 +61,11 @@ def format_count(n: int | None) -> str:
     return NOTHING if n is None else f"{n:,}".replace(",", _NARROW)
 
 
+def format_date(moment: datetime | None) -> str:
+    """Format the day of a time in UTC: 2026-11-20."""
+    return NOTHING if moment is None else f"{moment:%Y-%m-%d}"
+
+
 def format_words(identifier: str) -> str:
     """Format an identifier: may_treat -> may treat."""
     return identifier.replace("_", " ")
@@ -95,6 +102,7 @@ FILTERS = {
     "decimal": format_decimal,
     "p_value": format_p,
     "count": format_count,
+    "date": format_date,
     "words": format_words,
     "names": format_list,
 }

@@ -1,4 +1,4 @@
-"""Read the contents of a page, and of the list of editions, from the warehouse."""
+"""Read the contents of a page from the warehouse."""
 
 from pathlib import Path
 
@@ -9,14 +9,11 @@ from report.contents import (
     Row,
     Setting,
     choose_setting,
-    find_setting,
     list_models,
-    order_setting,
 )
 from report.edition_reader import EditionReader
-from report.facet_scores import read_facet_scores, select_first_policy
+from report.edition_rows import read_colour_places, read_edition, read_leaderboard, select_runs
 from report.question_rows import read_question_contents
-from report.wordings import name_rephraser
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
@@ -42,30 +39,18 @@ EDITION_VIEWS = (
     "diversity",
     "human_review",
 )
-# The columns of the best model in the list of editions.
-SUMMARY = (
-    "model",
-    "mastery",
-    "mastery_ci_low",
-    "mastery_ci_high",
-    "average_accuracy",
-    "ci_low",
-    "ci_high",
-    "no_answer_rate",
-    "error_rate",
-)
 
 
 def read_contents(root: Path, edition_id: str) -> Contents:
     """Return the contents of an edition's page; raise InputError if the warehouse lacks the edition."""
     with open_warehouse(root) as connection:
         reader = EditionReader(connection, edition_id)
-        edition = _read_edition(reader)
-        leaderboard = _read_leaderboard(reader)
+        edition = _require_edition(reader)
+        leaderboard = read_leaderboard(reader)
         setting, n_settings = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
         questions = read_question_contents(reader)
         asked = {score.model_id: score.model for score in questions.scores} if questions else {}
-        models = list_models(leaderboard, setting, asked)
+        models = list_models(leaderboard, setting, asked, read_colour_places(reader))
         drift, n_others = read_drift(reader, setting)
         rows = _read_views(reader, setting)
         return Contents(
@@ -78,6 +63,8 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             setting=setting,
             n_settings=n_settings,
             models=models,
+            runs=_read_runs(reader, setting),
+            not_asked=_read_not_asked(reader),
             example=_read_example(reader, setting.method),
             leaderboard=leaderboard,
             shortcut_baselines=reader.read(
@@ -110,32 +97,42 @@ def _read_views(reader: EditionReader, setting: Setting) -> dict[str, list[Row]]
     return of_setting | of_any_policy | {view: reader.read_view(view) for view in EDITION_VIEWS}
 
 
-def _read_edition(reader: EditionReader) -> Row:
-    found = reader.read(
-        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration "
-        "from editions where edition_id = $edition_id"
-    )
-    if not found:
+def _require_edition(reader: EditionReader) -> Row:
+    found = read_edition(reader)
+    if found is None:
         editions = reader.read("select edition_id from editions order by edition_id")
         known = ", ".join(row["edition_id"] for row in editions) or "none"
         raise InputError(
             f"the warehouse does not contain edition {reader.edition_id!r} (it contains: {known}); "
             "run `pretexeval build CONFIG`, then `pretexeval publish CONFIG`"
         )
-    counts = reader.read(
-        "select count(distinct pair_id) filter (split = 'test') as n_pairs, "
-        "count(distinct pair_id) filter (split = 'demonstration') as n_demonstration_pairs, "
-        "count(distinct relation) as n_relations from triplets where edition_id = $edition_id"
+    return found
+
+
+def _read_runs(reader: EditionReader, setting: Setting) -> list[Row]:
+    """Return when each model was last evaluated, and how many pairs it was asked about under the setting."""
+    return reader.read(
+        "with asked as (select model_id, count(*) filter (asked_bits > 0) as n_asked_pairs from pair_scores "
+        "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
+        "and repeat = $repeat group by model_id) "
+        "select model_id, max(finished_at) as evaluated_at, any_value(n_asked_pairs) as n_asked_pairs "
+        f"from ({select_runs(reader)}) left join asked using (model_id) "
+        "where edition_id = $edition_id group by model_id order by model_id",
+        **vars(setting),
     )
-    return found[0] | counts[0] | {"rephraser": name_rephraser(found[0])}
 
 
-def _read_leaderboard(reader: EditionReader) -> list[Row]:
-    """Return the leaderboards of all settings, the one of the figures first."""
+def _read_not_asked(reader: EditionReader) -> list[str]:
+    """Return the models without an evaluation of this edition, failed or not, but of its base."""
     rows = reader.read(
-        "select * from leaderboard where edition_id = $edition_id order by rank, model, model_id"
+        f"with evaluated as ({select_runs(reader)} union all "
+        "select edition_id, model_id, failed_at from failures) "
+        "select distinct name as model from models where model_id in (select model_id from evaluated "
+        "inner join editions using (edition_id) where kb = (select kb from editions "
+        "where edition_id = $edition_id)) and model_id not in (select model_id from evaluated "
+        "where edition_id = $edition_id and model_id is not null) order by model"
     )
-    return sorted(rows, key=lambda row: order_setting(find_setting(row)))
+    return [row["model"] for row in rows]
 
 
 def _read_example(reader: EditionReader, method: str) -> list[Row]:
@@ -144,8 +141,9 @@ def _read_example(reader: EditionReader, method: str) -> list[Row]:
         "with pairs as (select pair_id from samples where edition_id = $edition_id "
         "and method = $method and split = 'test' group by pair_id "
         "order by count(*) desc, sum(length(text)), pair_id limit 1) "
-        "select s.transformation, s.sample_index, t.is_positive, s.text, s.label, t.relation, "
-        "t.head, t.tail from samples as s inner join triplets as t using (edition_id, triplet_id) "
+        "select s.pair_id, s.method, s.transformation, s.sample_index, t.is_positive, s.text, s.label, "
+        "t.relation, t.head, t.tail "
+        "from samples as s inner join triplets as t using (edition_id, triplet_id) "
         "where s.edition_id = $edition_id and s.method = $method "
         "and s.pair_id in (from pairs) order by t.is_positive desc, s.sample_index",
         method=method,
@@ -166,27 +164,3 @@ def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
         repeat=setting.repeat,
         n_shown=N_MISSED_SHOWN,
     )
-
-
-def read_editions(root: Path) -> list[Row]:
-    """Return the editions of the warehouse, each with its best model under the setting of its figures."""
-    with open_warehouse(root) as connection:
-        editions = EditionReader(connection, "").read("select edition_id from editions order by edition_id")
-        return [_read_summary(EditionReader(connection, row["edition_id"])) for row in editions]
-
-
-def _read_summary(reader: EditionReader) -> Row:
-    edition = _read_edition(reader)
-    leaderboard = _read_leaderboard(reader)
-    setting, _ = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
-    ranked = [row for row in leaderboard if setting.matches(row)]
-    nothing = dict.fromkeys(SUMMARY)
-    best = {name: ranked[0][name] for name in SUMMARY} if ranked else nothing
-    scores = select_first_policy(read_facet_scores(reader.read_unbound, reader.edition_id))
-    answered = {row["model_id"] for row in leaderboard} | {score.model_id for score in scores}
-    counts = {
-        "facets": max(scores, key=lambda score: score.average or 0.0, default=None),
-        "n_models": len(answered),
-        "n_not_evaluated": len(reader.read_view("not_evaluated")),
-    }
-    return edition | best | counts

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from report.browser.links import name_samples
 from report.contents import Contents, Model, Row
 from report.curves import draw_curves
 from report.drawings import PANEL, Drawing, Panel
@@ -62,6 +63,7 @@ def _build_polygon(score: FacetScores, model: Model) -> Curve:
             row["ci_low"],
             row["ci_high"],
             f"{format_count(row['n_questions'])} questions of {format_count(row['n_points'])} points",
+            name_samples(row) if row["accuracy"] is not None else "",
         )
         for row in score.facets.values()
     )

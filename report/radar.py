@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from report.axes import FONT, SIDE, build_chart, encode_as_is, frame_chart
+from report.axes import FONT, SIDE, build_chart, encode_as_is, encode_link, frame_chart
 from report.drawings import PANEL
 from report.palette import INK, LINE, MUTED
 from report.shares import Curve
@@ -32,6 +32,7 @@ def draw_radar(title: str, axes: Sequence[str], polygons: Sequence[Curve]) -> Ma
         {"name": polygon.name, "colour": polygon.colour, "dash": list(polygon.dash), "order": k}
         | _place(share.value or 0.0, k % n, n)
         | {"text": f"{polygon.name}: {axes[k % n]}, {share.text}"}
+        | share.as_link
         for polygon in polygons
         for k, share in enumerate([*polygon.shares, polygon.shares[0]])
     ]
@@ -49,7 +50,7 @@ def draw_radar(title: str, axes: Sequence[str], polygons: Sequence[Curve]) -> Ma
         ),
         build_chart(corners)
         .mark_point(shape="circle", size=34, opacity=1, strokeWidth=0)
-        .encode(**_at(), fill=encode_as_is("colour", alt.Fill), description="text:N"),
+        .encode(**_at(), fill=encode_as_is("colour", alt.Fill), description="text:N", **encode_link(corners)),
     )
     frame = frame_chart(chart, INNER, INNER, top=4, bottom=4)
     texts = [

@@ -25,17 +25,31 @@ def _describe_constant(row: Row, name: str) -> str | None:
     return f"{name} always answers {answer} ({100 * share:.1f} % of its answers), whatever it is asked."
 
 
+def judge_against_shortcut(row: Row) -> str | None:
+    """Return whether the mastery of a leaderboard row lies "above" or "below" that of the best shortcut.
+
+    "not distinguishable": the interval of the difference contains 0. None: there is nothing to compare.
+    """
+    low, high = row["mastery_above_shortcut_ci_low"], row["mastery_above_shortcut_ci_high"]
+    if low is None or high is None:
+        return None
+    if high < 0:
+        return "below"
+    return "above" if low > 0 else "not distinguishable"
+
+
 def _compare_with_shortcut(row: Row, name: str) -> str | None:
-    """Say that the mastery is below that of the best shortcut, or cannot be told apart from it."""
-    if row["mastery_above_shortcut_ci_low"] is None or row["mastery_above_shortcut_ci_low"] > 0:
+    """Say that the mastery is below that of the best shortcut, or not distinguishable from it."""
+    verdict = judge_against_shortcut(row)
+    if verdict in (None, "above"):
         return None
     mastery, of_shortcut = (f"{100 * row[key]:.1f} %" for key in ("mastery", "best_shortcut_mastery"))
-    if row["mastery_above_shortcut_ci_high"] < 0:
+    if verdict == "below":
         return (
             f"{name} masters {mastery} of the facts, fewer than the best shortcuts without medical knowledge "
             f"({of_shortcut})."
         )
     return (
-        f"{name} masters {mastery} of the facts, which cannot be told apart from the best shortcuts without "
-        f"medical knowledge ({of_shortcut})."
+        f"{name} masters {mastery} of the facts, which is not distinguishable from the best shortcuts "
+        f"without medical knowledge ({of_shortcut})."
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from report.browser.links import name_mastered, name_samples
 from report.contents import Row
 from report.formats import (
     NOTHING,
@@ -38,8 +39,15 @@ class Share:
     high: float | None
     of: str
     """The total of the share, in words."""
+    link: str = ""
+    """What `name_samples` returns for the samples behind it; empty without a link."""
     width: ClassVar[int] = 2
     """The usual number of characters of `short`."""
+
+    @property
+    def as_link(self) -> dict[str, str]:
+        """Return the field of a figure's mark that links to the samples; empty without a link."""
+        return {"link": f"#{self.link}"} if self.link else {}
 
     @property
     def text(self) -> str:
@@ -63,7 +71,9 @@ class Difference(Share):
     def text(self) -> str:
         """Return the measure, the difference in percentage points, the interval and n in words."""
         span = format_span(self.low, self.high)
-        return f"{self.measure.name} {format_points(self.value)} points (95 % interval {span}; {self.of})"
+        text = f"{self.measure.name} {format_points(self.value)} points (95 % interval {span}; {self.of})"
+        is_within = self.low is not None and self.high is not None and self.low <= 0 <= self.high
+        return f"{text}, not distinguishable from 0" if is_within else text
 
     @property
     def short(self) -> str:
@@ -105,25 +115,42 @@ class Curve:
 def build_average(row: Row) -> Share:
     """Build the average accuracy of a row of a view."""
     of = f"{format_count(row['n_samples'])} samples of {format_count(row['n_pairs'])} pairs"
-    return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of)
+    link = _link(row)
+    return Share(AVERAGE, row["average_accuracy"], row["ci_low"], row["ci_high"], of, link)
 
 
 def build_joint(row: Row) -> Share:
     """Build the joint accuracy by triplet of a row of a view."""
     of = f"{format_count(row['n_triplets'])} triplets"
-    return Share(JOINT, row["joint_accuracy"], row["joint_ci_low"], row["joint_ci_high"], of)
+    low, high = row["joint_ci_low"], row["joint_ci_high"]
+    return Share(JOINT, row["joint_accuracy"], low, high, of, _link(row))
 
 
 def build_mastery(row: Row) -> Share:
     """Build the mastery of a row of a view."""
     of = f"{format_count(row['n_complete_pairs'])} pairs"
-    return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of)
+    link = name_mastered(row) if "model_id" in row else ""
+    return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of, link)
+
+
+def _link_difference(row: Row, here: str, there: str) -> str:
+    """Return the link to what one model has and the other lacks; empty for differences of other kinds."""
+    if "other_model_id" not in row:
+        return ""
+    kind = "fact" if here == "mastered" else "outcome"
+    return name_samples(row, **{kind: here}, against=row["other_model_id"], there=there)
+
+
+def _link(row: Row) -> str:
+    """Return the link to the samples behind a row; empty for the row of a shortcut, which has no samples."""
+    return name_samples(row) if "model_id" in row else ""
 
 
 def build_curve_share(row: Row) -> Share:
     """Build the joint accuracy of a row of joint_accuracy_curve."""
     of = f"{format_count(row['n_triplets'])} triplets of {format_count(row['n_pairs'])} pairs"
-    return Share(build_all_right_measure(row["n"]), row["joint_accuracy"], row["ci_low"], row["ci_high"], of)
+    measure = build_all_right_measure(row["n"])
+    return Share(measure, row["joint_accuracy"], row["ci_low"], row["ci_high"], of, _link(row))
 
 
 def build_all_right_measure(n: int) -> Measure:
@@ -134,7 +161,7 @@ def build_all_right_measure(n: int) -> Measure:
 def build_average_difference(row: Row, of: str) -> Difference:
     """Build the difference in average accuracy of a row of a view."""
     low, high = row["difference_ci_low"], row["difference_ci_high"]
-    return Difference(AVERAGE, row["difference"], low, high, of)
+    return Difference(AVERAGE, row["difference"], low, high, of, _link_difference(row, "right", "wrong"))
 
 
 def build_joint_difference(row: Row, of: str) -> Difference:
@@ -146,4 +173,5 @@ def build_joint_difference(row: Row, of: str) -> Difference:
 def build_mastery_difference(row: Row, of: str) -> Difference:
     """Build the difference in mastery of a row of a view."""
     low, high = row["mastery_difference_ci_low"], row["mastery_difference_ci_high"]
-    return Difference(MASTERY, row["mastery_difference"], low, high, of)
+    link = _link_difference(row, "mastered", "missed")
+    return Difference(MASTERY, row["mastery_difference"], low, high, of, link)

@@ -97,14 +97,16 @@ def test_an_edition_of_questions_alone_says_nothing_about_samples(bank: Parsed) 
     assert all(len(table) > 1 for table in bank.tables)
 
 
-def test_the_list_of_editions_names_the_best_in_questions(questioned: Path) -> None:
+def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Path) -> None:
     editions, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
-    assert [row[2:4] for row in editions[1:]] == [["matched", "reviewed"], ["–", "–"]]
-    assert table[0][:3] == ["Edition", "Best model", "Setting"]
-    assert [row[:3] for row in table[1:]] == [
-        [ASKED, "always_right", "answer only"],
-        [BANK, ODD_NAME, "answer only"],
-    ]
+    assert {row[0]: row[-3:-1] for row in editions[1:]} == {ASKED: ["matched", "reviewed"], BANK: ["–", "–"]}
+    assert table[0][:3] == ["Edition", "Highest mean", "Setting"]
+    assert sorted(row[:3] for row in table[1:]) == sorted(
+        [
+            [ASKED, "always_right", "answer only"],
+            [BANK, ODD_NAME, "answer only"],
+        ]
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from report.column_choice import WIDTH
 from report.console import render_leaderboard
 from report.page import write_report
 from report.remarks import list_remarks
@@ -47,6 +48,9 @@ def test_the_console_does_too(root: Path) -> None:
     header, _, first, second, *remarks = render_leaderboard(columns, rows).splitlines()
     assert "above shortcut [95 % CI]" in header
     assert "failed %" not in header
+    assert max(len(header), len(first), len(second)) <= WIDTH
+    assert "joint %" not in header
+    assert "joint %" in render_leaderboard(columns, rows, is_wide=True)
     assert "75.0 [63.6, 75.0]" in first
     assert "-25.0 [-25.0, -13.6]" in second
     assert remarks == [f"pretexeval: {CONSTANT}", f"pretexeval: {BELOW}"]
@@ -64,7 +68,7 @@ def test_a_model_above_the_shortcuts_needs_no_remark() -> None:
 
 def test_a_mastery_like_that_of_shortcuts_is_not_called_better() -> None:
     assert list_remarks(make_row(mastery_above_shortcut_ci_low=-0.01), "m") == [
-        "m masters 40.0 % of the facts, which cannot be told apart from the best shortcuts without medical "
+        "m masters 40.0 % of the facts, which is not distinguishable from the best shortcuts without medical "
         "knowledge (30.0 %)."
     ]
 

@@ -1,0 +1,1 @@
+"""The sample browser of an edition: a page with scripts that shows the samples behind every figure."""

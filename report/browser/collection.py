@@ -1,0 +1,182 @@
+"""What can be browsed: the statements of a method, or the questions of an edition.
+
+A collection has groups (pairs, or points) of items (samples, or questions), and runs: one for every model,
+scoring policy, and repeat or setting. The steps of its writing are SQL files that leave their rows in
+temporary tables; the files of the two kinds differ, what follows from their tables does not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from primitives.hashing import hash_json
+from report.browser.earlier import Earlier
+from report.browser.item_codes import STATES, Array, ItemPlaces
+from report.browser.kinds import STATEMENTS, Kind, list_forms
+from report.browser.pieces import PieceFolder, Series
+from report.contents import Row
+from report.edition_reader import EditionReader
+from schemas.columns import SCORING_POLICIES
+from schemas.question_stages import SETTINGS
+
+FOLDER = Path(__file__).parent
+N_FETCHED = 2_000
+
+
+@dataclass(frozen=True)
+class CollectionWriter:
+    """Writes the pieces of one collection."""
+
+    reader: EditionReader
+    kind: Kind
+    method: str
+    """The method of the statements; the name of the collection."""
+    pieces: PieceFolder
+    earlier: Earlier
+    checksums: dict[str, Series]
+    """The checksums of the replies that were written, with their pieces."""
+    model_ids: list[str]
+    """In the order of the page. The first of them, under the first policy, is shown if a link names none."""
+
+    def write(self) -> Row | None:
+        """Write all pieces and return what the page must know about them; None if no model has answered."""
+        runs = self._list_runs(self.kind.run_columns)
+        if not runs:
+            return None
+        self._run("groups")
+        self._run("items")
+        relations = self.reader.read(
+            "select relation, min(position) as first from browsed_groups group by relation order by first"
+        )
+        (n_groups,) = self.reader.read("select count(*) as n from browsed_groups")
+        items = self._fetch_arrays("select position, slot, form from browsed_items order by position, place")
+        places = ItemPlaces(n_groups["n"], items["position"], items["slot"], items["form"])
+        forms = places.list_forms()
+        is_uniform = len(set(forms)) == 1
+        return {
+            "name": self.method,
+            "kind": self.kind.name,
+            "nGroups": places.n_groups,
+            "nPerGroup": places.count_complete(),
+            "relations": [[row["relation"], row["first"]] for row in relations],
+            "forms": list_forms(self.kind, self.method),
+            "groupForms": forms[0] if is_uniform else None,
+            "formSeries": [] if is_uniform else self._write_codes(forms),
+            "groups": self._write(
+                self._fetch(
+                    "select json_array(group_id, head, is_asserted)::varchar "
+                    "from browsed_groups order by position"
+                )
+            ),
+            "texts": self._write(self._run("texts")),
+            "taught": dict(self._write_taught()),
+            "runs": [
+                run | {"states": self._write_codes(places.encode(self._read_bits(run)))}
+                for run in sorted(runs, key=self._order_run)
+            ],
+            "answers": {
+                "/".join(map(str, run.values())): self._write_replies(run)
+                for run in self._list_runs(self.kind.reply_columns)
+            },
+        }
+
+    def _list_runs(self, columns: tuple[str, ...]) -> list[Row]:
+        sql = f"select distinct {', '.join(columns)} from {self.kind.scores} where {self._condition}"
+        return self.reader.read(f"{sql} order by all", **self._values)
+
+    @property
+    def _condition(self) -> str:
+        return "edition_id = $edition_id" + (" and method = $method" if self.kind is STATEMENTS else "")
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        return {"method": self.method} if self.kind is STATEMENTS else {}
+
+    def _order_run(self, run: Row) -> tuple[int, int, int, int]:
+        return (
+            SCORING_POLICIES.index(run["scoring_policy"]),
+            run.get("repeat", 0),
+            SETTINGS.index(run["setting"]) if "setting" in run else 0,
+            self.model_ids.index(run["model_id"]),
+        )
+
+    def _read_bits(self, run: Row) -> dict[str, Array]:
+        bits = ", ".join(f"{state}_bits" for state in ("asked", *STATES))
+        chosen = " and ".join(f"{name} = ${name}" for name in run)
+        return self._fetch_arrays(
+            f"select position, {bits} from {self.kind.scores} "
+            f"inner join browsed_groups on {self.kind.group_column} = group_id "
+            f"where {self._condition} and {chosen}",
+            **self._values,
+            **run,
+        )
+
+    def _write_taught(self) -> Iterator[tuple[str, str]]:
+        """Write for every reference model what it was taught of each group; the keys are model ids."""
+        rows = self.reader.read(
+            f"select model_id, to_json(list(taught_with order by position))::varchar as taught "
+            f"from (select distinct model_id from {self.kind.taught} where edition_id = $edition_id) "
+            "cross join browsed_groups "
+            "left join (select model_id, taught_with, "
+            f"{self.kind.group_column} as group_id from {self.kind.taught} "
+            "where edition_id = $edition_id and is_as_taught) using (model_id, group_id) "
+            "group by model_id order by model_id"
+        )
+        for row in rows:
+            yield row["model_id"], self.pieces.write(row["taught"])
+
+    def _write_replies(self, run: Row) -> Series:
+        """Write what a model replied to every item, or find it among the pieces that are there."""
+        conditions = " and ".join(f"{name} = ${name}" for name in ("edition_id", *run))
+        tables = ("predictions",) if self.kind is STATEMENTS else ("question_predictions", "question_answers")
+        sums = [
+            self.reader.read(
+                f"select count(*) as n, bit_xor(hash(rows))::varchar as mixed, "
+                f"sum(hash(rows) % 1000003)::varchar as added from {table} as rows where {conditions}",
+                **run,
+            )
+            for table in tables
+        ]
+        checksum = hash_json([self.method, run, sums])
+        series = self.earlier.answers.get(checksum)
+        if series is None:
+            self._run("replies", **run)
+            for step in ("split_prompts", "add_parts"):
+                self.reader.connection.execute(_read_sql(step))
+            series = self._write(self._fetch(_read_sql("answers")))
+        self.pieces.names |= {name for _, name in series}
+        self.checksums[checksum] = series
+        return series
+
+    def _write(self, rows: Iterator[str]) -> Series:
+        return self.pieces.write_series(rows)
+
+    def _write_codes(self, codes: list[str]) -> Series:
+        return self._write(f'"{text}"' for text in codes)
+
+    def _run(self, step: str, **values: object) -> Iterator[str]:
+        """Run the SQL file of a step with the parameters that it uses; return the texts that it selects."""
+        sql = _read_sql(f"{self.kind.name}_{step}")
+        values |= {"edition_id": self.reader.edition_id, "method": self.method}
+        return self._fetch(sql, **{name: value for name, value in values.items() if f"${name}" in sql})
+
+    def _fetch(self, sql: str, **values: object) -> Iterator[str]:
+        """Run a query at once; return the texts that it selects, a few thousand at a time."""
+        result = self.reader.connection.execute(sql, values)
+
+        def read() -> Iterator[str]:
+            while rows := result.fetchmany(N_FETCHED):
+                yield from (row[0] for row in rows)
+
+        return read()
+
+    def _fetch_arrays(self, sql: str, **values: object) -> dict[str, Array]:
+        """Return the columns of a query as arrays of numbers; `$edition_id` is bound."""
+        values |= {"edition_id": self.reader.edition_id} if "$edition_id" in sql else {}
+        columns: dict[str, Any] = self.reader.connection.execute(sql, values).fetchnumpy()
+        return columns
+
+
+def _read_sql(name: str) -> str:
+    return (FOLDER / f"{name}.sql").read_text(encoding="utf-8")

@@ -1,0 +1,93 @@
+"use strict";
+// A collection: the samples of a method, or the questions. Items stand in groups (facts, or points). What a run
+// (model, scoring policy, and repeat or setting) made of every item is one code per item.
+
+const GRADED = 1;
+const CORRECT = 2;
+const UNANSWERED = 4;
+const FAILED = 8;
+const UNFINISHED = 16;
+const NOT_ASKED = 32;
+const [INCOMPLETE, MISSED, MASTERED] = [0, 1, 2];
+const FACTS = ["incomplete", "missed", "mastered"];
+
+class Collection {
+  constructor(data) {
+    Object.assign(this, data);
+    this.isQuestions = data.kind === "question";
+    this.texts = new Series(data.texts);
+    this.groupSeries = new Series(data.groups);
+    this.relationFirsts = data.relations.map(([, first]) => first);
+    this.answers = Object.fromEntries(Object.entries(data.answers).map(([key, parts]) => [key, new Series(parts)]));
+    this.states = new Map();
+  }
+
+  // Place the items: `offsets` is the number of each group's first item.
+  async place() {
+    if (this.offsets) return;
+    const perGroup = this.groupForms ? null : await new Series(this.formSeries).readAll();
+    const letters = perGroup ? perGroup.join("") : this.groupForms.repeat(this.nGroups);
+    const offsets = new Uint32Array(this.nGroups + 1);
+    for (let g = 0; g < this.nGroups; g++) {
+      offsets[g + 1] = offsets[g] + (perGroup ? perGroup[g] : this.groupForms).length;
+    }
+    this.formOf = Uint8Array.from(letters, (letter) => letter.charCodeAt(0) - 97);
+    this.offsets = offsets;
+  }
+
+  get nItems() {
+    return this.offsets[this.nGroups];
+  }
+
+  findGroup(item) {
+    return findLast(this.offsets.subarray(0, this.nGroups), item);
+  }
+
+  findRelation(group) {
+    return this.relations[findLast(this.relationFirsts, group)][0];
+  }
+
+  // The codes of all items in a run, and which of the groups it masters.
+  async loadStates(run) {
+    if (!this.states.has(run)) {
+      const text = (await new Series(run.states).readAll()).join("");
+      const codes = Uint8Array.from(text, (c) => (c === "-" ? NOT_ASKED : parseInt(c, 32)));
+      this.states.set(run, { codes, facts: this.judgeGroups(codes) });
+    }
+    return this.states.get(run);
+  }
+
+  // A group counts as a fact that is mastered or missed only if it lacks no item and all are graded.
+  judgeGroups(codes) {
+    const facts = new Uint8Array(this.nGroups);
+    for (let g = 0; g < this.nGroups; g++) {
+      let all = GRADED | CORRECT;
+      for (let i = this.offsets[g]; i < this.offsets[g + 1]; i++) all &= codes[i];
+      const isComplete = this.offsets[g + 1] - this.offsets[g] === this.nPerGroup && all & GRADED;
+      facts[g] = isComplete ? (all & CORRECT ? MASTERED : MISSED) : INCOMPLETE;
+    }
+    return facts;
+  }
+
+  // The rows [id, head, whether the base asserts that its false fact is false] of all groups.
+  async loadGroups() {
+    this.groupRows ??= await this.groupSeries.readAll();
+    return this.groupRows;
+  }
+
+  async findGroupById(id) {
+    return (await this.loadGroups()).findIndex(([groupId]) => groupId === id);
+  }
+
+  // The runs of other models that differ in nothing else.
+  listPeers(run) {
+    return this.runs.filter(
+      (other) =>
+        other.scoring_policy === run.scoring_policy && other.repeat === run.repeat && other.setting === run.setting,
+    );
+  }
+
+  answersOf(run) {
+    return this.answers[this.isQuestions ? `${run.model_id}/${run.setting}` : run.model_id];
+  }
+}

@@ -1,0 +1,166 @@
+"use strict";
+// Everything about one sample: its fact, its texts, the prompt, the answer, and what the other models said.
+
+async function buildDetail(sample, items, view) {
+  const { collection } = sample;
+  const prompt = await readPrompt(sample, sample.reply);
+  const peers = await Promise.all(collection.listPeers(sample.run).map((run) => readSample(collection, run, sample.item)));
+  return element(
+    "article",
+    { class: "detail" },
+    buildSteps(sample, items, view),
+    element("h2", { tabindex: "-1" }, quote(sample.text)),
+    collection.isQuestions ? buildOptions(sample) : null,
+    element("p", { class: "finding" }, "Right answer: ", buildAnswer(sample, collection.isQuestions ? sample.answer : sample.label), ". ", swatch(sample.run.model_id), quote(modelName(sample.run.model_id)), " ", buildVerdict(sample), "."),
+    buildFacts(sample, view),
+    collection.isQuestions ? null : buildWording(sample),
+    buildReplies(sample),
+    buildPrompt(prompt),
+    buildPeers(sample, peers, view),
+    await buildForms(sample, view),
+  );
+}
+
+function buildSteps(sample, items, view) {
+  const k = items.indexOf(sample.item);
+  const link = (item, text, rel) => (item === undefined ? null : element("a", { href: writeFragment({ ...view, sample: `#${item}` }), rel }, text));
+  return element(
+    "nav",
+    { class: "pages", "aria-label": "Samples" },
+    element("a", { href: writeFragment({ ...view, sample: "" }) }, "Back to the list"),
+    k < 0 ? null : [link(items[k - 1], "‹ previous", "prev"), element("span", {}, `${count(k + 1)} of ${count(items.length)}`), link(items[k + 1], "next ›", "next")],
+  );
+}
+
+const section = (title, ...children) => element("section", {}, element("h3", {}, title), children);
+
+const pairsOf = (pairs) => element("dl", { class: "facts" }, pairs.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))));
+
+const withId = (name, id) => [quote(name), id ? element("small", {}, quote(id)) : null];
+
+function buildFacts(sample, view) {
+  if (sample.collection.isQuestions) {
+    return pairsOf([
+      ["Point", sample.head === null ? words(sample.relation) : [quote(sample.head), " → ", words(sample.relation)]],
+      ["Facet", `${sample.form.facet}${sample.form.is_negated ? ", negated" : ""}`],
+      ["Point id", element("a", { href: linkToFact(sample, view) }, element("code", {}, sample.pairId))],
+      ["Question id", element("code", {}, sample.id)],
+      ["Source", sample.source && quote(sample.source)],
+    ]);
+  }
+  const kind = sample.form.is_true_tail ? "in the knowledge base" : sample.isAsserted ? "asserted to be false by the knowledge base" : "not in the knowledge base";
+  return pairsOf([
+    ["Head", withId(sample.head, sample.headId)],
+    ["Relation", words(sample.relation)],
+    ["Tail", withId(sample.tail, sample.tailId)],
+    ["This fact is", kind],
+    [sample.form.is_true_tail ? "Its false twin has the tail" : "Its true twin has the tail", quote(sample.otherTail ?? "–")],
+    ["Transformation", element("code", {}, sample.form.name)],
+    ["Pair, triplet and sample id", [sample.pairId, sample.tripletId, sample.id].map((id, k) => [k ? element("br") : null, element("code", {}, id)])],
+    ["All samples", element("a", { href: linkToFact(sample, view) }, "of this fact")],
+  ]);
+}
+
+const linkToFact = (sample, view) => writeFragment({ method: view.method, model: sample.run.model_id, policy: view.policy, repeat: view.repeat, setting: view.setting, pair: sample.pairId });
+
+// Where the text comes from: the template with its slots filled, and the attempts to reword it.
+function buildWording(sample) {
+  if (sample.statement === null && !sample.attempts.length) return null;
+  const rows = sample.attempts.map((attempt) => element("tr", {}, element("th", { scope: "row" }, String(attempt.number)), element("td", {}, quote(attempt.text ?? "no usable text")), element("td", {}, attempt.isAccepted ? "accepted" : attempt.reasons.map(words).join(", ") || "rejected", describeJudge(attempt))));
+  return section(
+    "How it was worded",
+    sample.statement === null ? null : element("p", {}, "From the template: ", element("q", {}, quote(sample.statement)), sample.statement === sample.text ? { as_is: "", accepted: " The text is the same.", fallback: " No rewording was accepted, so the template is the text." }[sample.status] : null),
+    rows.length ? buildTable("Attempts to reword it", ["Attempt", "Text", "The gate"], rows) : null,
+  );
+}
+
+function describeJudge(attempt) {
+  if (attempt.isImplied === null && !attempt.overruled?.length) return null;
+  const say = (value, score) => `${value === null ? "?" : value ? "yes" : "no"}${score === null ? "" : ` (${score.toFixed(2)})`}`;
+  return element("small", {}, attempt.isImplied === null ? null : `judge: implied ${say(attempt.isImplied, attempt.scoreImplied)}, implying ${say(attempt.isImplying, attempt.scoreImplying)}`, attempt.overruled?.length ? `; overruled: ${attempt.overruled.map(words).join(", ")}` : null);
+}
+
+function buildOptions(sample) {
+  const right = sample.answer.split("|").at(-1).split(",");
+  return [
+    sample.options.length ? element("ul", { class: "options" }, sample.options.map((option, k) => { const letter = String.fromCharCode(65 + k); return element("li", { class: right.includes(letter) && "true" }, `${letter}. `, quote(option), right.includes(letter) ? " ✓" : ""); })) : null,
+    sample.offered ? element("p", {}, "Offered answer: ", sample.offered) : null,
+  ];
+}
+
+// The replies of the model: one, or one per repeat of a question.
+function buildReplies(sample) {
+  const replies = sample.collection.isQuestions ? sample.replies : [sample.reply].filter(Boolean);
+  return section(
+    replies.length > 1 ? "The replies" : "The reply",
+    replies.map((reply) => [
+      replies.length > 1 ? element("h4", {}, `Repeat ${reply.repeat + 1}`) : null,
+      reply.reasoning ? element("details", { open: true }, element("summary", {}, "Reasoning"), element("pre", {}, quote(reply.reasoning))) : null,
+      reply.error ? element("p", { class: "false" }, "Error: ", quote(reply.error)) : element("pre", { class: "response" }, quote(reply.response || "(empty)")),
+      element("p", { class: "note" }, describeReply(reply)),
+    ]),
+    replies.length ? null : element("p", {}, "None is stored."),
+  );
+}
+
+function describeReply(reply) {
+  const probability = (value) => (Math.exp(value) * 100).toFixed(1);
+  return [
+    reply.rule ? `Read as ${reply.answer} by the rule “${words(reply.rule)}”. ` : null,
+    reply.logprobTrue === null || reply.logprobTrue === undefined || reply.logprobFalse === null ? null : `Probability of True ${probability(reply.logprobTrue)} %, of False ${probability(reply.logprobFalse)} %. `,
+    reply.nDropped ? `${plural(reply.nDropped, "demonstration")} did not fit into the prompt and was left out.` : null,
+  ];
+}
+
+function buildPrompt(prompt) {
+  if (prompt === null) return null;
+  const turns = listTurns(prompt).map(([role, text]) => [role ? element("h4", {}, role) : null, element("pre", {}, quote(text))]);
+  return section("The prompt", element("details", { class: "prompt" }, element("summary", {}, `As it was sent, ${plural(prompt.length, "character")}`), turns));
+}
+
+function buildPeers(sample, peers, view) {
+  const rows = peers.map((peer) =>
+    element(
+      "tr",
+      { class: peer.run === sample.run && "own" },
+      element("th", { scope: "row" }, swatch(peer.run.model_id), element("a", { href: writeFragment({ ...view, model: peer.run.model_id, against: "", there: "", sample: view.sample }) }, quote(modelName(peer.run.model_id)))),
+      element("td", {}, buildVerdict(peer)),
+      element("td", {}, quote(shorten(peer.reply?.response ?? peer.reply?.error ?? ""))),
+    ),
+  );
+  return section("What every model said to this text", buildTable("Answers of every model", ["Model", "Verdict", "Reply"], rows));
+}
+
+const shorten = (text) => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
+
+// All forms of the fact, and what each model made of them.
+async function buildForms(sample, view) {
+  const { collection, group } = sample;
+  const runs = collection.listPeers(sample.run);
+  const states = await Promise.all(runs.map((run) => collection.loadStates(run)));
+  const rows = [];
+  for (let i = collection.offsets[group]; i < collection.offsets[group + 1]; i++) {
+    const form = collection.forms[collection.formOf[i]];
+    const name = [element("code", {}, form.name), form.is_true_tail === undefined ? (form.is_negated ? " negated" : "") : form.is_true_tail ? " true tail" : " false tail"];
+    rows.push(
+      element(
+        "tr",
+        { class: i === sample.item && "own" },
+        element("th", { scope: "row" }, name),
+        states.map(({ codes }, k) => element("td", { class: "mark" }, element("a", { href: writeFragment({ ...view, model: runs[k].model_id, against: "", there: "", sample: `#${i}` }), class: `verdict ${nameOutcome(codes[i])}`, "aria-label": `${modelName(runs[k].model_id)}: ${nameOutcome(codes[i])}` }, SIGNS[nameOutcome(codes[i])]))),
+      ),
+    );
+  }
+  rows.push(element("tr", {}, element("th", { scope: "row" }, "all"), states.map(({ facts }) => element("td", { class: "mark" }, FACTS[facts[group]]))));
+  return section(
+    collection.isQuestions ? "All questions about this point" : "All forms of this fact",
+    buildTable("All forms of the fact, by model", ["Form", ...runs.map((run) => [swatch(run.model_id), quote(modelName(run.model_id))])], rows),
+    element("p", { class: "note" }, "✓ right, ✗ wrong, ? no answer, … unfinished thought, ! failed, · not asked."),
+  );
+}
+
+const SIGNS = { right: "✓", wrong: "✗", unanswered: "?", unfinished: "…", failed: "!", "left out": "?", "not asked": "·" };
+
+function buildTable(label, heads, rows) {
+  return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, element("table", {}, element("thead", {}, element("tr", {}, heads.map((head) => element("th", { scope: "col" }, head)))), element("tbody", {}, rows)));
+}

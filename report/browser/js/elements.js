@@ -1,0 +1,30 @@
+"use strict";
+// Build elements. Every text becomes a text node, so that no text of the data can become markup.
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") made.addEventListener(name, value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+// A text from the data. `bdi` keeps marks of the writing direction from changing what stands around it.
+const quote = (text) => element("bdi", {}, text);
+
+const words = (name) => String(name).replaceAll("_", " ");
+
+const count = (n) => n.toLocaleString("en").replaceAll(",", "\u202f");
+
+const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+function swatch(modelId) {
+  const dot = element("span", { class: "swatch", "aria-hidden": "true" });
+  dot.style.background = catalogue.models[modelId].colour;
+  return dot;
+}
+
+const modelName = (modelId) => catalogue.models[modelId].label;

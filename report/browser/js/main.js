@@ -1,0 +1,140 @@
+"use strict";
+// Show what the address says, and again whenever it changes.
+
+const browser = document.getElementById("browser");
+const collections = new Map(catalogue.collections.map((data) => [data.name, new Collection(data)]));
+let drawing = 0;
+// The last selection with its key, so that moving between its samples and pages selects nothing again.
+let selection = { key: null };
+
+async function draw() {
+  const mine = ++drawing;
+  const isOld = () => mine !== drawing;
+  stopSearch();
+  try {
+    const view = readFragment();
+    const collection = collections.get(view.method) ?? collections.values().next().value;
+    const run = chooseRun(collection, view);
+    await collection.place();
+    collection.formNames ??= new Set(Array.from(new Set(collection.formOf), (k) => collection.forms[k].name));
+    const chosen = await choose(collection, run, view);
+    if (isOld()) return;
+    if (view.sample) await drawDetail(collection, run, view, chosen, isOld);
+    else await drawList(collection, run, view, chosen, isOld);
+  } catch (error) {
+    if (!isOld()) show(explain(error));
+    if (!(error instanceof PieceMissing)) throw error;
+  }
+}
+
+async function choose(collection, run, view) {
+  const { page, sample, q, ...rest } = view;
+  const key = writeFragment(rest);
+  if (selection.key !== key) {
+    const chosen = await select(collection, run, view);
+    selection = { ...chosen, key, items: await order(collection, run, chosen.items, view.order), q: "", found: null };
+  }
+  return selection;
+}
+
+async function drawList(collection, run, view, chosen, isOld) {
+  const status = element("p", { role: "status", class: "status" });
+  const list = element("div", {});
+  const tools = element("p", { class: "tools note" });
+  const filters = buildFilters(collections, collection, run, view, chosen);
+  const fill = async (items, isCut) => {
+    const built = [await buildList(collection, run, items, view), buildPages(items, view)].filter(Boolean);
+    if (isOld()) return;
+    status.replaceChildren(buildStatus(collection, items, isCut, view));
+    list.replaceChildren(...built);
+  };
+  if (!view.q) {
+    await fill(chosen.items, false);
+    if (!isOld()) show(...filters, status, tools, list);
+  } else {
+    show(...filters, status, tools, list);
+    await drawFound(collection, run, view, chosen, fill, status, isOld);
+  }
+  if (!isOld()) tools.replaceChildren(...buildTools(collection, run, view.q ? (chosen.found ?? []) : chosen.items, tools));
+}
+
+// Search, and show what is found as it is found.
+async function drawFound(collection, run, view, chosen, fill, status, isOld) {
+  if (chosen.q !== view.q) Object.assign(chosen, { q: view.q, found: null });
+  if (chosen.found) return fill(chosen.found, false);
+  let nShown = -1;
+  const stop = element("button", { type: "button", click: () => { chosen.isStopped = true; stopSearch(); } }, "Stop");
+  chosen.isStopped = false;
+  let latest = [];
+  const report = (found, nSearched) => {
+    latest = [...found];
+    if (isOld()) return;
+    if (nShown < N_PER_PAGE && found.length > nShown) {
+      nShown = found.length;
+      fill(latest, true).then(() => status.append(" ", progress, " ", stop));
+    }
+    progress.value = nSearched;
+    progress.textContent = `${nSearched}`;
+  };
+  const progress = element("progress", { max: chosen.items.length, value: 0, "aria-label": "Searched" });
+  status.replaceChildren(progress, " ", stop);
+  const found = await searchItems(collection, run, chosen.items, view.q, report);
+  if (isOld()) return;
+  chosen.found = found ?? latest;
+  await fill(chosen.found, found === null);
+}
+
+function buildTools(collection, run, items, tools) {
+  if (!items.length) return [];
+  let isStopped = false;
+  const save = async () => {
+    const progress = element("progress", { max: items.length, value: 0, "aria-label": "Written" });
+    tools.replaceChildren("Writing the table ", progress, " ", element("button", { type: "button", click: () => (isStopped = true) }, "Stop"));
+    const parts = await writeTable(collection, run, items, (n) => (progress.value = n), () => isStopped);
+    if (parts) saveFile(`samples-${catalogue.edition}.csv`, parts);
+    tools.replaceChildren(...buildTools(collection, run, items, tools));
+  };
+  const download = catalogue.downloads.find((file) => file.model_id === run.model_id && file.kind === collection.kind);
+  return [element("button", { type: "button", id: "csv", click: save }, `Save these ${plural(items.length, nameItems(collection))} as CSV`), download ? [" or ", element("a", { href: download.name, download: true }, "all answers of ", quote(modelName(run.model_id)), ` as Parquet (${(download.n_bytes / 1e6).toFixed(1)} MB)`)] : ""].flat();
+}
+
+async function drawDetail(collection, run, view, chosen, isOld) {
+  const item = await findItem(collection, view.sample);
+  if (item === null) return show(element("p", { class: "empty" }, "There is no such sample in this edition. ", element("a", { href: writeFragment({ ...view, sample: "" }) }, "Show the list.")));
+  const sample = await readSample(collection, run, item);
+  const address = linkToSample(sample, view);
+  // The address of a neighbour holds a number that other editions lack: replace it by the id of its pair.
+  if (address !== location.hash) history.replaceState(null, "", address);
+  const items = view.q && chosen.q === view.q && chosen.found ? chosen.found : chosen.items;
+  const detail = await buildDetail(sample, items, readFragment());
+  if (isOld()) return;
+  show(detail);
+  scrollTo(0, 0);
+  detail.querySelector("h2").focus({ preventScroll: true });
+}
+
+// Return the number of the item that an address names: `#number`, or the id of its group and its place there.
+async function findItem(collection, name) {
+  if (name.startsWith("#")) return Number(name.slice(1)) < collection.nItems ? Number(name.slice(1)) : null;
+  const [id, place] = name.split(".");
+  const group = await collection.findGroupById(id);
+  const item = collection.offsets[group] + Number(place);
+  return group < 0 || !(item < collection.offsets[group + 1]) ? null : item;
+}
+
+function explain(error) {
+  const isMissing = error instanceof PieceMissing;
+  return element("p", { class: "empty", role: "alert" }, isMissing ? "A piece of the data is missing. If the pages were published again since you opened this one, reload it. " : `This page failed: ${error.message}. `, element("a", { href: "index.html" }, "Start over."));
+}
+
+function show(...children) {
+  const focused = document.activeElement?.closest("label")?.firstChild?.textContent;
+  browser.replaceChildren(...children.filter(Boolean));
+  // A choice in a select draws the page again: keep the focus there.
+  if (focused) [...browser.querySelectorAll("label")].find((label) => label.firstChild.textContent === focused)?.querySelector("select, input")?.focus();
+}
+
+addEventListener("hashchange", draw);
+// Pieces that are requested before the page is loaded would delay that event until a search has ended.
+if (document.readyState === "complete") draw();
+else addEventListener("load", draw);

@@ -1,0 +1,103 @@
+"use strict";
+// Which items a view selects, and how many there are of each kind. Texts are not needed for this.
+
+const OUTCOMES = {
+  right: (code) => (code & CORRECT) !== 0 && (code & UNANSWERED) === 0,
+  wrong: (code) => (code & GRADED) !== 0 && (code & (CORRECT | UNANSWERED)) === 0,
+  unanswered: (code) => (code & UNANSWERED) !== 0,
+  unfinished: (code) => (code & UNFINISHED) !== 0,
+  failed: (code) => (code & FAILED) !== 0,
+};
+const ORDERS = {
+  fact: "by fact",
+  hardest: "fewest models right first",
+  easiest: "most models right first",
+  mixed: "in a mixed order",
+};
+
+const nameOutcome = (code) =>
+  code === NOT_ASKED ? "not asked" : (["failed", "unfinished", "unanswered", "right", "wrong"].find((name) => OUTCOMES[name](code)) ?? "left out");
+
+// What a form must be to be selected: transformation or type, polarity, tail.
+function acceptForm(form, view) {
+  const names = view.form ? view.form.split(",") : null;
+  return (
+    (!names || names.includes(form.name)) &&
+    (!view.facet || form.facet === view.facet) &&
+    (!view.polarity || form.is_negated === (view.polarity === "denied")) &&
+    (!view.tail || form.is_true_tail === (view.tail === "true"))
+  );
+}
+
+// Return the selected items in the order of the collection, and the numbers of items per outcome and of facts.
+async function select(collection, run, view) {
+  const { codes, facts } = await collection.loadStates(run);
+  const against = collection.listPeers(run).find((other) => other.model_id === view.against);
+  const other = against ? await collection.loadStates(against) : null;
+  const acceptOther = chooseOther(other, view.there);
+  const acceptGroup = await chooseGroups(collection, run, view);
+  const acceptsForm = collection.forms.map((form) => acceptForm(form, view));
+  const acceptsCode = Array.from({ length: 33 }, (_, code) => code !== NOT_ASKED && (!view.outcome || Boolean(OUTCOMES[view.outcome]?.(code))));
+  const nOfCode = new Uint32Array(33);
+  const nOfFact = [0, 0, 0];
+  const items = [];
+  for (let g = 0; g < collection.nGroups; g++) {
+    if (!acceptGroup(g)) continue;
+    const isFact = !view.fact || FACTS[facts[g]] === view.fact;
+    let isAny = false;
+    for (let i = collection.offsets[g]; i < collection.offsets[g + 1]; i++) {
+      if (codes[i] === NOT_ASKED || !acceptsForm[collection.formOf[i]] || !acceptOther(i, g)) continue;
+      isAny = true;
+      if (!isFact) continue;
+      nOfCode[codes[i]]++;
+      if (acceptsCode[codes[i]]) items.push(i);
+    }
+    if (isAny) nOfFact[facts[g]]++;
+  }
+  const nOfOutcome = Object.fromEntries(
+    Object.entries(OUTCOMES).map(([name, accepts]) => [name, nOfCode.reduce((n, of, code) => n + (accepts(code) ? of : 0), 0)]),
+  );
+  nOfOutcome[""] = nOfCode.reduce((n, of) => n + of, 0);
+  return { items, nOfOutcome, nOfFact: Object.fromEntries(FACTS.map((name, k) => [name, nOfFact[k]])) };
+}
+
+// What the other model made of the same item, or of its fact.
+function chooseOther(other, there) {
+  if (!other || !there) return () => true;
+  if (FACTS.includes(there)) return (_, g) => FACTS[other.facts[g]] === there;
+  return (i) => Boolean(OUTCOMES[there]?.(other.codes[i]));
+}
+
+async function chooseGroups(collection, run, view) {
+  const k = collection.relations.findIndex(([name]) => name === view.relation);
+  const first = k < 0 ? 0 : collection.relations[k][1];
+  const end = k < 0 ? collection.nGroups : (collection.relations[k + 1]?.[1] ?? collection.nGroups);
+  if (view.relation && k < 0) return () => false;
+  const rows = view.pair || view.head || view.negative ? await collection.loadGroups() : null;
+  const taught = view.taught && collection.taught[run.model_id] ? await loadPiece(collection.taught[run.model_id]) : null;
+  return (g) =>
+    g >= first &&
+    g < end &&
+    (!taught || taught[g] === view.taught) &&
+    (!rows ||
+      ((!view.pair || rows[g][0] === view.pair) &&
+        (!view.head || rows[g][1] === view.head) &&
+        (!view.negative || rows[g][2] === (view.negative === "asserted"))));
+}
+
+// Return the items in the order of the view.
+async function order(collection, run, items, name) {
+  if (name === "mixed") return sortBy(items, (i) => Math.imul(i + 1, 2654435761) >>> 0);
+  if (name !== "hardest" && name !== "easiest") return items;
+  const nRight = new Uint16Array(collection.nItems);
+  for (const other of collection.listPeers(run)) {
+    const { codes } = await collection.loadStates(other);
+    for (const i of items) if (codes[i] !== NOT_ASKED && codes[i] & CORRECT) nRight[i]++;
+  }
+  const sign = name === "hardest" ? 1 : -1;
+  return sortBy(items, (i) => sign * nRight[i]);
+}
+
+function sortBy(items, key) {
+  return items.map((i) => [key(i), i]).sort(([a, i], [b, j]) => a - b || i - j).map(([, i]) => i);
+}

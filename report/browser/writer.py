@@ -1,0 +1,149 @@
+"""Write the sample browser of an edition: its data in pieces, then its scripts, then its page."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import polars as pl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from report.browser import links
+from report.browser.collection import CollectionWriter
+from report.browser.downloads import Download, remove_others, write_downloads
+from report.browser.earlier import Earlier, hash_browser, read_earlier
+from report.browser.kinds import QUESTIONS, STATEMENTS, Kind
+from report.browser.pieces import PieceFolder, Series
+from report.contents import Contents
+from report.edition_reader import EditionReader
+from storage.files import write_bytes
+from storage.layout import edition_folder, pieces_folder, samples_folder
+from warehouse.query import open_warehouse
+
+FOLDER = Path(__file__).parent
+# In the order in which the page loads them: a script uses what those before it define.
+SCRIPTS = (
+    "elements.js",
+    "pieces.js",
+    "fragment.js",
+    "collection.js",
+    "selection.js",
+    "samples.js",
+    "search.js",
+    "table.js",
+    "filters.js",
+    "list.js",
+    "detail.js",
+    "main.js",
+)
+# Without a limit, DuckDB keeps most of the warehouse in memory: 3.6 GB with 12 models on MedLAMA, not 1.4.
+MEMORY_LIMIT = "1200MB"
+N_CHARACTERS = 30_000
+"""The characters of a response or of a reasoning that the page shows."""
+
+
+def write_browser(root: Path, contents: Contents, title: str) -> Path | None:
+    """Write the sample browser of the edition and return its page; None if no model has answered.
+
+    The page replaces the old one only when all its pieces are there. The pieces of the old page stay until
+    the next publication, for readers who have that page open.
+    """
+    edition_id = contents.edition["edition_id"]
+    folder = root / samples_folder(edition_id)
+    pieces = PieceFolder(root / pieces_folder(edition_id))
+    made_by = hash_browser()
+    earlier = read_earlier(folder, made_by)
+    checksums: dict[str, Series] = {}
+    model_ids = [model.model_id for model in contents.models]
+    with open_warehouse(root) as connection:
+        reader = EditionReader(connection, edition_id)
+        _prepare(reader, root, earlier)
+        writers = [
+            CollectionWriter(reader, kind, method, pieces, earlier, checksums, model_ids)
+            for kind, method in _list_collections(reader, contents)
+        ]
+        collections = [row for row in (writer.write() for writer in writers) if row is not None]
+        if not collections:
+            return None
+        downloads = write_downloads(reader, collections, contents.models, folder)
+        parts = pieces.write_series(
+            json.dumps([row["part"], row["how"]], ensure_ascii=False)
+            for row in reader.read("select part, how from browsed_parts order by number")
+        )
+    catalogue = {
+        "edition": edition_id,
+        "collections": collections,
+        "models": {m.model_id: {"label": m.label, "colour": m.colour} for m in contents.models},
+        "parts": parts,
+        "downloads": [vars(download) for download in downloads],
+        "checksums": checksums,
+        "madeBy": made_by,
+    }
+    name = pieces.write(json.dumps(catalogue, ensure_ascii=False))
+    page = folder / "index.html"
+    before = page.read_text(encoding="utf-8") if page.is_file() else ""
+    _write_files(folder, name, downloads, title=title, edition_id=edition_id)
+    pieces.remove_others(earlier.names)
+    remove_others(folder, downloads, before)
+    return folder / "index.html"
+
+
+def _prepare(reader: EditionReader, root: Path, earlier: Earlier) -> None:
+    """Create what the SQL files share: the statements before they were reworded, and the parts of prompts."""
+    connection = reader.connection
+    (setting,) = reader.read("select current_setting('lock_configuration') as is_locked")
+    if not setting["is_locked"]:
+        connection.execute(f"set memory_limit = '{MEMORY_LIMIT}'")
+    connection.execute(
+        "create or replace temp macro clip(t) as "
+        f"if(length(t) > {N_CHARACTERS}, left(t, {N_CHARACTERS}) || ' …', t)"
+    )
+    parts = pl.DataFrame(earlier.parts, schema={"part": pl.String, "how": pl.Int32}, orient="row")
+    _create_table(connection, "browsed_parts", parts.with_row_index("number"))
+    files = sorted((root / edition_folder(reader.edition_id) / "statements").glob("*.parquet"))
+    columns = ["variant_id", "statement"]
+    statements = pl.concat(
+        [
+            pl.DataFrame(schema=dict.fromkeys(columns, pl.String)),
+            *(pl.read_parquet(path, columns=columns).select(columns) for path in files),
+        ]
+    )
+    _create_table(connection, "browsed_statements", statements)
+
+
+def _create_table(connection: duckdb.DuckDBPyConnection, name: str, rows: pl.DataFrame) -> None:
+    """Create a temporary table of the rows."""
+    connection.register("rows_to_copy", rows.to_arrow())
+    connection.execute(f"create or replace temp table {name} as from rows_to_copy")
+    connection.unregister("rows_to_copy")
+
+
+def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[Kind, str]]:
+    """Return the collections of the edition with their names, that of the page's figures first."""
+    found = reader.read("select distinct method from samples where edition_id = $edition_id")
+    first = contents.setting.method
+    methods = sorted((row["method"] for row in found), key=lambda name: (name != first, name))
+    statements = [(STATEMENTS, method) for method in methods]
+    return [*statements, (QUESTIONS, links.QUESTIONS)] if contents.questions else statements
+
+
+def _write_files(folder: Path, catalogue: str, downloads: list[Download], **values: str) -> None:
+    """Write the scripts, the style and the page, in this order."""
+    for name in SCRIPTS:
+        _write_changed(folder / name, (FOLDER / "js" / name).read_bytes())
+    style = [(path).read_bytes() for path in (FOLDER.parent / "style.css", FOLDER / "browser.css")]
+    _write_changed(folder / "browser.css", b"\n".join(style))
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    page = environment.get_template("page.html").render(
+        catalogue=catalogue, downloads=downloads, scripts=SCRIPTS, **values
+    )
+    _write_changed(folder / "index.html", page.encode())
+
+
+def _write_changed(path: Path, content: bytes) -> None:
+    if not path.is_file() or path.read_bytes() != content:
+        write_bytes(path, content)

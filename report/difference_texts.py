@@ -1,0 +1,152 @@
+"""Write the comparison of two models as text for the console and as JSON."""
+
+import json
+from typing import Any
+
+from primitives.untrusted_text import escape_controls
+from report.console import align, format_share, format_with_interval
+from report.contents import Row
+from report.formats import format_words
+from report.model_difference import FEW_EFFECTIVE, ModelDifference, judge
+
+
+def render_difference(found: ModelDifference) -> str:
+    """Return the comparison as sentences and a table with a line per relation."""
+    setting = found.setting
+    head = (
+        f"edition {found.edition_id}, method {setting.method}, scoring policy {setting.scoring_policy}\n"
+        f"first:  {found.baseline.name} ({found.baseline.model_id})\n"
+        f"second: {found.candidate.name} ({found.candidate.model_id})"
+    )
+    lines = [_write_line(row) for row in (found.whole, *found.relations)]
+    table = align(list(lines[0]), [list(line.values()) for line in lines])
+    return "\n\n".join([head, write_verdict(found), table, "\n".join(list_notes(found))])
+
+
+def write_verdict(found: ModelDifference) -> str:
+    """Return one sentence: which model is worse, by how much, and on how many pairs."""
+    row, names = found.whole, (found.candidate.name, found.baseline.name)
+    said = {
+        "worse": "{} is worse than {}",
+        "better": "{} is better than {}",
+        "not distinguishable": "{} and {} are not distinguishable",
+    }[found.verdict].format(*names)
+    return (
+        f"{said} in {format_words(found.measure)}: {write_points(row)}, on {row['n_pairs']:,} pairs that "
+        "both answered."
+    )
+
+
+def write_points(row: Row) -> str:
+    """Return a difference and its interval in percentage points: +1.0 points (95 % interval -2.0 to +4.0)."""
+    value, low, high = (
+        f"{100 * row[key] + 0.0:+.1f}" for key in ("difference", "difference_ci_low", "difference_ci_high")
+    )
+    return f"{value} points (95 % interval {low} to {high})"
+
+
+def write_regression(found: ModelDifference) -> str:
+    """Return whether the second model is worse by more than the margin."""
+    margin = f"more than {100 * found.margin:g} points lower" if found.margin else "lower"
+    if found.is_regression:
+        return f"Regression: the interval says that the second score is {margin}."
+    return f"No regression: the interval does not say that the second score is {margin}."
+
+
+def list_notes(found: ModelDifference) -> list[str]:
+    """Return what a reader needs to judge the verdict, one sentence or two each."""
+    row, notes = found.whole, [write_regression(found)]
+    notes.append(
+        f"A true difference of {100 * row['detectable_difference']:.1f} points would be found here in four "
+        "cases out of five."
+    )
+    if max(found.n_baseline_pairs, found.n_candidate_pairs) > row["n_matched"]:
+        notes.append(
+            f"Only shared pairs count: the first model answered {found.n_baseline_pairs:,} pairs, the second "
+            f"{found.n_candidate_pairs:,}."
+        )
+    if row["n_effective"] < FEW_EFFECTIVE:
+        notes.append(
+            f"The pairs amount to only {row['n_effective']:.1f} independent heads or tails, so the interval "
+            "is only a rough guide."
+        )
+    rates = (row["other_no_answer_rate"], row["no_answer_rate"])
+    if any(rates):
+        shares = " and ".join(f"{format_share(rate)} %" for rate in rates)
+        notes.append(f"No answer: {shares} of the samples. The scoring policy decides how they count.")
+    if found.baseline_styles != found.candidate_styles and found.baseline_styles and found.candidate_styles:
+        styles = " and ".join("/".join(each) for each in (found.baseline_styles, found.candidate_styles))
+        notes.append(f"The prompts have different styles ({styles}), which may cause a difference.")
+    if len(found.relations) > 1:
+        notes.append(note_relations(found))
+    return notes
+
+
+def note_relations(found: ModelDifference) -> str:
+    """Return why the rows of relations decide nothing."""
+    return (
+        f"The {len(found.relations)} relations have an interval each, and on average one in twenty such "
+        "intervals misses the true difference by chance: relations help to find a cause, and only the row of "
+        "all decides."
+    )
+
+
+def _write_line(row: Row) -> dict[str, str]:
+    """Return column -> cell of one relation."""
+    difference = (row[key] for key in ("difference", "difference_ci_low", "difference_ci_high"))
+    return {
+        "relation": "all" if row["relation"] is None else row["relation"],
+        "first %": format_share(row["other_score"]),
+        "second %": format_share(row["score"]),
+        "difference [95 % CI]": format_with_interval(*difference),
+        "second is": judge(row),
+        "detectable": format_share(row["detectable_difference"]),
+        "only first": f"{row['n_lost']:,}",
+        "only second": f"{row['n_gained']:,}",
+        "pairs": f"{row['n_pairs']:,}",
+    }
+
+
+def render_difference_json(found: ModelDifference) -> str:
+    """Return the comparison as one JSON object; differences are second − first, all shares from 0 to 1."""
+    setting = found.setting
+    content = {
+        "edition_id": found.edition_id,
+        "method": setting.method,
+        "scoring_policy": setting.scoring_policy,
+        "repeat": setting.repeat,
+        "measure": found.measure,
+        "margin": found.margin,
+        "first": found.baseline._asdict()
+        | {"n_pairs": found.n_baseline_pairs, "prompt_styles": found.baseline_styles},
+        "second": found.candidate._asdict()
+        | {"n_pairs": found.n_candidate_pairs, "prompt_styles": found.candidate_styles},
+        "verdict": found.verdict,
+        "is_regression": found.is_regression,
+        "all": _describe(found.whole),
+        "relations": [{"relation": row["relation"]} | _describe(row) for row in found.relations],
+        "notes": list_notes(found),
+    }
+    return escape_controls(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def _describe(row: Row) -> dict[str, Any]:
+    """Return the figures of a row, with names that say which model they belong to."""
+    return {
+        "verdict": judge(row),
+        "n_pairs": row["n_pairs"],
+        "n_observations": row["n_observations"],
+        "first_score": row["other_score"],
+        "first_ci_low": row["other_ci_low"],
+        "first_ci_high": row["other_ci_high"],
+        "second_score": row["score"],
+        "second_ci_low": row["ci_low"],
+        "second_ci_high": row["ci_high"],
+        "difference": row["difference"],
+        "difference_ci_low": row["difference_ci_low"],
+        "difference_ci_high": row["difference_ci_high"],
+        "detectable_difference": row["detectable_difference"],
+        "n_effective": row["n_effective"],
+        "n_only_first": row["n_lost"],
+        "n_only_second": row["n_gained"],
+    }

@@ -1,0 +1,119 @@
+"""Read the list of editions from the warehouse: what each is, who leads it, and when it was evaluated."""
+
+from pathlib import Path
+
+from report.contents import Row, Setting, choose_setting, find_setting, order_setting
+from report.edition_reader import EditionReader
+from report.facet_scores import read_facet_scores, select_first_policy
+from report.leaders import join_names, read_lead
+from report.remarks import judge_against_shortcut
+from report.wordings import name_rephraser
+from warehouse.query import open_warehouse
+
+# The columns of the first model in the list of editions.
+SUMMARY = (
+    "mastery",
+    "mastery_ci_low",
+    "mastery_ci_high",
+    "best_shortcut_mastery",
+    "average_accuracy",
+    "ci_low",
+    "ci_high",
+    "no_answer_rate",
+    "unfinished_reasoning_rate",
+    "error_rate",
+)
+
+
+def read_editions(root: Path) -> tuple[list[Row], dict[str, int]]:
+    """Return the editions with their leading models, the newest first, and the places of all models.
+
+    An edition is dated by the end of its first evaluation, because it has no date itself: the same
+    configuration gives the same bytes on any day. Editions without an evaluation come last.
+    """
+    with open_warehouse(root) as connection:
+        places = read_colour_places(EditionReader(connection, ""))
+        found = EditionReader(connection, "").read("select edition_id from editions order by edition_id")
+        rows = [_read_summary(EditionReader(connection, row["edition_id"])) for row in found]
+    dated = [row for row in rows if row["first_evaluated_at"]]
+    undated = [row for row in rows if not row["first_evaluated_at"]]
+    newest = sorted(dated, key=lambda row: (row["first_evaluated_at"], row["edition_id"]), reverse=True)
+    return newest + undated, places
+
+
+def read_leaderboard(reader: EditionReader) -> list[Row]:
+    """Return the leaderboards of all settings, the one of the figures first."""
+    rows = reader.read(
+        "select * from leaderboard where edition_id = $edition_id order by rank, model, model_id"
+    )
+    return sorted(rows, key=lambda row: order_setting(find_setting(row)))
+
+
+def read_edition(reader: EditionReader) -> Row | None:
+    """Return what the edition is, with its numbers of pairs and its dates; None if the warehouse lacks it."""
+    found = reader.read(
+        "select edition_id, kb, label, seed, negatives, pool, rephraser, methods, configuration "
+        "from editions where edition_id = $edition_id"
+    )
+    if not found:
+        return None
+    counts = reader.read(
+        "select count(distinct pair_id) filter (split = 'test') as n_pairs, "
+        "count(distinct pair_id) filter (split = 'demonstration') as n_demonstration_pairs, "
+        "count(distinct relation) as n_relations from triplets where edition_id = $edition_id"
+    )
+    dates = reader.read(
+        "select min(finished_at) as first_evaluated_at, max(finished_at) as last_evaluated_at from "
+        f"({select_runs(reader)}) where edition_id = $edition_id"
+    )
+    return found[0] | counts[0] | dates[0] | {"rephraser": name_rephraser(found[0])}
+
+
+def select_runs(reader: EditionReader) -> str:
+    """Return SQL for edition_id, model_id and finished_at of every evaluation of samples or questions."""
+    tables = ["runs", *(["question_runs"] if reader.has_view("mastered_points") else [])]
+    return " union all ".join(f"select edition_id, model_id, finished_at from {table}" for table in tables)
+
+
+def read_colour_places(reader: EditionReader) -> dict[str, int]:
+    """Return model_id -> place in the palette, in the order of the first evaluations in the warehouse.
+
+    A model that is added later changes no colour, also on pages that are not written again.
+    """
+    rows = reader.read(
+        f"select models.model_id from models left join ({select_runs(reader)}) as done using (model_id) "
+        "group by models.model_id, models.name "
+        "order by min(done.finished_at) nulls last, models.name, models.model_id"
+    )
+    return {row["model_id"]: place for place, row in enumerate(rows)}
+
+
+def _read_summary(reader: EditionReader) -> Row:
+    edition = read_edition(reader)
+    assert edition is not None
+    leaderboard = read_leaderboard(reader)
+    setting, _ = choose_setting(leaderboard, edition["methods"] or ["pretexeval"])
+    ranked = [row for row in leaderboard if setting.matches(row)]
+    scores = select_first_policy(read_facet_scores(reader.read_unbound, reader.edition_id))
+    answered = {row["model_id"] for row in leaderboard} | {score.model_id for score in scores}
+    counts = {
+        "facets": max(scores, key=lambda score: score.average or 0.0, default=None),
+        "n_models": len(answered),
+        "n_not_evaluated": len(reader.read_view("not_evaluated")),
+    }
+    return (
+        edition | _describe_first(reader, setting, ranked) | counts | {"setting": setting, "ranked": ranked}
+    )
+
+
+def _describe_first(reader: EditionReader, setting: Setting, ranked: list[Row]) -> Row:
+    """Return the scores of the first model, the names of all that lead, and how they stand to shortcuts."""
+    lead = read_lead(reader, setting, ranked)
+    if lead is None:
+        return dict.fromkeys(SUMMARY) | {"leaders": None, "n_leaders": 0, "against_shortcut": None}
+    names = {row["model_id"]: str(row["model"]) for row in ranked}
+    return {name: ranked[0][name] for name in SUMMARY} | {
+        "leaders": join_names([names[model_id] for model_id in lead.leaders]),
+        "n_leaders": len(lead.leaders),
+        "against_shortcut": judge_against_shortcut(ranked[0]),
+    }

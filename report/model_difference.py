@@ -1,0 +1,193 @@
+"""Compare two models on the same pairs of an edition: read the rows, and say which of them is worse, if any.
+
+All figures come from the macro compare_models of the warehouse.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+
+from primitives.errors import InputError
+from report.contents import Row, Setting, find_setting, order_setting
+from report.edition_reader import EditionReader
+from warehouse.prompt_styles import read_prompt_styles
+from warehouse.query import open_warehouse
+from warehouse.selection import EvaluatedModel, find_edition, find_model
+
+Verdict = Literal["worse", "better", "not distinguishable"]
+# Below this effective number of heads or tails, an interval is only a rough guide (docs/statistics.md).
+FEW_EFFECTIVE = 20
+
+
+@dataclass(frozen=True)
+class ComparisonQuestion:
+    """What is compared, as a person asks for it; what is None is chosen."""
+
+    baseline: str
+    candidate: str
+    measure: str
+    """mastery, average_accuracy or joint_accuracy."""
+    edition: str | None = None
+    margin: float = 0.0
+    """How much lower the score of the candidate may be, as a share."""
+    method: str | None = None
+    policy: str | None = None
+    allows_other_style: bool = False
+    """Whether the prompts of the two models may have different styles."""
+
+
+@dataclass(frozen=True)
+class ModelDifference:
+    """The scores of two models on the same pairs; differences are candidate − baseline."""
+
+    edition_id: str
+    setting: Setting
+    measure: str
+    margin: float
+    baseline: EvaluatedModel
+    candidate: EvaluatedModel
+    baseline_styles: tuple[str, ...]
+    """The styles of its prompts; empty where the data folder does not hold its requests."""
+    candidate_styles: tuple[str, ...]
+    n_baseline_pairs: int
+    """The pairs that the baseline answered, some of which the candidate may not have answered."""
+    n_candidate_pairs: int
+    whole: Row
+    """The row of all relations; `score` is that of the candidate, `other_score` that of the baseline."""
+    relations: tuple[Row, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return what the paired interval over all relations says of the candidate."""
+        return judge(self.whole)
+
+    @property
+    def is_regression(self) -> bool:
+        """Return whether the interval lies below −margin: the candidate is worse by more than that."""
+        return bool(self.whole["difference_ci_high"] < -self.margin)
+
+
+def judge(row: Row) -> Verdict:
+    """Return what the interval of a difference says: it must not contain 0 for a verdict."""
+    if row["difference_ci_high"] < 0:
+        return "worse"
+    return "better" if row["difference_ci_low"] > 0 else "not distinguishable"
+
+
+def compare_models(root: Path, asked: ComparisonQuestion) -> ModelDifference:
+    """Return the paired comparison of two models on the same pairs of an edition.
+
+    Raises:
+        InputError: the edition or a model is unknown, ambiguous or not evaluated; both are the same model;
+            they share no setting or no pairs; too few pairs are complete; the styles of their prompts differ.
+    """
+    with open_warehouse(root) as connection:
+        edition_id = _choose_edition(connection, asked.edition)
+        models = [find_model(connection, edition_id, text) for text in (asked.baseline, asked.candidate)]
+        baseline, candidate = models
+        if baseline == candidate:
+            raise InputError(
+                f"{asked.baseline!r} and {asked.candidate!r} are the same model, {baseline.model_id}"
+            )
+        reader = EditionReader(connection, edition_id)
+        settings = [_list_settings(reader, model) for model in models]
+        setting = _choose_setting(asked, models, settings)
+        styles = [read_prompt_styles(root, edition_id, model.model_id) for model in models]
+        if styles[0] and styles[1] and styles[0] != styles[1] and not asked.allows_other_style:
+            raise InputError(
+                f"{baseline.name} was asked in the style {' and '.join(styles[0])}, {candidate.name} in the "
+                f"style {' and '.join(styles[1])}, so a difference may come from the prompts: set the same "
+                "prompt_style for both, or accept this with --allow-other-style"
+            )
+        whole, *relations = _read_rows(reader, asked.measure, setting, models)
+    return ModelDifference(
+        edition_id,
+        setting,
+        asked.measure,
+        asked.margin,
+        baseline,
+        candidate,
+        styles[0],
+        styles[1],
+        settings[0][setting],
+        settings[1][setting],
+        whole,
+        tuple(relations),
+    )
+
+
+def _choose_edition(connection: duckdb.DuckDBPyConnection, text: str | None) -> str:
+    """Return the edition that is meant; without a text, the only one that models were evaluated on."""
+    if text is not None:
+        return find_edition(connection, text)
+    found = connection.execute("select distinct edition_id from runs order by edition_id").fetchall()
+    if len(found) != 1:
+        names = ", ".join(edition_id for (edition_id,) in found)
+        raise InputError(
+            f"models were evaluated on {len(found)} editions{f' ({names})' if names else ''}: "
+            + ("say which one with --edition" if found else "run `pretexeval run CONFIG` first")
+        )
+    return str(found[0][0])
+
+
+def _list_settings(reader: EditionReader, model: EvaluatedModel) -> dict[Setting, int]:
+    """Return the settings under which the model has scores, each with its number of pairs."""
+    rows = reader.read(
+        "select method, scoring_policy, repeat, count(*) as n_pairs from pair_scores "
+        "where edition_id = $edition_id and model_id = $model_id group by all",
+        model_id=model.model_id,
+    )
+    return {find_setting(row): row["n_pairs"] for row in rows}
+
+
+def _choose_setting(
+    asked: ComparisonQuestion, models: list[EvaluatedModel], settings: list[dict[Setting, int]]
+) -> Setting:
+    """Return the first setting of both models that is as it was asked for."""
+    common = [
+        setting
+        for setting in settings[0].keys() & settings[1].keys()
+        if asked.method in (None, setting.method) and asked.policy in (None, setting.scoring_policy)
+    ]
+    if not common:
+        wanted = " and ".join(each for each in (asked.method, asked.policy) if each)
+        having = "; ".join(
+            f"{model.name} has "
+            + (", ".join(sorted({f"{s.method} under {s.scoring_policy}" for s in found})) or "no scores")
+            for model, found in zip(models, settings, strict=True)
+        )
+        raise InputError(
+            f"the two models were not scored by the same method under the same policy"
+            f"{f' ({wanted})' if wanted else ''}: {having}; `pretexeval score CONFIG --policy POLICY` scores "
+            "stored answers again"
+        )
+    return min(common, key=order_setting)
+
+
+def _read_rows(
+    reader: EditionReader, measure: str, setting: Setting, models: list[EvaluatedModel]
+) -> list[Row]:
+    """Return the rows of the measure: that of all relations, then one per relation."""
+    baseline, candidate = models
+    rows = reader.read(
+        "select * from compare_models($edition_id, $candidate, $baseline, of_method := $method, "
+        "policy := $scoring_policy, of_repeat := $repeat) order by relation nulls first",
+        candidate=candidate.model_id,
+        baseline=baseline.model_id,
+        **vars(setting),
+    )
+    if not rows:
+        raise InputError(
+            f"{baseline.name} and {candidate.name} share no answered pair of {reader.edition_id}: they were "
+            "asked about different ones (pairs_per_relation), or have no answers that count"
+        )
+    chosen = [row for row in rows if row["measure"] == measure]
+    if not chosen or chosen[0]["relation"] is not None:
+        raise InputError(
+            f"{measure} cannot be compared under the policy {setting.scoring_policy}: of the "
+            f"{rows[0]['n_matched']} shared pairs, too few have an answer to every sample from both models; "
+            "take --policy strict or --measure average_accuracy"
+        )
+    return chosen

@@ -1,0 +1,134 @@
+"""A browser, and a root with hostile names and answers that is published with its pages."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from deploy.local.web_server import PageHandler
+from report.page import write_pages
+from tests.report.conftest import attempt, name_model
+from tests.support import question_models, simulated_models
+from tests.support.chromium import start_chromium
+from tests.support.data_folder import DataFolder
+from tests.support.question_folder import Point, QuestionFolder
+from tests.support.stage_rows import Row
+from warehouse.publishing import build_warehouse
+
+EDITION = "hostile-seed1-00000005"
+MODEL_NAME = "</script><img src=x onerror=alert(1)>"
+HEAD = "=cmd|'/C calc'!A0 \u202eevil\u202c <svg onload=alert(2)>"
+ANSWERS = (
+    "</script><script>alert(3)</script>",
+    "<!-- <script>\u2028\u2029 \x00\x01\x1b[31m \ufffe ' \" \\ `${alert(4)}`",
+    "javascript:alert(5) \u202e\u2066 RTL",
+    "True " + "x" * 1_000_000,
+)
+
+
+def answer_hostile(sample: Row) -> bool | None:
+    return simulated_models.erratic(sample)
+
+
+def fail_once(sample: Row) -> str | None:
+    return "HTTP 500 <b>" if sample["head"] == "Disease 7" and sample["transformation"] == "dn" else None
+
+
+class HostileFolder(DataFolder):
+    """A data folder whose responses contain the ANSWERS, and whose prompts have demonstrations."""
+
+    def write_run(
+        self,
+        edition_id: str,
+        model_id: str,
+        responses: list[Row],
+        requests: list[Row],
+        predictions: list[Row],
+        max_error_rate: float | None = None,
+    ) -> None:
+        """Write the run with these responses instead; one model is asked in chat style, one reasons."""
+        for k, row in enumerate(responses):
+            if model_id == "hostile" and row["response"] is not None:
+                row["response"] += ANSWERS[k % len(ANSWERS)] if k < 40 else ""
+            if model_id == "thinker" and row["response"] is not None:
+                row["reasoning"] = f"First <b>{row['prompt']}</b>"
+            row["prompt"] = write_prompt(model_id, row["prompt"])
+        super().write_run(edition_id, model_id, responses, requests, predictions, max_error_rate)
+
+
+def write_prompt(model_id: str, text: str) -> str:
+    """Return the prompt of a text: with the text in it, escaped in it as in chat messages, or without it."""
+    asked = f'Statement: "shown"\nAnswer: True\n\nStatement: "{text}", true or false?\nAnswer:'
+    if model_id == "hostile":
+        return json.dumps([{"content": asked, "role": "user"}], ensure_ascii=False, separators=(",", ":"))
+    return "no text at all" if model_id == "thinker" and "ins" in text else asked
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """A browser for all tests of pages."""
+    with start_chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of two models with samples, attempts, failures and reasoning, and of two with questions."""
+    data = HostileFolder(tmp_path_factory.mktemp("hostile") / "data")
+    data.add_pair("symptoms", HEAD, 'Fever "high"', "</td><td>")
+    data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
+    folder = QuestionFolder(data)
+    for k in range(8):
+        folder.add_point(Point("<i>drugs</i>", f"Disease {k}", "Vitamin C", "Quinine"))
+    worded = [row for row in data.samples("pretexeval") if row["head"] == HEAD]
+    attempts = [
+        attempt(worded[0], 1, "polarity", "</p>") | {"text": "A first rewording"},
+        attempt(worded[0], 2),
+    ]
+    folder.write_edition(EDITION, ("pretexeval", "direct"), attempts=attempts)
+    for model_id in ("hostile", "thinker"):
+        data.write_model(model_id, [{"relation": "symptoms", "head": "Scabies"}])
+        data.write_answers(
+            EDITION,
+            model_id,
+            answer_hostile if model_id == "hostile" else simulated_models.polarity,
+            methods=("pretexeval", "direct"),
+            policies=("strict", "excluded"),
+            fail=fail_once,
+            max_error_rate=0.5,
+        )
+        folder.write_answers(EDITION, model_id, question_models.erratic, policies=("strict",))
+    name_model(data, "hostile", MODEL_NAME)
+    build_warehouse(data.root)
+    return data.root
+
+
+@pytest.fixture(scope="session")
+def pages(hostile: Path) -> Path:
+    """The folder of the pages of that root."""
+    write_pages(hostile, [EDITION])
+    return hostile / "report"
+
+
+@pytest.fixture(scope="session")
+def addresses(pages: Path) -> Iterator[dict[str, str]]:
+    """The address of the folder of pages: as files, and from the web server."""
+    handler = partial(QuietPageHandler, directory=str(pages))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield {"file": pages.as_uri(), "server": f"http://127.0.0.1:{server.server_port}"}
+        server.shutdown()
+        thread.join()
+
+
+class QuietPageHandler(PageHandler):
+    """The web server of the project, without its log."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass

@@ -1,0 +1,219 @@
+"""The pages in a real browser: from files and from the web server, on a phone and in the dark."""
+
+import csv
+import io
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME
+from tests.support.chromium import WatchedPage
+from tests.support.data_folder import query_rows
+
+SAMPLES = f"{EDITION}/samples/index.html"
+DRAWN = ".samples, .detail, .empty"
+
+
+def show(page: Page, address: str) -> None:
+    """Open the address and wait for what it shows."""
+    page.goto("about:blank")
+    page.goto(address)
+    page.locator(DRAWN).first.wait_for()
+
+
+def find_serious(page: Page) -> list[str]:
+    """Return what axe finds to be serious or critical on the page."""
+    # Without preload, axe does not fetch style sheets, which the policy of the page forbids.
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    return [
+        f"{rule['id']}: {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("source", ["file", "server"])
+def test_no_page_has_an_error_or_a_serious_barrier(
+    chromium: Browser, addresses: dict[str, str], tmp_path: Path, source: str, width: int, scheme: str
+) -> None:
+    base = addresses[source]
+    with chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme) as context:  # type: ignore[arg-type]
+        watched = WatchedPage(context, base)
+        page = watched.page
+        for name in ("", f"{EDITION}/", SAMPLES):
+            page.goto(f"{base}/{name}" + ("index.html" if not name or name.endswith("/") else ""))
+            page.wait_for_load_state()
+        page.locator(DRAWN).first.wait_for()
+        views = ["outcome=wrong&model=hostile", "method=questions", "q=disease%203"]
+        for view in views:
+            show(page, f"{base}/{SAMPLES}#{view}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.screenshot(path=tmp_path / f"{source}-{width}-{scheme}-{view[:9]}.png", full_page=True)
+        barriers = find_serious(page)
+        page.locator(".samples a.text").first.click()
+        page.locator(".detail").wait_for()
+        page.screenshot(path=tmp_path / f"{source}-{width}-{scheme}-detail.png", full_page=True)
+        if source == "file":
+            barriers += find_serious(page)
+            page.goto(f"{base}/{EDITION}/index.html")
+            barriers += find_serious(page)
+        assert barriers == []
+        assert watched.problems == []
+
+
+def test_three_clicks_lead_from_the_leaderboard_to_a_wrong_answer(
+    chromium: Browser, addresses: dict[str, str]
+) -> None:
+    with chromium.new_context() as context:
+        watched = WatchedPage(context, addresses["file"])
+        page = watched.page
+        page.goto(f"{addresses['file']}/{EDITION}/index.html")
+        page.locator("#leaderboard tbody tr", has_text=MODEL_NAME).first.get_by_role("link").nth(1).click()
+        page.get_by_role("link", name="Wrong").click()
+        page.locator(".samples a.text").first.click()
+        page.locator(".detail .finding .verdict.wrong").wait_for()
+        assert page.locator("pre.response").inner_text().strip() != ""
+        page.go_back()
+        page.locator(".samples").wait_for()
+        assert watched.problems == []
+
+
+def test_hostile_texts_are_shown_and_do_not_run(chromium: Browser, addresses: dict[str, str]) -> None:
+    with chromium.new_context() as context:
+        watched = WatchedPage(context, addresses["file"])
+        page = watched.page
+        show(page, f"{addresses['file']}/{SAMPLES}#model=hostile")
+        assert page.evaluate("document.querySelectorAll('img, svg, main script').length") == 0
+        seen = set()
+        for place in range(8):
+            page.locator(".samples a.text").nth(place).click()
+            page.locator(".detail").wait_for()
+            assert MODEL_NAME in page.locator(".finding").inner_text()
+            shown = page.locator("pre.response").first.text_content() or ""
+            seen |= {k for k, answer in enumerate(ANSWERS) if answer[:40] in shown}
+            assert len(shown) < 40_000
+            page.go_back()
+            page.locator(".samples").wait_for()
+        assert seen == {0, 1, 2, 3}
+        show(
+            page,
+            f"{addresses['file']}/{SAMPLES}#{urlencode({'model': 'hostile', 'head': HEAD}, quote_via=quote)}",
+        )
+        assert page.locator(".samples li").count() == 16
+        assert HEAD in (page.locator(".samples .fact bdi").first.text_content() or "")
+        assert watched.problems == []
+
+
+def test_the_prompt_is_the_one_that_was_sent(
+    hostile: Path, chromium: Browser, addresses: dict[str, str]
+) -> None:
+    rows = query_rows(
+        hostile,
+        "select model_id, method, sample_id, prompt from prediction_details "
+        "inner join responses using (model_id, prompt_key, repeat) where scoring_policy = 'strict'",
+    )
+    expected = {(row["model_id"], row["method"], row["sample_id"]): row["prompt"] for row in rows}
+    assert len(expected) > 300
+    with chromium.new_context() as context:
+        page = WatchedPage(context, addresses["file"]).page
+        show(page, f"{addresses['file']}/{SAMPLES}")
+        found = page.evaluate(
+            """async () => {
+                const prompts = [];
+                for (const collection of collections.values()) {
+                    if (collection.isQuestions) continue;
+                    await collection.place();
+                    for (const run of collection.runs.filter((run) => run.scoring_policy === "strict"))
+                        for (let item = 0; item < collection.nItems; item++) {
+                            const sample = await readSample(collection, run, item);
+                            const prompt = await readPrompt(sample, sample.reply);
+                            prompts.push([run.model_id, collection.name, sample.id, prompt]);
+                        }
+                }
+                return prompts;
+            }"""
+        )
+    assert {(model, method, sample): prompt for model, method, sample, prompt in found} == expected
+
+
+def test_a_table_holds_the_rows_of_the_warehouse(
+    hostile: Path, chromium: Browser, addresses: dict[str, str]
+) -> None:
+    with chromium.new_context(accept_downloads=True) as context:
+        watched = WatchedPage(context, addresses["file"])
+        page = watched.page
+        show(page, f"{addresses['file']}/{SAMPLES}#model=thinker&relation=symptoms&outcome=wrong&tail=false")
+        with page.expect_download() as download:
+            page.locator("#csv").click()
+        text = Path(download.value.path()).read_text(encoding="utf-8-sig")
+        assert watched.problems == []
+    table = list(csv.DictReader(io.StringIO(text, newline="")))
+    columns = list(table[0])
+    rows = query_rows(
+        hostile,
+        f"select {', '.join(columns)} from prediction_details where model_id = 'thinker' "
+        "and method = 'pretexeval' and scoring_policy = 'strict' and relation = 'symptoms' "
+        "and not is_correct and not is_positive",
+    )
+    assert sorted(map(str, table)) == sorted(str({n: write_cell(v) for n, v in row.items()}) for row in rows)
+    assert any(row["head"].startswith("'=cmd") for row in table)
+
+
+def write_cell(value: object) -> str:
+    """Write a value as the page does."""
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    return f"'{value}" if str(value)[:1] in "=+-@" and isinstance(value, str) and value else str(value)
+
+
+def test_the_counts_of_the_filters_are_those_of_sql(
+    hostile: Path, chromium: Browser, addresses: dict[str, str]
+) -> None:
+    with chromium.new_context() as context:
+        page = WatchedPage(context, addresses["file"]).page
+        show(page, f"{addresses['file']}/{SAMPLES}")
+        counted = page.evaluate(
+            """async () => {
+                const rows = [];
+                for (const collection of collections.values()) {
+                    await collection.place();
+                    for (const run of collection.runs)
+                        for (const [relation] of collection.relations) {
+                            const found = await select(collection, run, { relation });
+                            const name = { collection: collection.name, relation };
+                            rows.push({ ...run, ...name, ...found.nOfOutcome, ...found.nOfFact });
+                        }
+                }
+                return rows.map(({ states, ...row }) => row);
+            }"""
+        )
+    statements = query_rows(
+        hostile,
+        "select method, model_id, scoring_policy, relation, sum(n_correct)::integer as n_right, "
+        "sum(n_no_answer)::integer as n_unanswered, sum(n_errors)::integer as n_failed, "
+        "sum(n_asked)::integer as n, count(*) filter (is_mastered) as n_mastered, "
+        "count(*) filter (is_complete and not is_mastered) as n_missed from pair_scores group by all",
+    )
+    questions = query_rows(
+        hostile,
+        "select 'questions' as method, model_id, scoring_policy, relation, "
+        "sum(bit_count(correct_bits))::integer as n_right, "
+        "sum(bit_count(unanswered_bits))::integer as n_unanswered, "
+        "sum(bit_count(failed_bits))::integer as n_failed, sum(bit_count(asked_bits))::integer as n "
+        "from point_scores group by all",
+    )
+    found = {
+        (row["collection"], row["model_id"], row["scoring_policy"], row["relation"]): row for row in counted
+    }
+    assert len(found) == len(statements) + len(questions)
+    assert any(row["n_failed"] for row in statements)
+    for row in [*statements, *questions]:
+        shown = found[row["method"], row["model_id"], row["scoring_policy"], row["relation"]]
+        names = {"n_right": "right", "n_unanswered": "unanswered", "n_failed": "failed", "n": ""}
+        names |= {"n_mastered": "mastered", "n_missed": "missed"} if row["method"] != "questions" else {}
+        assert {name: shown[names[name]] for name in names} == {name: row[name] for name in names}

@@ -1,0 +1,83 @@
+"""The pieces, the downloads and the links of the sample browser, without a browser."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from report.browser.links import name_mastered, name_samples
+from report.page import write_report
+from tests.report.conftest import fill_pairs
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder, query_rows
+from warehouse.publishing import build_warehouse
+
+EDITION = "tiny-seed1-00000001"
+
+
+def answer(data: DataFolder, rule: object) -> None:
+    """Let one model answer anew by the rule, and publish everything."""
+    data.write_answers(EDITION, "changing", rule)  # type: ignore[arg-type]
+    build_warehouse(data.root)
+    write_report(data.root, EDITION)
+
+
+def list_pieces(data: DataFolder) -> dict[str, int]:
+    folder = data.root / "report" / EDITION / "samples"
+    return {
+        path.name: path.stat().st_mtime_ns for path in [*folder.glob("data/*"), *folder.glob("*.parquet")]
+    }
+
+
+def test_only_changed_pieces_are_written_and_those_of_the_page_before_stay(tmp_path: Path) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(EDITION)
+    for name in ("changing", "same"):
+        data.write_model(name)
+    data.write_answers(EDITION, "same", simulated_models.polarity)
+    answer(data, simulated_models.erratic)
+    first = list_pieces(data)
+    write_report(data.root, EDITION)
+    assert list_pieces(data) == first
+    answer(data, simulated_models.expert)
+    second = list_pieces(data)
+    assert first.items() <= second.items()
+    n_new = len(second) - len(first)
+    # The catalogue, the states and the answers of one model, and its Parquet file.
+    assert n_new == 4
+    write_report(data.root, EDITION)
+    assert len(list_pieces(data)) == len(first)
+
+
+def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
+    write_report(compared, EDITION)
+    (path,) = (compared / "report" / EDITION / "samples").glob("statements-Recall-*.parquet")
+    rows = query_rows(
+        compared,
+        f"select sample_id, scoring_policy, is_correct, response from prediction_details "
+        f"where model_id = 'recall' and edition_id = '{EDITION}'",
+    )
+    found = pl.read_parquet(path).select(list(rows[0])).rows()
+    assert sorted(found, key=str) == sorted((tuple(row.values()) for row in rows), key=str)
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"model_id": "a&b", "scoring_policy": "strict", "repeat": 0}, "model=a%26b"),
+        ({"method": "direct", "scoring_policy": "excluded"}, "method=direct&policy=excluded"),
+        (
+            {"setting": "answer_only", "facet": "comparison"},
+            "setting=answer_only&facet=comparison&method=questions",
+        ),
+        ({"transformations": ["none", "inv"], "mastery": 0.5}, "form=none%2Cinv"),
+        ({"is_asserted": None}, "negative=other"),
+    ],
+)
+def test_a_link_names_what_its_row_is_about(row: dict[str, object], expected: str) -> None:
+    assert name_samples(row) == expected
+
+
+def test_mastery_under_some_transformations_has_no_link() -> None:
+    assert name_mastered({"transformations": ["none"], "mastery": 0.5}) == ""
+    assert name_mastered({"model_id": "a", "mastery": 0.0}) == "model=a&fact=missed"

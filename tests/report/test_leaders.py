@@ -1,0 +1,160 @@
+"""Who leads a ranking: models whose difference is within its interval are not called better."""
+
+from pathlib import Path
+
+import pytest
+
+from report.contents import Setting
+from report.edition_reader import EditionReader
+from report.edition_rows import read_leaderboard
+from report.leaders import describe_lead, find_lead, join_names, read_lead, select_differences
+from report.page import write_index, write_report
+from tests.report.conftest import EDITION, FRESH
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder
+from tests.support.parsed_page import parse
+from tests.support.stage_rows import Row
+from warehouse.publishing import build_warehouse
+from warehouse.query import open_warehouse
+
+LABELS = {"a": "A", "b": "B", "c": "C"}
+WITHIN = "the difference between them in mastery is within its 95 % interval."
+RANKED = [{"model_id": model_id, "mastery": 0.5} for model_id in LABELS]
+
+
+def difference(other: str, value: float | None, low: float | None, high: float | None) -> Row:
+    return {
+        "other_model_id": other,
+        "difference": value,
+        "difference_ci_low": low,
+        "difference_ci_high": high,
+    }
+
+
+def describe(*differences: Row, n_ranked: int = 3) -> str:
+    ranked = RANKED[:n_ranked]
+    lead = find_lead(ranked, differences)
+    assert lead is not None
+    return describe_lead(lead, LABELS, n_ranked)
+
+
+@pytest.mark.parametrize(
+    ("differences", "n_ranked", "expected"),
+    [
+        ([], 1, ""),
+        # Nothing is known about the others.
+        ([difference("b", None, None, None)], 3, ""),
+        (
+            [difference("b", 0.1, -0.1, 0.3)],
+            2,
+            f"A and B are not distinguishable: {WITHIN}",
+        ),
+        (
+            [difference("b", 0.0, 0.0, 0.0), difference("c", 0.4, 0.2, 0.6)],
+            3,
+            f"A and B lead the 3 models: {WITHIN}",
+        ),
+        (
+            [difference("b", 0.0, 0.0, 0.0), difference("c", 0.1, 0.0, 0.2)],
+            3,
+            "A, B and C are not distinguishable: the differences in mastery between A and the others of them "
+            "are within their 95 % intervals.",
+        ),
+        # An unknown interval distinguishes nothing.
+        (
+            [difference("b", 0.4, None, None)],
+            2,
+            f"A and B are not distinguishable: {WITHIN}",
+        ),
+        (
+            [difference("b", 0.2, 0.1, 0.3), difference("c", 0.4, 0.2, 0.6)],
+            3,
+            "It is ahead of all 2 other models: no 95 % interval of a difference in mastery contains 0.",
+        ),
+        (
+            [difference("b", 0.2, 0.1, 0.3)],
+            3,
+            "It is ahead of B, one of 2 other models: the 95 % interval of the difference in mastery "
+            "does not contain 0.",
+        ),
+    ],
+)
+def test_what_is_said_of_the_first_model(differences: list[Row], n_ranked: int, expected: str) -> None:
+    assert describe(*differences, n_ranked=n_ranked) == expected
+
+
+def test_many_leaders_are_counted() -> None:
+    assert join_names(["a"]) == "a"
+    assert join_names(list("abcde")) == "a, b, c, d and e"
+    assert join_names(list("abcdefg")) == "a, b, c, d and 3 more"
+
+
+def guess_some(sample: Row) -> bool | None:
+    """Answer all samples of a third of the heads right, and True to the others."""
+    return bool(sample["label"]) if int(sample["head"][4:]) % 3 == 0 else True
+
+
+def guess_more(sample: Row) -> bool | None:
+    """Answer all samples of a third of the heads right, and of one further head; True to the others."""
+    return bool(sample["label"]) if sample["head"] == "head1" else guess_some(sample)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the root of a warehouse with two models that are alike, and one that is far behind."""
+    data = DataFolder(tmp_path_factory.mktemp("leaders") / "data")
+    for k in range(60):
+        data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 60}")
+    data.write_edition(EDITION)
+    for rule in (simulated_models.always_true, guess_some, guess_more):
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule)
+    build_warehouse(data.root)
+    return data.root
+
+
+def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
+    text = parse(write_report(root, EDITION).read_text(encoding="utf-8")).text
+    assert "Guess_More and Guess_Some lead the 3 models: the difference between them in mastery is" in text
+    assert "Always_True lead" not in text
+    assert "masters 35.0\u00a0% of 60 facts" in text
+    assert "Its mastery is not distinguishable from that of the best shortcuts" in text
+    head, row = parse(write_index(root).read_text(encoding="utf-8")).tables[0]
+    cells = dict(zip(head, row, strict=True))
+    assert cells["Leading models"] == "Guess_More and Guess_Some\nnot distinguishable"
+    assert cells["Against the bestshortcut"] == "not distinguishable\n25.0\u00a0%"
+
+
+def test_the_index_compares_as_the_view_does(root: Path) -> None:
+    with open_warehouse(root) as connection:
+        reader = EditionReader(connection, EDITION)
+        ranked = read_leaderboard(reader)
+        compared = reader.read("from model_comparison where model_id = 'guess_more'")
+        assert {row["other_model_id"] for row in compared} == {"guess_some"}
+        of_view = find_lead(ranked, select_differences(ranked, compared))
+        of_index = read_lead(reader, Setting("pretexeval"), ranked)
+    assert of_view is not None
+    assert of_index is not None
+    assert of_view.level == of_index.level == ("guess_some",)
+    assert of_index.behind == ("always_true",)
+
+
+def test_models_of_another_edition_and_a_part_of_the_pairs_are_named(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path / "data")
+    for k in range(6):
+        data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 6}")
+    for edition in (EDITION, FRESH):
+        data.write_edition(edition)
+    for rule in (simulated_models.expert, simulated_models.always_true):
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule)
+    half = DataFolder(data.root, data.pairs[:3])
+    half.write_answers(FRESH, "expert", simulated_models.expert)
+    build_warehouse(data.root)
+    text = parse(write_report(data.root, FRESH).read_text(encoding="utf-8")).text
+    assert "Always_True: no evaluation of this edition was begun or completed" in text
+    assert "Expert was asked about 3 of 6 pairs" in text
+    assert "Expert masters 100.0\u00a0% of 3 facts" in text
+    other = parse(write_report(data.root, EDITION).read_text(encoding="utf-8")).text
+    assert "was asked about" not in other
+    assert "no evaluation of this edition" not in other
