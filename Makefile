@@ -8,7 +8,10 @@ CONFIG ?= configs/quickstart.toml configs/facets.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test quick lint types docs bench lock clean
+# The other programs that tests start, each in an environment of its own: requirements/interop-NAME.txt.
+INTEROP := inspect lm-eval duckdb
+
+.PHONY: run test quick test-interop lint types docs pictures bench lock lock-interop clean
 
 run: $(STAMP)
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
@@ -20,6 +23,15 @@ test: $(STAMP)
 quick: $(STAMP)
 	$(BIN)/python -m pytest -m "not slow"
 
+# Tests against other programs, which are installed apart from this one.
+test-interop: $(STAMP) $(INTEROP:%=.venv-%/.installed)
+	$(BIN)/python -m pytest -m interop tests/interop
+
+.venv-%/.installed: requirements/interop-%.txt
+	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install -q --no-deps --no-compile --require-hashes -r $<
+	touch $@
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -27,9 +39,14 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# The page of all settings is rendered from the configuration itself.
+# The page of all settings is rendered from the configuration itself, and that of all tables from the warehouse.
 docs: $(STAMP)
 	$(BIN)/python -m config.reference > docs/configuration.md
+	$(BIN)/python -m warehouse.reference > docs/warehouse.md
+
+# The pictures of the README, from the quickstart: it runs first unless it is complete. Needs chromium.
+pictures: $(STAMP)
+	$(BIN)/python docs/pictures.py
 
 # Measure this machine: docs/performance.md.
 bench: $(STAMP)
@@ -64,5 +81,10 @@ lock:
 		--python-platform x86_64-manylinux_2_28 --no-header --no-annotate -o requirements/gpu.txt
 	rm requirements/all.txt requirements/gpu.in requirements/same.txt
 
+# Resolve the lists of the environments of `make test-interop` again (needs uv).
+lock-interop:
+	set -e; for name in $(INTEROP); do uv pip compile requirements/interop-$$name.in --generate-hashes \
+		--python-version 3.11 --no-header --no-annotate -o requirements/interop-$$name.txt; done
+
 clean:
-	rm -rf $(VENV) data
+	rm -rf $(VENV) $(INTEROP:%=.venv-%) data

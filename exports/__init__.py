@@ -1,0 +1,1 @@
+"""Editions as tasks and data sets that other tools read."""

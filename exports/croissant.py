@@ -1,0 +1,110 @@
+"""The description of exported Parquet files in the format Croissant."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exports.tables import ExportedTable
+from primitives.checksums import checksum_file
+
+CROISSANT = "croissant.json"
+DATA_TYPES = {pa.string(): "sc:Text", pa.int8(): "sc:Integer", pa.bool_(): "sc:Boolean"}
+# The standard context of Croissant 1.0 (https://docs.mlcommons.org/croissant/docs/croissant-spec.html).
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+
+
+def write_croissant(
+    folder: Path, edition_id: str, tables: Sequence[ExportedTable], description: str, licence: str
+) -> None:
+    """Write the description of the Parquet files. It has no date: the same edition gives the same bytes."""
+    metadata = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": edition_id,
+        "description": description,
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "license": licence,
+        "version": "1.0.0",
+        "isLiveDataset": False,
+        "distribution": [_describe_file(folder, table) for table in tables],
+        "recordSet": [_describe_rows(table) for table in tables],
+    }
+    text = json.dumps(metadata, indent=2, ensure_ascii=False)
+    (folder / CROISSANT).write_text(text + "\n", encoding="utf-8")
+
+
+def _describe_file(folder: Path, table: ExportedTable) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": table.file,
+        "name": table.file,
+        "description": f"All {table.name} of the edition.",
+        "contentUrl": table.file,
+        # The name that mlcroissant knows; the registered one is application/vnd.apache.parquet.
+        "encodingFormat": "application/x-parquet",
+        "sha256": checksum_file(folder / table.file),
+    }
+
+
+def _describe_rows(table: ExportedTable) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": table.name,
+        "name": table.name,
+        "description": f"One row per {table.row}.",
+        "key": {"@id": f"{table.name}/{table.key}"},
+        "field": [_describe_field(table, field) for field in table.schema],
+    }
+
+
+def _describe_field(table: ExportedTable, field: pa.Field) -> dict[str, Any]:
+    is_list = pa.types.is_list(field.type)
+    described: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{table.name}/{field.name}",
+        "name": field.name,
+        "description": table.meanings[field.name],
+        "dataType": DATA_TYPES[field.type.value_type if is_list else field.type],
+        "source": {"fileObject": {"@id": table.file}, "extract": {"column": field.name}},
+    }
+    return described | ({"repeated": True} if is_list else {})

@@ -1,0 +1,114 @@
+"""The rows of an export: every sample of an edition with its triplet and, if it is tested, its prompt."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from schemas.columns import Stage
+from schemas.stages import METHODS, SAMPLES, TRIPLETS
+from schemas.transformations import NAMES
+from storage.files import read_stage_files
+from storage.manifests import read_manifest_files
+from tasks.asking.prompts import QUESTION, PromptForm
+from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
+from tasks.evaluation.requests import select_samples
+
+N_IN_TRIPLET = {method: 1 if method == "direct" else len(NAMES) for method in METHODS}
+"""Method -> how many samples a complete triplet has."""
+COLUMNS = {
+    "sample_id": "id of the sample in the edition; responses are imported by it",
+    "prompt": "the exact text that an evaluation sends: demonstrations and question; null if not tested",
+    "target": "the right answer: True or False",
+    "method": "how the statement was made: pretexeval, prototype, direct or llmeval",
+    "relation": "relation of the knowledge base",
+    "transformation": "the predicate transformation; null for llmeval",
+    "triplet_id": "id of the triplet; a triplet counts for the joint accuracy if all its samples are right",
+    "pair_id": "id of the true and the false triplet of one head and relation, which count for the mastery",
+    "n_in_triplet": "how many samples a complete triplet has",
+    "head": "name of the head entity",
+    "tail": "name of the tail entity",
+    "head_id": "id of the head, where the knowledge base has ids",
+    "tail_id": "id of the tail, where the knowledge base has ids",
+    "is_positive": "whether the knowledge base holds the triplet",
+    "split": "test, or demonstration: held out and shown with its answer before the question",
+    "text": "the statement",
+    "rephraser": "who reworded the statement: none, reviewed, or a model id",
+    "status": "accepted by the gate, fallback to the statement of the prototype, or as_is",
+}
+
+
+def read_relations(
+    root: Path, edition_id: str, pairs_per_relation: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of one relation after the other, with the columns of COLUMNS; none without samples.
+
+    The samples of a triplet follow each other, and so do the triplets of a pair, so that a tool which asks
+    only the first samples asks about whole pairs.
+
+    Args:
+        pairs_per_relation: how many pairs are tested, as in a model's table; None: all of them.
+    """
+    samples, triplets = (read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
+    if samples is None or triplets is None:
+        return
+    for relation in sorted(samples["relation"].unique()):
+        yield _build_rows(
+            samples.filter(pl.col("relation") == relation),
+            triplets.filter(pl.col("relation") == relation),
+            pairs_per_relation,
+        )
+
+
+def sort_methods(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of the methods in the order of METHODS."""
+    return {method: counts[method] for method in METHODS if method in counts}
+
+
+def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
+    """Return the rows of a stage; null if the edition does not have it."""
+    refs = list(read_manifest_files(root, edition_id, stage.name).values())
+    return read_stage_files(root, refs, stage) if refs else None
+
+
+def _build_rows(
+    samples: pl.DataFrame, triplets: pl.DataFrame, pairs_per_relation: int | None
+) -> pl.DataFrame:
+    tested = select_samples(samples, pairs_per_relation)
+    prompts = pl.DataFrame(
+        {"sample_id": tested["sample_id"], "prompt": _render_prompts(samples, tested)},
+        {"sample_id": pl.String, "prompt": pl.String},
+    )
+    held_out = samples.filter(pl.col("split") == "demonstration")
+    named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
+    return (
+        pl.concat([tested, held_out])
+        .join(named, on="triplet_id", how="left", maintain_order="left")
+        .join(prompts, on="sample_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.when("label").then(pl.lit("True")).otherwise(pl.lit("False")).alias("target"),
+            pl.col("method").replace_strict(N_IN_TRIPLET, return_dtype=pl.Int8).alias("n_in_triplet"),
+        )
+        .sort(
+            pl.col("split").replace_strict({"test": 0, "demonstration": 1}, return_dtype=pl.Int8),
+            pl.col("method").replace_strict({m: n for n, m in enumerate(METHODS)}, return_dtype=pl.Int8),
+            "relation",
+            "pair_id",
+            pl.col("is_positive").not_(),
+            "sample_index",
+            "sample_id",
+        )
+        .select(list(COLUMNS))
+    )
+
+
+def _render_prompts(samples: pl.DataFrame, tested: pl.DataFrame) -> Sequence[str]:
+    """Return the text of the prompt of every tested sample: it is the same in chat and completion style."""
+    demonstrations = draw_demonstrations_of_methods(samples)
+    form = PromptForm()
+    return [
+        form.render(demonstrations[method].get((relation, transformation), ()), QUESTION.format(text)).text
+        for method, relation, transformation, text in tested.select(
+            "method", "relation", "transformation", "text"
+        ).iter_rows()
+    ]
