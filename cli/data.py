@@ -1,9 +1,10 @@
-"""The subcommands that read or convert data: gate, export-disek, sql."""
+"""The subcommands that read or convert data: gate, runs, export-disek."""
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_config, add_root, write_output
+from cli.subcommands import Subcommands, add_command, add_config, add_format, add_root, write_output
 from config.file import load_config
 from primitives.errors import InputError
 
@@ -14,7 +15,9 @@ IN_CONFIG = Path()
 def add_commands(subcommands: Subcommands) -> None:
     """Add this module's subcommands."""
     summary = "Measure the gate on rewordings that were labelled by people."
-    gate = add_command(subcommands, "gate", measure, summary)
+    judge = "labelled.parquet --judge config.toml"
+    examples = ["labelled.parquet", judge, f"{judge} --calibrate", f"{judge} --max-rejected 0.02"]
+    gate = add_command(subcommands, "gate", measure, summary, examples)
     gate.add_argument("file", type=Path, help="a Parquet file as docs/gate.md describes it")
     gate.add_argument(
         "--judge", type=Path, metavar="CONFIG", help="measure the judge of this configuration too"
@@ -33,14 +36,34 @@ def add_commands(subcommands: Subcommands) -> None:
     ):
         summary = f"share {what} (default: 0.05)"
         gate.add_argument(f"--max-{name}", type=_read_share, default=0.05, metavar="SHARE", help=summary)
+    summary = "List the evaluations under a data folder: complete, failed and unfinished ones."
+    parser = add_command(subcommands, "runs", runs, summary, ["", "--root results", "--format json"])
+    add_root(parser)
+    add_format(parser, "table", "csv", "json")
     summary = "Write the DiseK relations of a knowledge base as one table."
-    disek = add_command(subcommands, "export-disek", export_disek, summary)
+    examples = ["configs/quickstart.toml disek.tsv"]
+    disek = add_command(subcommands, "export-disek", export_disek, summary, examples)
     add_config(disek)
     disek.add_argument("file", type=Path, help="the file to write: .csv, .tsv, .jsonl or .parquet")
-    sql = add_command(subcommands, "sql", query, "Query the warehouse; without a query, list its views.")
-    sql.add_argument("query", nargs="?", help='a query in SQL, for example "from leaderboard"')
-    add_root(sql)
-    sql.add_argument("--format", choices=("table", "csv", "json"), default="table")
+
+
+def runs(options: argparse.Namespace) -> int:
+    """Print the evaluations under a root, those that failed included."""
+    from report.query_results import render_rows
+    from tasks.evaluation.recorded_evaluations import RecordedEvaluation, list_evaluations
+
+    if not options.root.is_dir():
+        raise InputError(f"{options.root}: there is no such folder; `pretexeval run CONFIG` creates it")
+    found = list_evaluations(options.root)
+    names = [field.name for field in fields(RecordedEvaluation)]
+    chosen = names[: names.index("n_asked")] if options.format == "table" else names
+    rows = [tuple(getattr(each, name) for name in chosen) for each in found]
+    if options.format == "table":
+        reasons = [f"{each.model} on {each.edition_id}: {each.reason}" for each in found if each.reason]
+        write_output("\n".join([render_rows(chosen, rows, "table"), *reasons]))
+    else:
+        write_output(render_rows(chosen, rows, options.format))
+    return 0
 
 
 def measure(options: argparse.Namespace) -> int:
@@ -83,17 +106,4 @@ def export_disek(options: argparse.Namespace) -> int:
     from knowledge.reader import read_knowledge_base
 
     write_output(write_disek(read_knowledge_base(load_config(options.config).knowledge), options.file))
-    return 0
-
-
-def query(options: argparse.Namespace) -> int:
-    """Print the result of a query, or the views of the warehouse."""
-    from report.console import render_rows
-    from warehouse.query import list_views, run_query
-
-    if options.query is None:
-        columns, rows = ["view", "grain"], list(list_views(options.root))
-    else:
-        columns, rows = run_query(options.root, options.query)
-    write_output(render_rows(columns, rows, options.format))
     return 0

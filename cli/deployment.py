@@ -13,7 +13,8 @@ from deploy.local.client_settings import load_client_settings
 def add_commands(subcommands: Subcommands) -> None:
     """Add this module's subcommand."""
     summary = "Register the work pools, the deployments and the schedule with a Prefect server."
-    parser = add_command(subcommands, "deploy", deploy, summary)
+    examples = ["configs/medlama.toml --gpus 2", "configs/medlama.toml --pool-type docker --update-pools"]
+    parser = add_command(subcommands, "deploy", deploy, summary, examples)
     add_config(parser, "the TOML file of the scheduled runs")
     parser.add_argument(
         "--gpus",

@@ -20,8 +20,10 @@ MEANINGS = {
 def add_commands(subcommands: Subcommands) -> None:
     """Add this module's subcommand."""
     summary = "Import recorded responses of a model to the questions or samples of an edition, by id."
-    parser = add_command(subcommands, "import-responses", import_file, summary)
-    parser.add_argument("file", type=Path, help="a .parquet or .jsonl file as docs/models.md describes it")
+    edition = "--edition medqa-seed0-1a2b3c4d --model mine"
+    examples = [f"answers.parquet {edition}", f"own.jsonl --setting chain_of_thought {edition}"]
+    parser = add_command(subcommands, "import-responses", import_file, summary, examples)
+    parser.add_argument("file", type=Path, help="a table (docs/models.md) or a log of inspect_ai or lm-eval")
     for option, meaning in MEANINGS.items():
         parser.add_argument(option, required=option != "--revision", help=meaning)
     parser.add_argument(
@@ -41,6 +43,12 @@ def add_commands(subcommands: Subcommands) -> None:
         help="the share of missing responses above which the model counts as not evaluated (default: 0.01)",
     )
     parser.add_argument(
+        "--pairs-per-relation",
+        type=int,
+        metavar="N",
+        help="the model was asked about N pairs of each relation, as in an export with this option",
+    )
+    parser.add_argument(
         "--no-publish", action="store_true", help="leave the warehouse and the pages as they are"
     )
     add_root(parser)
@@ -52,10 +60,13 @@ def import_file(options: argparse.Namespace) -> int:
     from tasks.evaluation.import_run import import_responses
     from tasks.evaluation.recorded_rows import read_recorded_file
 
-    config, recorded = _build_config(options), read_recorded_file(options.file)
+    recorded = read_recorded_file(options.file)
+    config = _build_config(options, recorded.prompt_style)
     has_questions = recorded.id_column == "question_id"
     if options.setting and not has_questions:
         raise InputError("--setting is only for questions; the file holds responses to samples")
+    if options.pairs_per_relation and has_questions:
+        raise InputError("--pairs-per-relation is only for samples; the file holds responses to questions")
     setting: Setting | None = (options.setting or "answer_only") if has_questions else None
     imported = import_responses(config, recorded, options.edition, options.model, setting)
     write_output(imported.report.render())
@@ -75,8 +86,11 @@ def import_file(options: argparse.Namespace) -> int:
     return status
 
 
-def _build_config(options: argparse.Namespace) -> Config:
+def _build_config(options: argparse.Namespace, prompt_style: str | None) -> Config:
     """Return the configuration that describes the model of the options.
+
+    Args:
+        prompt_style: how the model was asked; None: not known.
 
     Raises:
         InputError: an option is not valid.
@@ -86,8 +100,9 @@ def _build_config(options: argparse.Namespace) -> Config:
         "engine": "imported",
         "model": str(options.file),
         "revision": options.revision,
+        "pairs_per_relation": options.pairs_per_relation,
         # The first line of a raw completion is its answer, but imported responses may be longer.
-        "prompt_style": "chat",
+        "prompt_style": prompt_style or "chat",
     }
     scoring: dict[str, object] = {"policies": options.policy or ["strict"]}
     if options.max_error_rate is not None:

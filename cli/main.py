@@ -9,9 +9,22 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import before_run, data, deployment, imports, pipeline, review
+from cli import (
+    before_run,
+    comparisons,
+    completion,
+    data,
+    deployment,
+    exports,
+    imports,
+    pipeline,
+    preview,
+    review,
+    scaffold,
+    sql,
+)
 from cli.interrupts import STATUS, is_interrupted, report_interrupt
-from cli.subcommands import Command, report_error
+from cli.subcommands import Command, PrintVersion, report_error
 from primitives.errors import InputError
 from primitives.failures import UNWRITABLE_DISK
 from primitives.logs import escape_logs
@@ -75,10 +88,25 @@ def build_parser() -> argparse.ArgumentParser:
         prog="pretexeval",
         description="What does a language model really know about medicine? This command generates test "
         "sets from knowledge bases, evaluates models on them, and stores their accuracy in DuckDB.",
+        epilog="`pretexeval COMMAND --help` shows the options of a command and examples.",
     )
+    parser.add_argument("--version", action=PrintVersion, help="show the installed version and end")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (pipeline, before_run, deployment, review, imports, data):
+    for module in (
+        scaffold,
+        preview,
+        pipeline,
+        before_run,
+        deployment,
+        review,
+        imports,
+        exports,
+        data,
+        comparisons,
+        sql,
+    ):
         module.add_commands(subcommands)
+    completion.add_commands(subcommands, parser)
     return parser
 
 

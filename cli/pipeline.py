@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from cli.selection import add_selection, select_evaluations
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress, write_output
 from config.file import Config, load_config
 from storage.layout import edition_folder
@@ -13,15 +14,29 @@ if TYPE_CHECKING:
 
 def add_commands(subcommands: Subcommands) -> None:
     """Add this module's subcommands."""
+    example = "configs/quickstart.toml"
+    examples = [example, f"{example} --model reference-small --limit 5"]
+    summary = "Build the edition, evaluate every model and publish, all in this process."
+    parser = add_command(subcommands, "run", run, summary, examples)
+    add_config(parser)
+    add_selection(parser)
+    parser.add_argument(
+        "--wide", action="store_true", help="show all columns of the leaderboard, also those that do not fit"
+    )
+    summary = "Build the edition if it is missing, and evaluate the models."
+    parser = add_command(subcommands, "evaluate", evaluate, summary, examples)
+    add_config(parser)
+    add_selection(parser)
     for name, command, summary in (
-        ("run", run, "Build the edition, evaluate every model and publish, all in this process."),
         ("build", build, "Build the edition only."),
-        ("evaluate", evaluate, "Build the edition if it is missing, and evaluate the models."),
         ("publish", publish, "Load everything that is complete into the warehouse and write the pages."),
     ):
-        add_config(add_command(subcommands, name, command, summary))
+        add_config(add_command(subcommands, name, command, summary, [example]))
     summary = "Score the stored answers under another policy; no model is asked."
-    parser = add_command(subcommands, "score", score, summary)
+    examples = [
+        f"configs/quickstart.toml{policies}" for policies in ("", " --policy strict --policy coin-flip")
+    ]
+    parser = add_command(subcommands, "score", score, summary, examples)
     add_config(parser)
     parser.add_argument(
         "--policy",
@@ -33,16 +48,16 @@ def add_commands(subcommands: Subcommands) -> None:
     summary = (
         "Print an edition's results as in the papers' tables: methods, components, transformations, facets."
     )
-    add_config(add_command(subcommands, "tables", tables, summary))
+    add_config(add_command(subcommands, "tables", tables, summary, ["configs/comparison.toml"]))
 
 
 def run(options: argparse.Namespace) -> int:
     """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
     from cli.in_process import run_all
 
-    config = load_config(options.config)
+    config = select_evaluations(load_config(options.config), options)
     report = run_all(config, report_progress)
-    _print_leaderboard(config, report.edition_id)
+    _print_leaderboard(config, report.edition_id, is_wide=options.wide)
     if len(config.edition.methods) > 1:
         write_output()
         _print_tables(config, report.edition_id)
@@ -70,7 +85,7 @@ def evaluate(options: argparse.Namespace) -> int:
     from cli.in_process import run_build, run_evaluations
     from engines.model_files import require_some_usable
 
-    config = load_config(options.config)
+    config = select_evaluations(load_config(options.config), options)
     require_some_usable(config.models)
     return _report_failures(run_evaluations(config, run_build(config, is_evaluated_next=True)))
 
@@ -95,8 +110,8 @@ def publish(options: argparse.Namespace) -> int:
 def score(options: argparse.Namespace) -> int:
     """Score the stored answers under another policy and print the accuracies."""
     from cli.in_process import run_score
-    from report.console import render_rows
     from report.facet_tables import render_facets
+    from report.query_results import render_rows
     from warehouse.query import run_query
 
     config = load_config(options.config)
@@ -125,7 +140,7 @@ def tables(options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_leaderboard(config: Config, edition_id: str) -> None:
+def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
     from report.console import render_leaderboard
     from report.facet_scores import select_first_policy
@@ -139,7 +154,7 @@ def _print_leaderboard(config: Config, edition_id: str) -> None:
         config.storage.root, f"select 1 from editions where edition_id = '{edition_id}' and n_pairs > 0"
     )[1]
     if rows or has_pairs or not scores:
-        write_output(render_leaderboard(columns, rows))
+        write_output(render_leaderboard(columns, rows, is_wide=is_wide))
     if scores:
         write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)

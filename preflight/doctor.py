@@ -16,17 +16,20 @@ from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_entailment_model, check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
 from preflight.storage_checks import check_room, check_shared
+from preflight.trial_prompts import check_answers
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES
+from tasks.edition.edition import Edition
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 
 
-def collect_findings(path: Path | None) -> list[Finding]:
+def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list[Finding]:
     """Check all that can be checked without loading a model.
 
     Args:
         path: the configuration; without one, only the machine and Prefect's server are checked.
+        asks_endpoints: whether to ask every endpoint of an evaluated model one prompt of the edition.
     """
     machine = inspect_machine()
     config, findings = _read_config(path)
@@ -36,13 +39,20 @@ def collect_findings(path: Path | None) -> list[Finding]:
     shared = config.storage.shared if config else None
     storage_keys = find_storage_keys(shared) if shared else {}
     needs_vllm = any(model.engine == "vllm" for model in models)
+    checked = _check_models(models, machine, keys)
+    edition, of_edition = _check_edition(config)
+    answers: list[Finding] = []
+    if asks_endpoints and config is not None and edition is not None:
+        _provide_keys(keys)
+        answers = check_answers(config, edition, _list_answering(config, models, checked))
     return [
         *findings,
         *_describe_machine(machine),
         check_vllm(machine, needs_vllm),
         *check_keys(keys | storage_keys),
-        *_check_models(models, machine, keys),
-        *_check_edition(config),
+        *checked,
+        *of_edition,
+        *answers,
         *([check_shared(shared, storage_keys)] if shared else []),
         *check_server(len(machine.gpus)),
     ]
@@ -120,10 +130,25 @@ def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) ->
     return check_endpoint(model, key.value)
 
 
-def _check_edition(config: Config | None) -> list[Finding]:
-    """Check the knowledge base and the prototypes, and that the disk has room for the edition."""
+def _list_answering(config: Config, models: Sequence[EngineConfig], checked: Sequence[Finding]) -> list[str]:
+    """Return the names of the evaluated models whose endpoint was not found to fail."""
+    states = {id(model): finding.state for model, finding in zip(models, checked, strict=True)}
+    return [
+        model.name for model in config.models if model.engine == "openai" and states[id(model)] != "failing"
+    ]
+
+
+def _provide_keys(keys: Mapping[str, FoundKey | None]) -> None:
+    """Set the variables of keys that are in Secret blocks, as a run does."""
+    for variable, key in keys.items():
+        if key is not None:
+            os.environ.setdefault(variable, key.value)
+
+
+def _check_edition(config: Config | None) -> tuple[Edition | None, list[Finding]]:
+    """Return the edition if it can be built, and findings about it and about the room on the disk."""
     if config is None:
-        return [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
+        return None, [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
     from preflight.disk_estimates import count_rows, estimate_disk_bytes
     from tasks.edition.buildable import require_buildable
     from tasks.edition.edition import plan_edition
@@ -133,10 +158,11 @@ def _check_edition(config: Config | None) -> list[Finding]:
         require_buildable(edition)
     except InputError as error:
         room = check_room(config.storage.root, MIN_FREE_BYTES, "a run")
-        return [Finding("edition", "failing", str(error)), room]
+        return None, [Finding("edition", "failing", str(error)), room]
     counts = count_rows(edition)
     found = f"{len(edition.base.relations)} relations, {counts.n_samples:,} samples at most"
     if counts.n_questions:
         found += f", {counts.n_questions:,} questions at most"
     n_bytes = max(estimate_disk_bytes(config, counts), MIN_FREE_BYTES)
-    return [Finding("edition", "ok", found), check_room(config.storage.root, n_bytes, "this edition")]
+    room = check_room(config.storage.root, n_bytes, "this edition")
+    return edition, [Finding("edition", "ok", found), room]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -22,8 +23,29 @@ MAX_NAMES_SHOWN = 3
 N_QUESTIONS = {"MCQ": 1, "RQ": 2, "MAQ": 1, "TFQ": 1}
 
 
-def render_questions(edition: Edition) -> str:
-    """Return a table of the test questions by type and form, and those that heads cannot carry, with reasons.
+@dataclass(frozen=True)
+class FormCount:
+    """The test questions of one type and form."""
+
+    type: str
+    is_negated: bool
+    n_questions: int
+    n_points: int
+    """The points that they are about."""
+
+
+@dataclass(frozen=True)
+class QuestionSummary:
+    """The test questions that an edition will have."""
+
+    n_points: int
+    forms: tuple[FormCount, ...]
+    missing: tuple[str, ...]
+    """A line per kind of question that heads or items cannot carry, with the reason."""
+
+
+def summarize_questions(edition: Edition) -> QuestionSummary:
+    """Count the test questions by type and form, and those that heads cannot carry, with reasons.
 
     Questions about a knowledge base are counted without drawing their options, which takes most of the time.
     """
@@ -38,14 +60,29 @@ def render_questions(edition: Edition) -> str:
         n_points = tested["point_id"].n_unique()
         counts = _count_rows(tested)
         lines = list(_list_unturned(edition))
-    rows = [
-        [type_, "negated" if is_negated else "affirmed", *(f"{n:,}" for n in counts[type_, is_negated])]
+    forms = [
+        FormCount(type_, is_negated, *counts[type_, is_negated])
         for type_ in TYPES
         for is_negated in (False, True)
         if counts.get((type_, is_negated), (0,))[0]
     ]
+    return QuestionSummary(n_points, tuple(forms), tuple(lines))
+
+
+def render_questions(summary: QuestionSummary) -> str:
+    """Return a table of the test questions by type and form, and a line per kind that is missing."""
+    rows = [
+        [
+            form.type,
+            "negated" if form.is_negated else "affirmed",
+            f"{form.n_questions:,}",
+            f"{form.n_points:,}",
+        ]
+        for form in summary.forms
+    ]
     table = align(["type", "form", "test questions", "points"], rows)
-    return "\n".join([f"questions about {n_points:,} points", table, *lines])
+    lines = (f"  {line}" for line in summary.missing)
+    return "\n".join([f"questions about {summary.n_points:,} points", table, *lines])
 
 
 def _iterate_facts(edition: Edition) -> Iterator[Facts]:
@@ -66,7 +103,7 @@ def _list_missing(points: Points) -> Iterator[str]:
         more = ", …" if len(names) > MAX_NAMES_SHOWN else ""
         form = "negated " if item["is_negated"] else ""
         yield (
-            f"  {points.relation}: no {form}{item['type']} about {item['n_heads']:,} heads "
+            f"{points.relation}: no {form}{item['type']} about {item['n_heads']:,} heads "
             f"({', '.join(names[:MAX_NAMES_SHOWN])}{more}): {item['reason']}"
         )
 
@@ -81,4 +118,4 @@ def _list_unturned(edition: Edition) -> Iterator[str]:
     """Yield a line per reason with the number of questions of the bank that cannot be turned."""
     reasons = Counter(item.reason for item in list_left_out(edition, None))
     for reason, n in reasons.most_common():
-        yield f"  left out of the bank, {n:,} times: {reason}"
+        yield f"left out of the bank, {n:,} times: {reason}"

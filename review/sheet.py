@@ -74,16 +74,20 @@ def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
     return codecs.BOM_UTF8 + text.getvalue().encode()
 
 
-def read_sheet(path: Path) -> list[SheetRow]:
+def read_sheet(path: Path, required: Sequence[str] = REQUIRED) -> list[SheetRow]:
     """Return the rows that are not empty, in order.
+
+    Args:
+        required: the columns that the sheet must have.
 
     Raises:
         InputError: if the file is not CSV, or a required column is missing or occurs twice.
     """
     text = _read_text(path)
-    records = max((_split_records(path, text, d) for d in DELIMITERS), key=_count_columns)
+    split = [_split_records(path, text, delimiter) for delimiter in DELIMITERS]
+    records = max(split, key=lambda each: len(set(required) & set(_read_header(each))))
     header = _read_header(records)
-    for name in REQUIRED:
+    for name in required:
         if header.count(name) != 1:
             raise InputError(
                 f"{path} has {header.count(name) or 'no'} columns named {name}; it begins with "
@@ -110,10 +114,6 @@ def _split_records(path: Path, text: str, delimiter: str) -> Records:
 
 def _read_header(records: Records) -> list[str]:
     return [name.lower() for name in records[0][1]] if records else []
-
-
-def _count_columns(records: Records) -> int:
-    return len(set(REQUIRED) & set(_read_header(records)))
 
 
 def _read_text(path: Path) -> str:

@@ -62,7 +62,7 @@ def test_help_lists_the_commands(tmp_path: Path, blocked: Path) -> None:
     said = answer(["--help"], tmp_path, blocked).out
     for command in (
         *("run", "build", "evaluate", "publish", "validate", "score", "tables"),
-        *("review", "gate", "export-disek", "sql", "doctor", "plan", "deploy"),
+        *("review", "gate", "export-disek", "sql", "doctor", "plan", "deploy", "completion"),
     ):
         assert f"\n    {command}" in said
     assert "a TOML file" in answer(["run", "--help"], tmp_path, blocked).out

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from config.file import Config
-from preflight.config_summary import render_summary
+from preflight.config_summary import summarize_config
+from preflight.doctor import collect_findings
 from primitives.errors import InputError
 from schemas.question_stages import QUESTIONS
 from storage.files import FileRef
@@ -16,6 +17,7 @@ from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+from tests.support.command import write_config
 from tests.support.small_bases import STAGES
 
 Row = dict[str, str]
@@ -109,7 +111,7 @@ TABLES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BASES)
 def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
     config = configure(tmp_path, BASES[name], negatives=negatives, **TABLES[negatives])
-    assert find_refusal(render_summary, config, {}) == find_refusal(build, config)
+    assert find_refusal(summarize_config, config, {}) == find_refusal(build, config)
 
 
 REFUSED = ("all heads share one tail", "five heads", "one head", "all rows are also true")
@@ -118,10 +120,25 @@ REFUSED = ("all heads share one tail", "five heads", "one head", "all rows are a
 @pytest.mark.parametrize("negatives", TABLES)
 def test_only_bases_with_nothing_to_test_are_refused(tmp_path: Path, negatives: str) -> None:
     for name in REFUSED:
-        said = find_refusal(render_summary, configure(tmp_path, BASES[name], negatives=negatives), {})
+        said = find_refusal(summarize_config, configure(tmp_path, BASES[name], negatives=negatives), {})
         assert said is not None
         assert "may_treat" in said
-    assert find_refusal(render_summary, configure(tmp_path, BASES["usual"], negatives=negatives), {}) is None
+    assert (
+        find_refusal(summarize_config, configure(tmp_path, BASES["usual"], negatives=negatives), {}) is None
+    )
+
+
+@pytest.mark.parametrize("name", [*REFUSED, "a second relation of five heads", "usual"])
+def test_the_doctor_decides_as_validate_does(tmp_path: Path, name: str) -> None:
+    config = configure(tmp_path, BASES[name])
+    path = write_config(
+        tmp_path / "c.toml",
+        tmp_path / "data",
+        knowledge=config.knowledge.model_dump(mode="json", exclude_none=True),
+    )
+    (found,) = (finding for finding in collect_findings(path) if finding.name == "edition")
+    said = find_refusal(summarize_config, config, {})
+    assert (found.state, found.found if said else None) == ("failing" if said else "ok", said)
 
 
 def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None:
@@ -141,7 +158,7 @@ def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None
     )
     questions = {"settings": ["answer_only"], "wording": str(wording)}
     config = configure(tmp_path, BASES["usual"], questions=questions)
-    said = find_refusal(render_summary, config, {})
+    said = find_refusal(summarize_config, config, {})
     assert said == find_refusal(build, config)
     assert said is not None
     assert "may_treat" in said

@@ -1,0 +1,127 @@
+"""The one prompt that the doctor sends to every endpoint: real, never stored, and read as a run reads it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from config.file import load_config
+from preflight.doctor import collect_findings
+from preflight.findings import Finding
+from tasks.edition.edition import plan_edition
+from tasks.edition.manifest import complete_edition
+from tasks.evaluation.evaluation import plan_evaluation
+from tests.support.command import make_rows, write_base, write_config
+from tests.support.endpoint import (
+    Body,
+    Endpoint,
+    EndpointReply,
+    build_error,
+    build_reply,
+    reply_to_chat,
+    serve_endpoint,
+)
+from tests.support.evaluations import ask_model, list_prompts
+from tests.support.small_bases import write_files
+
+SECRET = "sk-very-secret"
+Answer = Callable[[Body, int], EndpointReply]
+
+
+def write(folder: Path, endpoint: Endpoint, **settings: object) -> Path:
+    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+    table = {"name": "far", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
+    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    return write_config(folder / "c.toml", folder / "data", models=[table | settings], knowledge=knowledge)
+
+
+def find_answer(config: Path) -> Finding:
+    (found,) = (
+        each for each in collect_findings(config, asks_endpoints=True) if each.name == "answer of far"
+    )
+    return found
+
+
+def test_the_prompt_is_one_of_the_run_and_nothing_is_stored(tmp_path: Path) -> None:
+    with serve_endpoint(lambda *_: reply_to_chat({"content": "It is **false**."})) as endpoint:
+        config = write(
+            tmp_path,
+            endpoint,
+            prompt_style="chat",
+            system_prompt="Be brief.",
+            max_tokens=33,
+            temperature=0.4,
+            seed=7,
+        )
+        found = find_answer(config)
+        ((path, _, body),) = endpoint.requests
+    assert found.state == "ok"
+    assert "one prompt in chat style: 'It is **false**.', read as false (right: " in found.found
+    assert path == "/v1/chat/completions"
+    assert (body["max_tokens"], body["temperature"], body["seed"]) == (33, 0.4, 7)
+    assert not (tmp_path / "data").exists()
+    loaded = load_config(config)
+    edition = plan_edition(loaded)
+    complete_edition(edition, list(write_files(edition).values()), [])
+    prompts = list_prompts(plan_evaluation(loaded, edition.edition_id, "far"))
+    assert body["messages"] in [json.loads(prompt.text) for prompt in prompts]
+
+
+def test_a_stored_answer_is_shown_and_not_asked_again(tmp_path: Path) -> None:
+    with serve_endpoint(lambda *_: build_reply(" True")) as endpoint:
+        config = write(tmp_path, endpoint)
+        loaded = load_config(config)
+        edition = plan_edition(loaded)
+        complete_edition(edition, list(write_files(edition).values()), [])
+        ask_model(plan_evaluation(loaded, edition.edition_id, "far"))
+        n_before = len(endpoint.requests)
+        found = find_answer(config)
+        assert len(endpoint.requests) == n_before
+    assert "stored answer: ' True', read as true" in found.found
+
+
+CUT = {"finish_reason": "length"}
+CASES: dict[str, tuple[Answer, str, str, str]] = {
+    "marks": (lambda *_: reply_to_chat({"content": "<think>false?</think> True"}), "ok", "read as true", ""),
+    "no answer": (
+        lambda *_: reply_to_chat({"content": "I cannot say."}),
+        "warning",
+        "read as no answer",
+        "true_words",
+    ),
+    "unfinished": (
+        lambda *_: reply_to_chat({"content": "<think>false"}, **CUT),
+        "warning",
+        "unfinished thought",
+        "max_tokens",
+    ),
+    "refused": (lambda *_: build_error(401, f"wrong key {SECRET}"), "failing", "401", ""),
+    "broken": (lambda *_: build_error(500, "out of memory"), "failing", "500", ""),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_answer_is_read_as_a_run_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    answer, state, words, remedy = CASES[name]
+    monkeypatch.setenv("FAR_KEY", SECRET)
+    with serve_endpoint(answer) as endpoint:
+        found = find_answer(write(tmp_path, endpoint, prompt_style="chat", api_key_env="FAR_KEY"))
+    assert found.state == state
+    assert words in found.found
+    assert remedy in found.remedy
+    assert SECRET not in found.found + found.remedy
+
+
+def test_nothing_is_asked_unless_it_is_wanted_and_can_be_answered(tmp_path: Path) -> None:
+    with serve_endpoint(lambda *_: build_reply(" True")) as endpoint:
+        config = write(tmp_path, endpoint)
+        collect_findings(config)
+        write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=5))
+        collect_findings(config, asks_endpoints=True)
+        assert endpoint.requests == []
+    config = write(tmp_path, endpoint)
+    names = [finding.name for finding in collect_findings(config, asks_endpoints=True)]
+    assert "answer of far" not in names
