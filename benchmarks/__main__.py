@@ -1,7 +1,8 @@
 """Measure the pipeline on this machine: ``make bench`` or ``python -m benchmarks``.
 
 The first part builds the samples of all of MedLAMA, the second those of a base with repeated rows. The third
-compares an evaluation with the bare engine.
+compares an evaluation with the bare engine. Only ``--only many-models`` measures publishing with 12 models,
+because it first writes their evaluations, which takes minutes.
 """
 
 import argparse
@@ -10,10 +11,11 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.engine_comparison import Comparison, compare
+from benchmarks.many_models import measure_many_models
 from benchmarks.medlama import measure_medlama
 from benchmarks.repeated_rows import measure_repeated_rows
 
-PARTS = ("medlama", "repeated-rows", "comparison")
+PARTS = ("medlama", "repeated-rows", "comparison", "many-models")
 METHODS = ("pretexeval", "prototype", "direct")
 
 
@@ -32,6 +34,9 @@ def main() -> None:
         help="methods that the comparison evaluates: 8,032 prompts of pretexeval, about 17,000 of all three",
     )
     parser.add_argument("--only", choices=PARTS, help="run only this part")
+    parser.add_argument(
+        "--root", type=Path, help="folder that keeps the evaluations of many-models, for the next measurement"
+    )
     options = parser.parse_args()
     os.environ.setdefault("PYTHONPATH", str(Path.cwd()))
     load = os.getloadavg()[0]
@@ -45,6 +50,8 @@ def main() -> None:
         if options.only in (None, "comparison"):
             comparison = Comparison(folder, options.model, tuple(options.methods))
             print("", compare(comparison, options.rounds), sep="\n")
+        if options.only == "many-models":
+            print(measure_many_models(options.root or folder / "many"), flush=True)
 
 
 if __name__ == "__main__":

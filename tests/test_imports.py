@@ -13,8 +13,9 @@ REPOSITORY = Path(__file__).parents[1]
 # From top to bottom. A module imports from its own folder and from folders on floors further down; folders on
 # the same floor do not know each other.
 FLOORS = (
+    ("pretexeval",),
     ("cli", "training"),
-    ("flows", "preflight", "review", "deploy"),
+    ("flows", "preflight", "review", "exports", "deploy"),
     ("flows.support", "deploy.local"),
     ("tasks.evaluation", "tasks.edition"),
     ("tasks.questions",),

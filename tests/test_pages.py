@@ -77,6 +77,21 @@ def test_readme_names_the_two_commands() -> None:
     assert re.search(r"^make test\b", text, re.MULTILINE)
 
 
+def test_pictures_of_the_readme_are_small_and_load_nothing() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    pictures = [REPOSITORY / path for path in re.findall(r'(?:src|srcset)="([^"]+)"', text)]
+    assert {path.suffix for path in pictures} == {".svg", ".webp"}
+    for path in pictures:
+        assert path.stat().st_size < 150_000
+        if path.suffix == ".svg":
+            assert "url(http" not in path.read_text(encoding="utf-8")
+
+
+def test_index_links_every_page_of_docs() -> None:
+    pages = {path.name for path in (REPOSITORY / "docs").glob("*.md")} - {"index.md"}
+    assert pages - set(LINK.findall(read("docs/index.md"))) == set()
+
+
 def test_readme_counts_the_flows() -> None:
     flows = [path.stem for path in (REPOSITORY / "flows").glob("*.py") if path.stem != "__init__"]
     assert len(flows) == 6

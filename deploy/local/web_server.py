@@ -6,14 +6,18 @@ hidden file, no list of a folder, and nothing that a link leads to outside the f
 
 import http.server
 import io
+import re
 import sys
 from functools import partial
 from pathlib import Path
 
 # The pages are text, inline styles and inline drawings; no script runs, and no other site may frame them.
+# Only the sample browser of an edition runs scripts, those of its own folder.
+_POLICY = "default-src 'none'; {}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+POLICY = _POLICY.format("style-src 'unsafe-inline'")
+BROWSER_POLICY = _POLICY.format("script-src 'self'; style-src 'self'")
+BROWSER = re.compile(r"/[^/]+/samples/")
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -30,7 +34,10 @@ class PageHandler(http.server.SimpleHTTPRequestHandler):
     server_version, sys_version = "pages", ""
 
     def end_headers(self) -> None:
-        """Add HEADERS to every answer, errors included."""
+        """Add HEADERS and the policy of the page to every answer, errors included."""
+        # A request that cannot be read has no path.
+        is_browser = BROWSER.match(getattr(self, "path", ""))
+        self.send_header("Content-Security-Policy", BROWSER_POLICY if is_browser else POLICY)
         for name, value in HEADERS.items():
             self.send_header(name, value)
         super().end_headers()

@@ -136,7 +136,7 @@ def read_answers(root: Path) -> pl.DataFrame:
 
 def test_run_prints_the_leaderboard_and_the_places_of_its_results(first: Run) -> None:
     lines = first.outcome.out.splitlines()
-    row = r"1 +tiny +pretexeval +\d+\.\d \[\d+\.\d, \d+\.\d\] +\d+\.\d \[\d+\.\d, \d+\.\d\] .* 1,440"
+    row = r"1 +tiny +\d+\.\d \[\d+\.\d, \d+\.\d\] +\d+\.\d \[\d+\.\d, \d+\.\d\] .* 90"
     assert any(re.fullmatch(row, line) for line in lines), first.outcome.out
     places = dict(line.split()[:2] for line in lines if line.startswith(("edition", "warehouse", "page")))
     assert places["edition"] == str(first.root / "editions" / first.record["edition_id"])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.web_server import HEADERS, PageHandler
+from deploy.local.web_server import BROWSER, BROWSER_POLICY, HEADERS, POLICY, PageHandler
 
 NGINX = Path(__file__).parents[3] / "deploy" / "nginx.conf"
 
@@ -46,6 +46,9 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         ("GET", "/edition-1/", 200),
         ("GET", "/edition-1/index.html", 200),
         ("GET", "/edition-1", 301),
+        ("GET", "/edition-1/samples/", 404),
+        ("GET", "/edition-1/samples/data/0.js", 404),
+        ("GET", "/samples/", 404),
         ("GET", "/empty/", 404),
         ("GET", "/missing", 404),
         ("GET", "/.index.html.1.next", 404),
@@ -69,6 +72,9 @@ def test_only_pages_are_served_and_every_answer_has_the_headers(
     answer = connection.getresponse()
     assert answer.status == status
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
+    assert answer.headers["Content-Security-Policy"] == (
+        BROWSER_POLICY if path.startswith("/edition-1/samples/") else POLICY
+    )
     assert b"secret" not in answer.read()
     connection.close()
 
@@ -76,5 +82,11 @@ def test_only_pages_are_served_and_every_answer_has_the_headers(
 def test_nginx_sends_the_same_headers_always() -> None:
     text = NGINX.read_text(encoding="utf-8")
     found = re.findall(r"add_header (\S+) (\"[^\"]*\"|\S+) always;", text)
-    assert {name: value.strip('"') for name, value in found} == HEADERS
-    assert text.count("add_header ") == len(HEADERS)
+    policy = {"Content-Security-Policy": "$content_security_policy"}
+    assert {name: value.strip('"') for name, value in found} == HEADERS | policy
+    assert text.count("add_header ") == len(HEADERS) + 1
+    (policies,) = re.findall(r"map \$uri \$content_security_policy \{\n(.*?)\n    \}", text, re.DOTALL)
+    assert [line.strip() for line in policies.splitlines()] == [
+        f'default "{POLICY}";',
+        f'~^{BROWSER.pattern} "{BROWSER_POLICY}";',
+    ]
