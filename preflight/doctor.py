@@ -2,13 +2,15 @@
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from config.engines import EngineConfig
 from config.file import Config, load_config
 from deploy.local.client_settings import load_client_settings
+from preflight import trial_prompts, trial_writers
 from preflight.endpoint_checks import check_endpoint
 from preflight.findings import Finding
 from preflight.key_checks import FoundKey, check_keys, find_keys, find_storage_keys
@@ -16,10 +18,10 @@ from preflight.machine import Machine, inspect_machine
 from preflight.model_checks import check_entailment_model, check_local_model, check_recording, check_vllm
 from preflight.server_checks import check_server
 from preflight.storage_checks import check_room, check_shared
-from preflight.trial_prompts import check_answers
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES
 from tasks.edition.edition import Edition
+from tasks.edition.preview import preview_relations
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 
@@ -29,7 +31,7 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
 
     Args:
         path: the configuration; without one, only the machine and Prefect's server are checked.
-        asks_endpoints: whether to ask every endpoint of an evaluated model one prompt of the edition.
+        asks_endpoints: whether to ask every endpoint one prompt of the edition.
     """
     machine = inspect_machine()
     config, findings = _read_config(path)
@@ -44,7 +46,7 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
     answers: list[Finding] = []
     if asks_endpoints and config is not None and edition is not None:
         _provide_keys(keys)
-        answers = check_answers(config, edition, _list_answering(config, models, checked))
+        answers = ask_endpoints_once(config, edition, _list_answering(models, checked))
     return [
         *findings,
         *_describe_machine(machine),
@@ -130,12 +132,25 @@ def _check_endpoint(model: EngineConfig, keys: Mapping[str, FoundKey | None]) ->
     return check_endpoint(model, key.value)
 
 
-def _list_answering(config: Config, models: Sequence[EngineConfig], checked: Sequence[Finding]) -> list[str]:
-    """Return the names of the evaluated models whose endpoint was not found to fail."""
-    states = {id(model): finding.state for model, finding in zip(models, checked, strict=True)}
-    return [
-        model.name for model in config.models if model.engine == "openai" and states[id(model)] != "failing"
+def _list_answering(models: Sequence[EngineConfig], checked: Sequence[Finding]) -> list[EngineConfig]:
+    """Return the models whose endpoint was not found to fail."""
+    pairs = zip(models, checked, strict=True)
+    return [model for model, found in pairs if model.engine == "openai" and found.state != "failing"]
+
+
+def ask_endpoints_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) -> list[Finding]:
+    """Return a finding per prompt: one for each evaluated model, and for each writer of the edition."""
+    if not asked or not edition.has_triplets:
+        return []
+    first = next(iter(preview_relations(edition)))
+    trials = trial_prompts.list_trials(config, edition, first, asked)
+    of_writers = trial_writers.list_trials(edition, first, asked)
+    checks = [
+        *(partial(trial_prompts.check_answer, trial) for trial in trials),
+        *(partial(trial_writers.check_reply, edition, trial) for trial in of_writers),
     ]
+    with ThreadPoolExecutor(len(checks) or 1) as pool:
+        return list(pool.map(lambda check: check(), checks))
 
 
 def _provide_keys(keys: Mapping[str, FoundKey | None]) -> None:

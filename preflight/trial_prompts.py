@@ -1,26 +1,25 @@
-"""Ask each endpoint one prompt of the edition, as a run would, and show the answer and how it is read.
+"""Ask each evaluated endpoint one prompt of the edition, as a run would, and show how the answer is read.
 
 Nothing is stored: the run asks the same prompt again. A prompt with a stored answer is not asked.
 """
 
 import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
 
-from config.engines import ModelConfig
+from config.engines import EngineConfig, ModelConfig
 from config.file import Config
 from engines.loading import load_engine
 from preflight.findings import Finding
 from primitives.errors import InputError
 from primitives.repeated_keys import hide_value
-from schemas.exchange import Completion, Prompt
+from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.answer_extraction import extract_answer
 from tasks.asking.reasoning import read_answers
 from tasks.edition.edition import Edition
-from tasks.edition.preview import preview_relations
+from tasks.edition.preview import RelationPreview
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 
 MAX_SHOWN = 80
@@ -42,18 +41,16 @@ class Trial:
     label: bool
 
 
-def check_answers(config: Config, edition: Edition, names: Sequence[str]) -> list[Finding]:
-    """Return a finding per model: what it answers to a prompt of the edition, and how the answer is read.
+def list_trials(
+    config: Config, edition: Edition, first: RelationPreview, asked: Collection[EngineConfig]
+) -> list[Trial]:
+    """Return a trial for each evaluated model that is one of those that may be asked.
 
     Args:
-        names: models behind endpoints that were found to answer. Writers are not asked.
+        first: the first relation of the edition.
     """
-    if not names or not edition.has_triplets:
-        return []
-    samples = next(iter(preview_relations(edition))).samples
-    trials = [_build_trial(config, edition, samples, name) for name in names]
-    with ThreadPoolExecutor(len(trials)) as pool:
-        return list(pool.map(_check_answer, trials))
+    names = [model.name for model in config.models if model in asked]
+    return [_build_trial(config, edition, first.samples, name) for name in names]
 
 
 def _build_trial(config: Config, edition: Edition, samples: pl.DataFrame, name: str) -> Trial:
@@ -66,7 +63,8 @@ def _build_trial(config: Config, edition: Edition, samples: pl.DataFrame, name: 
     return Trial(evaluation, requests.prompts[0], first["prompt_key"], first["label"])
 
 
-def _check_answer(trial: Trial) -> Finding:
+def check_answer(trial: Trial) -> Finding:
+    """Return what the model answers to the prompt, and how the answer is read."""
     model = trial.evaluation.model
     name = f"answer of {model.name}"
     stored = trial.evaluation.store.read().filter(prompt_key=trial.key, status="ok", repeat=0)
@@ -77,17 +75,17 @@ def _check_answer(trial: Trial) -> Finding:
                 row["response"], finish_reason=row["finish_reason"], reasoning=row["reasoning"]
             )
         else:
-            completion = _ask(model, trial)
+            completion = ask_once(model, trial.prompt, trial.evaluation.request_settings.sampling)
     except InputError as error:
-        return Finding(name, "failing", _hide_key(str(error), model))
-    asked = "stored answer" if stored.height else f"one prompt in {model.prompt_style} style"
+        return Finding(name, "failing", hide_key(str(error), model))
+    asked = "stored answer" if stored.height else describe_asking(trial.prompt)
     if completion.status != "ok":
         found = f"{asked}: no answer ({completion.error})"
-        return Finding(name, "failing", _hide_key(found, model), "see the server's log")
+        return Finding(name, "failing", hide_key(found, model), "see the server's log")
     return _judge_answer(name, asked, completion, trial)
 
 
-def _ask(model: ModelConfig, trial: Trial) -> Completion:
+def ask_once(model: EngineConfig, prompt: Prompt, sampling: Sampling) -> Completion:
     """Send the prompt once, with the sampling parameters of the run.
 
     Raises:
@@ -95,10 +93,15 @@ def _ask(model: ModelConfig, trial: Trial) -> Completion:
     """
     engine = load_engine(model.model_copy(update={"max_attempts": 1, "concurrency": 1}))
     try:
-        (completion,) = engine.generate([trial.prompt], trial.evaluation.request_settings.sampling)
+        (completion,) = engine.generate([prompt], sampling)
     finally:
         engine.close()
     return completion
+
+
+def describe_asking(prompt: Prompt) -> str:
+    """Return how a model was asked, in words."""
+    return f"one prompt in {prompt.style} style"
 
 
 def _judge_answer(name: str, asked: str, completion: Completion, trial: Trial) -> Finding:
@@ -110,23 +113,23 @@ def _judge_answer(name: str, asked: str, completion: Completion, trial: Trial) -
     is_chat = model.prompt_style == "chat"
     (read,) = read_answers(row, scoring.marks, is_chat=is_chat).to_dicts()
     prediction = extract_answer(read["answer"], scoring.words)
-    thought = f", after the thought {_shorten(completion.reasoning)}" if completion.reasoning else ""
+    thought = f", after the thought {shorten(completion.reasoning)}" if completion.reasoning else ""
     if read["is_unfinished_reasoning"]:
         meaning = "read as an unfinished thought"
     else:
         meaning = "read as no answer" if prediction is None else f"read as {str(prediction).lower()}"
     expected = str(trial.label).lower()
-    found = f"{asked}: {_shorten(completion.response)}{thought}, {meaning} (right: {expected})"
+    found = f"{asked}: {shorten(completion.response)}{thought}, {meaning} (right: {expected})"
     remedy = "" if prediction is not None else UNFINISHED if read["is_unfinished_reasoning"] else UNREAD
-    return Finding(name, "warning" if remedy else "ok", _hide_key(found, model), remedy)
+    return Finding(name, "warning" if remedy else "ok", hide_key(found, model), remedy)
 
 
-def _shorten(text: str | None) -> str:
+def shorten(text: str | None) -> str:
     """Return the text in quotation marks on one line, cut to MAX_SHOWN characters."""
     text = text or ""
     return repr(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…")
 
 
-def _hide_key(text: str, model: ModelConfig) -> str:
+def hide_key(text: str, model: EngineConfig) -> str:
     """Return the text without the key of the endpoint, which its reply may contain."""
     return hide_value(text, os.environ.get(model.api_key_env, "").strip() if model.api_key_env else None)

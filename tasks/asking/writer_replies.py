@@ -38,13 +38,14 @@ def _read_cached_replies(root: Path, model_id: str, marks: ReasoningMarks, _: tu
     columns = ["prompt_key", "response", "status", "error", "logprob_true", "logprob_false"]
     rows = ResponseStore(root, model_id).read(columns)
     return {
-        key: _read_reply(response, marks, (true, false)) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
+        key: read_reply(response, marks, (true, false)) if status == "ok" else Reply(None, PROMPT_TOO_LONG)
         for key, response, status, error, true, false in rows.iter_rows()
         if status == "ok" or error.startswith(PROMPT_TOO_LONG)
     }
 
 
-def _read_reply(response: str, marks: ReasoningMarks, logprobs: Logprobs) -> Reply:
+def read_reply(response: str, marks: ReasoningMarks, logprobs: Logprobs) -> Reply:
+    """Return the reply that a response contains, without its reasoning."""
     text = remove_reasoning(response, marks)
     if text is None:
         return Reply(None, UNFINISHED_REASONING)
