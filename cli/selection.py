@@ -1,7 +1,7 @@
 """The options `--model` and `--limit`: some of a configuration's models, on some pairs of each relation."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cli.subcommands import read_count, report_progress
 from config.file import Config
@@ -31,9 +31,26 @@ def select_evaluations(config: Config, options: argparse.Namespace) -> Config:
     Raises:
         InputError: no model has such a name, or a model was asked about more pairs before.
     """
-    if options.model is not None:
-        config = select_models(config, options.model)
-    return config if options.limit is None else limit_pairs(config, options.limit)
+    return select_some(config, options.model, options.limit, report_progress)
+
+
+def select_some(
+    config: Config, models: Sequence[str] | None, limit: int | None, report_step: Callable[[str], None]
+) -> Config:
+    """Return the configuration with some models and pairs; null stands for all of them.
+
+    Raises:
+        InputError: as `select_evaluations`.
+    """
+    if models is not None:
+        config = select_models(config, models)
+    if limit is None:
+        return config
+    if limit < 1:
+        raise InputError(f"a limit of {limit} pairs leaves nothing to ask; give 1 or more")
+    config = limit_pairs(config, limit)
+    report_step(f"limited to {limit} pairs of each relation; run without --limit to ask about all of them")
+    return config
 
 
 def select_models(config: Config, names: Sequence[str]) -> Config:
@@ -56,13 +73,10 @@ def limit_pairs(config: Config, limit: int) -> Config:
     limits = {model.name: min(limit, model.pairs_per_relation or limit) for model in config.models}
     if larger := _find_larger(config, limits):
         raise InputError(
-            f"--limit {limit} would replace larger evaluations of this edition by smaller ones: "
-            f"{', '.join(larger)}. Leave out --limit (stored answers are not asked again), or choose other "
-            "models with --model"
+            f"a limit of {limit} pairs would replace larger evaluations of this edition by smaller ones: "
+            f"{', '.join(larger)}. Leave out the limit (stored answers are not asked again), or choose other "
+            "models"
         )
-    report_progress(
-        f"limited to {limit} pairs of each relation; run without --limit to ask about all of them"
-    )
     models = (model.model_copy(update={"pairs_per_relation": limits[model.name]}) for model in config.models)
     return config.model_copy(update={"models": tuple(models)})
 

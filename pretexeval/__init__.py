@@ -9,7 +9,15 @@ missed = pretexeval.load_predictions(result.root, result.edition_id).filter(is_c
 ```
 """
 
-from pretexeval.reading import load_edition, load_predictions, open_warehouse
+from pretexeval.predictions import load_predictions, load_question_predictions
+from pretexeval.reading import load_edition, open_warehouse
 from pretexeval.running import RunResult, run
 
-__all__ = ["RunResult", "load_edition", "load_predictions", "open_warehouse", "run"]
+__all__ = [
+    "RunResult",
+    "load_edition",
+    "load_predictions",
+    "load_question_predictions",
+    "open_warehouse",
+    "run",
+]

@@ -1,4 +1,4 @@
-"""Read what is under a data root: the warehouse, the rows of an edition, and the predictions of models."""
+"""Read what is under a data root: the warehouse, and the rows of an edition."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, overload
@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Form = Literal["polars", "arrow"]
-PREDICTIONS = """
-from prediction_details
-where edition_id = $edition_id and scoring_policy = $scoring_policy
-    and ($model is null or model = $model) and ($method is null or method = $method)
-order by model, method, relation, pair_id, triplet_id, sample_id, repeat
-"""
 
 
 def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
@@ -88,62 +82,6 @@ def load_edition(
     return frame.to_arrow() if form == "arrow" else frame
 
 
-@overload
-def load_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = ...,
-    *,
-    method: str | None = ...,
-    scoring_policy: str = ...,
-    form: Literal["polars"] = ...,
-) -> "pl.DataFrame": ...
-@overload
-def load_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = ...,
-    *,
-    method: str | None = ...,
-    scoring_policy: str = ...,
-    form: Literal["arrow"],
-) -> "pa.Table": ...
-def load_predictions(
-    root: str | Path,
-    edition_id: str,
-    model: str | None = None,
-    *,
-    method: str | None = None,
-    scoring_policy: str = "strict",
-    form: Form = "polars",
-) -> "pl.DataFrame | pa.Table":
-    """Return one row per model, repeat and test sample: the text, the answer, and whether it is correct.
-
-    The columns are those of the view `prediction_details` (docs/warehouse.md): model, method, relation, head,
-    tail, is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, …
-    `is_correct` is null where the prompt failed, and where the scoring policy excludes the sample.
-
-    Args:
-        model: the name of one model; None: all of them.
-        method: pretexeval, prototype, direct or llmeval; None: all of them.
-        scoring_policy: strict, coin-flip or excluded.
-
-    Raises:
-        InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
-    """
-    names = {
-        "edition_id": edition_id,
-        "model": model,
-        "method": method,
-        "scoring_policy": scoring_policy,
-    }
-    with open_warehouse(root) as connection:
-        table = connection.sql(PREDICTIONS, params=names).to_arrow_table()
-        if not table.num_rows:
-            raise InputError(_explain_missing(connection, names))
-    return table if form == "arrow" else convert_table(table)
-
-
 def convert_table(table: "pa.Table") -> "pl.DataFrame":
     """Return a table of Arrow as a frame of polars."""
     import polars as pl
@@ -151,15 +89,3 @@ def convert_table(table: "pa.Table") -> "pl.DataFrame":
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     return frame
-
-
-def _explain_missing(connection: duckdb.DuckDBPyConnection, names: dict[str, str | None]) -> str:
-    asked = ", ".join(f"{key} = {value!r}" for key, value in names.items() if value is not None)
-    found = connection.execute(
-        "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
-    ).fetchall()
-    listed = "".join(f"\n  {' | '.join(map(str, row))}" for row in found) or " none"
-    return (
-        f"the warehouse has no predictions with {asked}; it has (edition, model, method, policy):{listed}\n"
-        "`pretexeval publish` loads what was evaluated since"
-    )

@@ -3,7 +3,7 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +50,13 @@ def ignore(_: str) -> None:
     """Report nothing."""
 
 
-def run(config: str | Path | Config, report_step: Callable[[str], None] = ignore) -> RunResult:
+def run(
+    config: str | Path | Config,
+    report_step: Callable[[str], None] = ignore,
+    *,
+    models: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> RunResult:
     """Build the edition, evaluate every model and publish, as `pretexeval run` does.
 
     Nothing is asked or built twice, so a second call returns at once. Without the variable PREFECT_API_URL,
@@ -60,10 +66,14 @@ def run(config: str | Path | Config, report_step: Callable[[str], None] = ignore
     Args:
         config: a TOML file, or its content as an object.
         report_step: receives a line about each step, such as `print`.
+        models: the names of the models to evaluate, as `--model`; None: all of the configuration.
+        limit: how many pairs of each relation to ask about, as `--limit`; None: all of them, or
+            pairs_per_relation of the model.
 
     Raises:
-        InputError: the configuration is not valid, the edition cannot be built, no model can be used, or
-            publishing fails. A model that fails is in `failures` of the result.
+        InputError: the configuration is not valid, the edition cannot be built, no model can be used or has
+            such a name, a model was asked about more pairs than the limit, or publishing fails. A model that
+            fails is in `failures` of the result.
     """
     if "prefect" in sys.modules and "PREFECT_API_URL" not in os.environ:
         raise InputError(
@@ -71,10 +81,12 @@ def run(config: str | Path | Config, report_step: Callable[[str], None] = ignore
             "pretexeval.run before anything imports Prefect, or set PREFECT_API_URL to a server's address"
         )
     from cli.in_process import run_all
+    from cli.selection import select_some
 
     for warning in bypass_proxies():
         warnings.warn(warning, stacklevel=2)
     checked = config if isinstance(config, Config) else load_config(Path(config))
+    checked = select_some(checked, models, limit, report_step)
     report = run_all(checked, report_step)
     root = checked.storage.root
     warehouse, page = report.paths

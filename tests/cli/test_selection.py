@@ -77,7 +77,7 @@ def test_a_limited_evaluation_is_not_complete_and_the_rest_is_asked_later(path: 
 def test_a_limit_never_replaces_a_larger_evaluation(path: Path) -> None:
     config = load_config(path)
     evaluate(config, "one")
-    with pytest.raises(InputError, match=r"larger evaluations .*: one\. Leave out --limit"):
+    with pytest.raises(InputError, match=r"larger evaluations .*: one\. Leave out the limit"):
         limit_pairs(config, 2)
     assert limit_pairs(select_models(config, ["two"]), 2).models[0].pairs_per_relation == 2
     evaluate(limit_pairs(select_models(config, ["two"]), 2), "two")

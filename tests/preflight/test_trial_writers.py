@@ -69,7 +69,7 @@ def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:
         assert len(endpoint.requests) == 3
     assert [(each.state, each.remedy) for each in found.values()] == [("ok", "")] * 3
     assert "accepted by the gate" in found["rewording of poet"].found
-    assert "in chat style: 'Yes.', read as yes with the score 1 (right: yes)" in found["verdict of judge"].found
+    assert "in chat style: 'Yes.', read as yes with the score 1" in found["verdict of judge"].found
     assert "read as 8 of 8 statements" in found["statements of author"].found
     statement = asked["poet"].removeprefix("Reword.\nStatement: ")
     assert asked["judge"].count(f'"{statement}"') == 2

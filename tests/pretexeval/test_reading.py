@@ -11,6 +11,8 @@ import pretexeval
 from primitives.errors import InputError
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
+from tests.support.question_folder import QuestionFolder
+from tests.support.question_models import always_right, erratic, fill_points
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -100,3 +102,26 @@ def test_predictions_of_one_model_or_all(root: Path) -> None:
 def test_predictions_that_are_not_there_are_explained_with_those_that_are(root: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)model = 'Nobody'.*it has .*Expert \| pretexeval \| strict"):
         pretexeval.load_predictions(root, EDITION, "Nobody")
+
+
+def test_predictions_of_questions(tmp_path: Path) -> None:
+    folder = fill_points(QuestionFolder(DataFolder(tmp_path / "data")))
+    folder.write_edition(EDITION)
+    for name, rule in (("right", always_right), ("erratic", erratic)):
+        folder.data.write_model(name)
+        folder.write_answers(EDITION, name, rule, n_repeats=3, setting="chain_of_thought")
+    folder.write_answers(EDITION, "right", always_right)
+    root = build_warehouse(folder.data.root).parent
+    questions = [row for row in folder.list_questions() if row["split"] == "test"]
+    every = pretexeval.load_question_predictions(root, EDITION)
+    assert every.height == len(questions) * (2 * 3 + 1)
+    one = pretexeval.load_question_predictions(root, EDITION, "Right", setting="answer_only")
+    assert one.equals(every.filter(model="Right", setting="answer_only"))
+    assert one["is_correct"].all()
+    assert set(one["question_id"]) == {row["question_id"] for row in questions}
+    table = pretexeval.load_question_predictions(root, EDITION, "Erratic", form="arrow")
+    assert table.num_rows == 3 * len(questions)
+    with pytest.raises(
+        InputError, match=r"(?s)setting = 'answer_only'.*it has .*Erratic \| chain_of_thought"
+    ):
+        pretexeval.load_question_predictions(root, EDITION, "Erratic", setting="answer_only")

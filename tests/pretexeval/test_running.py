@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,13 +21,16 @@ import pretexeval
 
 async def cell():
     steps = []
+    few = pretexeval.run(sys.argv[1], models=["near"], limit=2)
+    n_few = pretexeval.load_predictions(few.root, few.edition_id).height
     result = pretexeval.run(sys.argv[1], steps.append)
     again = pretexeval.run(sys.argv[1])
     assert again == result
     rows = result.leaderboard.to_dicts()
     n_rows = pretexeval.load_predictions(result.root, result.edition_id).height
     paths = [result.edition, result.warehouse, result.page]
-    print(json.dumps([steps, rows, n_rows, result.failures, [str(path) for path in paths]], default=str))
+    failures = [few.failures, result.failures]
+    print(json.dumps([steps, rows, [n_few, n_rows], failures, [str(path) for path in paths]], default=str))
 
 
 if __name__ == "__main__":
@@ -54,12 +58,28 @@ def test_a_notebook_runs_a_configuration_twice_and_reads_its_results(tmp_path: P
         )
         n_requests = len(endpoint.requests)
     assert done.returncode == 0, done.stderr
-    steps, rows, n_rows, failures, paths = json.loads(done.stdout)
+    steps, rows, (n_few, n_rows), failures, paths = json.loads(done.stdout)
     assert steps[0] == "building the edition"
     assert [row["model"] for row in rows] == ["near"]
     assert rows[0]["n_samples"] == n_rows == n_requests
-    assert list(failures) == ["lost"]
+    assert n_few == 2 * 16
+    assert [list(of_run) for of_run in failures] == [[], ["lost"]]
     assert all(Path(path).exists() for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [({"models": ["none"]}, "no model 'none'"), ({"limit": 0}, "leaves nothing to ask; give 1 or more")],
+)
+def test_a_choice_that_leaves_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, choice: dict[str, Any], message: str
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, models=[])
+    with pytest.raises(InputError, match=message):
+        pretexeval.run(config, **choice)
 
 
 def test_prefect_that_was_imported_first_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
