@@ -10,9 +10,7 @@ from primitives.errors import InputError
 
 def add_commands(subcommands: Subcommands) -> None:
     """Add this module's subcommand."""
-    summary = (
-        "Show the statements and the false twins of a few facts per relation, before any model is asked."
-    )
+    summary = "Show the texts and the false twins of a few facts per relation, before any model is asked."
     examples = ["configs/quickstart.toml", "configs/quickstart.toml --pairs 5 --html preview.html"]
     parser = add_command(subcommands, "preview", preview, summary, examples)
     add_config(parser)

@@ -1,5 +1,6 @@
 """Show the texts of a few facts per relation before any model is asked, as text or as a page."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,7 +15,11 @@ from tasks.edition.edition import Edition, plan_edition
 from tasks.edition.preview import RelationPreview, preview_relations
 from tasks.evaluation.requests import select_samples
 
-UNWRITTEN = "a language model has yet to reword these texts; the statements are shown"
+UNWRITTEN = {
+    "pretexeval": "a language model has yet to reword the statements, which are shown",
+    "llmeval": "a language model has yet to write the texts, so none are shown",
+}
+"""Method -> what a preview says of it before a model has written its texts."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +33,22 @@ class PreviewedText:
 
 
 @dataclass(frozen=True)
+class PreviewedTexts:
+    """The texts of one method about a fact and its false twin."""
+
+    method: str
+    of_true: tuple[PreviewedText, ...]
+    of_false: tuple[PreviewedText, ...]
+
+
+@dataclass(frozen=True)
 class PreviewedFact:
     """A fact and its false twin with all their texts."""
 
     head: str
     true_tail: str
     false_tail: str
-    texts_of_true: tuple[PreviewedText, ...]
-    texts_of_false: tuple[PreviewedText, ...]
+    texts: tuple[PreviewedTexts, ...]
 
 
 @dataclass(frozen=True)
@@ -43,13 +56,13 @@ class EditionPreview:
     """A few facts of every relation of an edition."""
 
     edition_id: str
-    method: str
+    methods: tuple[str, ...]
     facts: dict[str, tuple[PreviewedFact, ...]]
     """Relation -> the first facts that a model is asked about."""
     n_pairs: dict[str, int]
     """Relation -> the number of its tested facts."""
-    is_unwritten: bool
-    """Whether a language model has yet to write the texts."""
+    unwritten: dict[str, str]
+    """Method whose texts a language model has yet to write -> what is shown instead."""
     doubtful_wordings: tuple[DoubtfulWording, ...]
     """Texts of the user's own pool that the gate would reject."""
 
@@ -67,33 +80,43 @@ def preview_edition(config: Config, n_pairs: int) -> tuple[Edition, EditionPrevi
     require_buildable(edition)
     if not edition.has_triplets:
         raise InputError("the questions of a bank have no negatives or statements to preview")
-    method = config.edition.methods[0]
     relations = list(preview_relations(edition))
+    methods: tuple[str, ...] = config.edition.methods
+    unwritten = {m: UNWRITTEN[m] for m in methods if any(m in each.unwritten_methods for each in relations)}
+    shown = _select_shown(methods, unwritten)
     return edition, EditionPreview(
         edition.edition_id,
-        method,
-        {each.relation: _select_facts(each, method, n_pairs) for each in relations},
+        methods,
+        {each.relation: _select_facts(each, shown, n_pairs) for each in relations},
         {each.relation: each.triplets.filter(split="test")["pair_id"].n_unique() for each in relations},
-        any(method in each.unwritten_methods for each in relations),
+        unwritten,
         tuple(find_doubtful_wordings(edition)),
     )
 
 
-def _select_facts(relation: RelationPreview, method: str, n_pairs: int) -> tuple[PreviewedFact, ...]:
-    samples = select_samples(relation.samples.filter(method=method), n_pairs)
+def _select_shown(methods: Sequence[str], unwritten: Collection[str]) -> list[str]:
+    """Return the methods whose texts are shown: none that are missing, and no statement twice."""
+    left_out = {"llmeval"} | ({"pretexeval"} if "prototype" in methods else set())
+    return [method for method in methods if method not in left_out.intersection(unwritten)]
+
+
+def _select_facts(
+    relation: RelationPreview, methods: Sequence[str], n_pairs: int
+) -> tuple[PreviewedFact, ...]:
+    samples = select_samples(relation.samples, n_pairs)
     facts = []
-    for (pair_id,), texts in samples.group_by("pair_id", maintain_order=True):
+    for (pair_id,), of_pair in samples.group_by("pair_id", maintain_order=True):
         pair = relation.triplets.filter(pair_id=pair_id).sort("is_positive", descending=True)
         true, false = pair.iter_rows(named=True)
-        facts.append(
-            PreviewedFact(
-                true["head"],
-                true["tail"],
-                false["tail"],
-                _list_texts(texts.filter(triplet_id=true["triplet_id"])),
-                _list_texts(texts.filter(triplet_id=false["triplet_id"])),
+        texts = tuple(
+            PreviewedTexts(
+                method,
+                _list_texts(of_pair.filter(method=method, triplet_id=true["triplet_id"])),
+                _list_texts(of_pair.filter(method=method, triplet_id=false["triplet_id"])),
             )
+            for method in methods
         )
+        facts.append(PreviewedFact(true["head"], true["tail"], false["tail"], texts))
     return tuple(facts)
 
 
@@ -104,15 +127,25 @@ def _list_texts(samples: pl.DataFrame) -> tuple[PreviewedText, ...]:
 
 def render_preview(edition: Edition, preview: EditionPreview) -> str:
     """Return the facts with their texts, and the warnings, as text for the console."""
-    lines = [f"edition {preview.edition_id}, method {preview.method}"]
-    lines += [UNWRITTEN] if preview.is_unwritten else []
+    names = ", ".join(preview.methods)
+    lines = [f"edition {preview.edition_id}, method{'s' if len(preview.methods) > 1 else ''} {names}"]
+    lines += [f"{method}: {note}" for method, note in preview.unwritten.items()]
     for relation, facts in preview.facts.items():
         lines += ["", f"{relation}: {len(facts)} of {preview.n_pairs[relation]:,} facts"]
         for fact in facts:
             lines += ["", f"  {fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}"]
-            lines += [_render_text(text) for text in (*fact.texts_of_true, *fact.texts_of_false)]
+            lines += _render_texts(fact.texts)
     warnings = render_wording_warnings(edition, preview.doubtful_wordings)
     return "\n".join([*map(escape_line, lines), *([f"\n{warnings}"] if warnings else [])])
+
+
+def _render_texts(texts: Sequence[PreviewedTexts]) -> list[str]:
+    """Return a line per text; the method is a line of its own where there are several."""
+    lines = []
+    for of_method in texts:
+        lines += [f"    method {of_method.method}"] if len(texts) > 1 else []
+        lines += [_render_text(text) for text in (*of_method.of_true, *of_method.of_false)]
+    return lines
 
 
 def _render_text(text: PreviewedText) -> str:
@@ -126,5 +159,4 @@ def render_page(edition: Edition, preview: EditionPreview, title: str) -> str:
         title=title,
         preview=preview,
         warnings=render_wording_warnings(edition, preview.doubtful_wordings),
-        unwritten=UNWRITTEN,
     )

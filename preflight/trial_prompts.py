@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from config.engines import EngineConfig, ModelConfig
+from config.engines import EngineConfig
 from config.file import Config
 from engines.loading import load_engine
 from preflight.findings import Finding

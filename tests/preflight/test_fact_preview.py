@@ -6,7 +6,7 @@ import pytest
 
 from cli.main import main
 from config.file import Config
-from preflight.fact_preview import preview_edition, render_page, render_preview
+from preflight.fact_preview import PreviewedFact, PreviewedText, preview_edition, render_page, render_preview
 from primitives.errors import InputError
 from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition
@@ -30,16 +30,15 @@ def configure(folder: Path, rows: list[tuple[str, str, str]], **tables: object) 
     return Config.model_validate(table | tables)
 
 
+def list_texts(fact: PreviewedFact) -> list[PreviewedText]:
+    return [text for of_method in fact.texts for text in (*of_method.of_true, *of_method.of_false)]
+
+
 def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> None:
     config = configure(tmp_path, make_rows("may_treat", "may_prevent"))
     edition, preview = preview_edition(config, 2)
     assert not (tmp_path / "data").exists()
-    texts = [
-        text.text
-        for facts in preview.facts.values()
-        for fact in facts
-        for text in (*fact.texts_of_true, *fact.texts_of_false)
-    ]
+    texts = [text.text for facts in preview.facts.values() for fact in facts for text in list_texts(fact)]
     assert len(texts) == 2 * 2 * 16
     complete_edition(edition, list(write_files(edition).values()), [])
     prompts = list_prompts(plan_evaluation(config, edition.edition_id, "far"))
@@ -56,7 +55,7 @@ def test_it_is_printed_and_written_as_a_page(tmp_path: Path) -> None:
     printed = render_preview(edition, preview)
     assert f"{fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}" in printed
     page = parse(render_page(edition, preview, "title")).text
-    for text in (*fact.texts_of_true, *fact.texts_of_false):
+    for text in list_texts(fact):
         assert f"{'true' if text.label else 'false':<5}  {text.text}" in printed
         assert text.text in page
     assert "1 of 9 facts" in printed
@@ -73,14 +72,35 @@ def test_a_base_that_cannot_be_built_is_refused_as_by_a_run(tmp_path: Path) -> N
         preview_edition(configure(tmp_path, make_rows("may_treat", n_heads=5)), 1)
 
 
-def test_texts_that_are_not_written_yet_are_shown_as_statements(tmp_path: Path) -> None:
-    writer = {"name": "w", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
-    config = configure(
-        tmp_path, make_rows("may_treat"), writers=[writer], rephraser={"kind": "model", "writer": "w"}
-    )
+WRITER = {"name": "w", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+REWORDED = {"rephraser": {"kind": "model", "writer": "w"}, "writers": [WRITER], "llmeval": {"writer": "w"}}
+
+
+@pytest.mark.parametrize(
+    ("methods", "tables", "shown", "unwritten"),
+    [
+        (["pretexeval", "prototype", "direct"], {}, {"pretexeval": 16, "prototype": 16, "direct": 2}, []),
+        (["pretexeval", "direct"], REWORDED, {"pretexeval": 16, "direct": 2}, ["pretexeval"]),
+        (["pretexeval", "prototype"], REWORDED, {"prototype": 16}, ["pretexeval"]),
+        (["llmeval"], REWORDED, {}, ["llmeval"]),
+    ],
+)
+def test_every_method_is_shown_or_named(
+    tmp_path: Path, methods: list[str], tables: dict[str, object], shown: dict[str, int], unwritten: list[str]
+) -> None:
+    config = configure(tmp_path, make_rows("may_treat"), edition={"methods": methods}, **tables)
     edition, preview = preview_edition(config, 1)
-    assert preview.is_unwritten
-    assert "a language model has yet to reword these texts" in render_preview(edition, preview)
+    (fact,) = preview.facts["may_treat"]
+    assert {each.method: len(each.of_true) + len(each.of_false) for each in fact.texts} == shown
+    printed, page = render_preview(edition, preview), parse(render_page(edition, preview, "title")).text
+    for method in methods:
+        assert (f"{method}: a language model has yet to" in printed) == (method in unwritten)
+        assert (f"{method}: a language model has yet to" in page) == (method in unwritten)
+    for method in shown if len(shown) > 1 else ():
+        assert f"    method {method}\n" in printed
+        assert f"The fact, by {method}" in page
+    assert fact.false_tail in printed
+    assert fact.false_tail in page
     assert plan_edition(config).edition_id == preview.edition_id
 
 
