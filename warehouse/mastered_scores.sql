@@ -35,6 +35,7 @@ summed as (
         count(*) as n_asked_points,
         sum(bit_count(asked_bits & needed_bits))::bigint as n_asked,
         sum(bit_count(unanswered_bits & needed_bits))::bigint as n_no_answer,
+        sum(bit_count(unfinished_bits & needed_bits))::bigint as n_unfinished,
         sum(bit_count(failed_bits & needed_bits))::bigint as n_errors
     from scores
     group by key
@@ -63,6 +64,7 @@ select
     estimates.inflation,
     estimates.n_rare,
     summed.n_no_answer / nullif(summed.n_asked - summed.n_errors, 0) as no_answer_rate,
+    summed.n_unfinished / nullif(summed.n_asked - summed.n_errors, 0) as unfinished_reasoning_rate,
     summed.n_errors,
     summed.n_errors / nullif(summed.n_asked, 0) as error_rate
 from summed

@@ -108,6 +108,12 @@ def test_thoughts_that_did_not_end_are_part_of_the_missing_answers(tmp_path: Pat
         "MAQ": (0.5, 0.0),
         "TFQ": (0.5, 0.0),
     }
+    rates = folder.data.query(
+        "select unfinished_reasoning_rate as rate from mastered_points "
+        "where is_paper_order and not is_negated_included order by step"
+    )
+    # One question of comparison, one of verification, two of rectification, one of discrimination.
+    assert [row["rate"] for row in rates] == pytest.approx([0.25 / n for n in (1, 2, 4, 5)])
 
 
 def test_points_weigh_the_same_whatever_their_options(tmp_path: Path) -> None:

@@ -50,6 +50,12 @@ def test_reasoning_is_shown_apart_from_the_response(data: DataFolder) -> None:
     for view in ("leaderboard", "average_accuracy"):
         (row,) = data.query(f"from {view}")
         assert row["unfinished_reasoning_rate"] == row["no_answer_rate"] == 1 / 64
+    for view in ("by_relation", "by_transformation", "by_polarity", "by_negative"):
+        rows = data.query(f"select unfinished_reasoning_rate, no_answer_rate from accuracy_{view}")
+        assert any(row["unfinished_reasoning_rate"] for row in rows)
+        assert all(row["unfinished_reasoning_rate"] == row["no_answer_rate"] for row in rows)
+    (row,) = data.query("from joint_accuracy_curve where n = 8")
+    assert row["unfinished_reasoning_rate"] == 1 / 64
     assert data.query("select model, served from served_models") == [
         {"model": "Expert", "served": "x, fp_1"},
         {"model": "Expert", "served": "x, fp_2"},

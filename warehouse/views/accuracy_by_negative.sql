@@ -38,6 +38,7 @@ select
     mastery_fixed_base_ci_low,
     mastery_fixed_base_ci_high,
     no_answer_rate,
+    unfinished_reasoning_rate,
     true_rate,
     n_errors,
     error_rate

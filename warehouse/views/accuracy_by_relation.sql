@@ -43,6 +43,7 @@ select
     mastery_above_shortcut_ci_high,
     pair_left_out_rate,
     no_answer_rate,
+    unfinished_reasoning_rate,
     true_rate,
     n_errors,
     error_rate

@@ -29,6 +29,7 @@ select
     ci_high,
     n_effective,
     no_answer_rate,
+    unfinished_reasoning_rate,
     true_rate,
     n_errors,
     error_rate

@@ -132,6 +132,7 @@ select
     measured.mastery_ci_low,
     measured.mastery_ci_high,
     measured.no_answer_rate,
+    measured.unfinished_reasoning_rate,
     measured.n_errors,
     measured.error_rate,
     average.n_pairs as n_shared_pairs,

@@ -86,6 +86,7 @@ select
         0
     ) as phi,
     rates.no_answer_rate,
+    rates.unfinished_reasoning_rate,
     rates.n_errors,
     rates.error_rate
 from counted

@@ -76,6 +76,7 @@ summed as (
             n_most := sum(has_positive + has_negative) * any_value(k) / n
         ) as observed,
         share(n_no_answer, n_asked - n_errors) as no_answer_rate,
+        share(bit_count(unfinished_bits), n_asked - n_errors) as unfinished_reasoning_rate,
         sum(n_errors)::bigint as n_errors,
         share(n_errors, n_asked) as error_rate
     from chosen
@@ -108,6 +109,7 @@ select
     wilson_high(joint_accuracy, size) as ci_high,
     n_effective,
     no_answer_rate,
+    unfinished_reasoning_rate,
     n_errors,
     error_rate
 from sized

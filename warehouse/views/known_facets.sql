@@ -43,6 +43,8 @@ counted as (
         any_value(scoring_policy) <> 'excluded' or n_points >= 0.8 * count(*) as has_score,
         share(bit_count(unanswered_bits & needed_bits), bit_count(asked_bits & ~failed_bits & needed_bits))
             as no_answer_rate,
+        share(bit_count(unfinished_bits & needed_bits), bit_count(asked_bits & ~failed_bits & needed_bits))
+            as unfinished_reasoning_rate,
         sum(bit_count(failed_bits & needed_bits))::bigint as n_errors,
         share(bit_count(failed_bits & needed_bits), bit_count(asked_bits & needed_bits)) as error_rate
     from scored
@@ -64,6 +66,7 @@ select
     case when has_score then estimates.ci_high end as ci_high,
     estimates.n_effective,
     counted.no_answer_rate,
+    counted.unfinished_reasoning_rate,
     counted.n_errors,
     counted.error_rate
 from counted

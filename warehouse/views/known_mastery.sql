@@ -32,6 +32,7 @@ select
     mastery_ci_low,
     mastery_ci_high,
     no_answer_rate,
+    unfinished_reasoning_rate,
     n_errors,
     error_rate
 from measure_scores('scored', measures := ['average', 'mastery'])

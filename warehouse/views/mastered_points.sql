@@ -8,7 +8,7 @@
 -- facts. left_out_rate: of the points that lack none, the share with a question that is not graded; under
 -- `excluded` the shares are null where it is above 0.2, because the rest is the model's own selection.
 -- mastered_rate: p(M), n_mastered of the n_points. ci_low, ci_high, …: 95 % intervals for new facts like these, and
--- with the base held fixed, as in facet_accuracy. no_answer_rate, error_rate: over the questions of these facets.
+-- with the base held fixed, as in facet_accuracy. no_answer_rate, …: over the questions of these facets.
 -- An edition without questions of a facet has no rows for the steps with that facet.
 create or replace view mastered_points as
 with steps as (
@@ -55,6 +55,7 @@ select
     scores.fixed_base_ci_high,
     scores.n_effective,
     scores.no_answer_rate,
+    scores.unfinished_reasoning_rate,
     scores.n_errors,
     scores.error_rate
 from mastered_scores as scores

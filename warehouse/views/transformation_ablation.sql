@@ -80,6 +80,7 @@ select
     measured.mastery_ci_low,
     measured.mastery_ci_high,
     measured.no_answer_rate,
+    measured.unfinished_reasoning_rate,
     measured.n_errors,
     measured.error_rate
 from measure_scores('scored', measures := ['average', 'joint', 'mastery']) as measured
