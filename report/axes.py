@@ -7,6 +7,7 @@ on a machine with other fonts.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import altair as alt
 
@@ -66,6 +67,11 @@ def build_chart(values: list[dict[str, Any]]) -> alt.Chart:
 def encode_as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
     """Return the channel with the field's own value: a colour, a shape, a dash pattern."""
     return channel(f"{field}:N").scale(None).legend(None)
+
+
+def quote_link(address: str) -> str:
+    """Return the address as a fragment, because Vega changes all others; `render_svg` undoes it."""
+    return f"#{quote(address, safe='')}"
 
 
 def encode_link(rows: list[dict[str, Any]]) -> dict[str, str]:

@@ -76,7 +76,7 @@ def _place_points(curve: Curve) -> list[dict[str, Any]]:
             "high": share.high,
             "colour": curve.colour,
             "dash": list(curve.dash),
-            "text": f"{curve.name}: {share.text}",
+            "text": f"{curve.name}: {share.tip}",
         }
         | share.as_link
         for n, share in enumerate(curve.shares, start=1)

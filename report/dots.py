@@ -96,7 +96,7 @@ def _place_dots(row: DotRow, top: float, layout: Layout) -> list[dict[str, Any]]
             "high": share.high,
             "colour": row.colour,
             "shape": share.measure.shape,
-            "text": f"{row.name}: {share.text}",
+            "text": f"{row.name}: {share.tip}",
         }
         | share.as_link
         for k, share in enumerate(row.shares)

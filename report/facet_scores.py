@@ -56,6 +56,13 @@ class FacetScores:
         return _average(row["random_baseline"] for row in self.facets.values())
 
     @property
+    def outcomes(self) -> Row:
+        """Return the shares without an answer, over all questions, and what names these questions."""
+        rates = ("no_answer_rate", "unfinished_reasoning_rate", "error_rate")
+        names = ("setting", "model_id", "scoring_policy")
+        return {name: self.mastered_negated[name] for name in rates} | {n: getattr(self, n) for n in names}
+
+    @property
     def n_questions(self) -> int:
         """Return the number of graded questions."""
         return sum(row["n_questions"] for row in self.facets.values())

@@ -1,6 +1,6 @@
 """Write the pages: one per edition, and the list of editions. Pages are self-contained and reproducible."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,14 @@ from storage.layout import page_file, samples_folder
 TITLE = "PretexEval"
 
 
-def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
+def write_report(root: Path, edition_id: str, *, title: str = TITLE, others: Sequence[str] = ()) -> Path:
     """Write the edition's page, `report/<edition_id>/index.html` under the root, and return its path.
 
     The sample browser, to which the page links, is written before.
+
+    Args:
+        others: the editions whose pages are written together with this one. The page links to these, and to
+            other editions that have a page.
 
     Raises:
         InputError: if there is no warehouse, if it does not contain the edition, or if the page
@@ -33,7 +37,9 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE) -> Path:
     contents = read_contents(root, edition_id)
     with _explain_failure(root / samples_folder(edition_id)):
         write_browser(root, contents, title)
-    text = render_page(contents, title)
+    compared = {row["other_edition_id"] for row in contents.edition_drift}
+    with_page = {i for i in compared if i in others or (root / page_file(i)).is_file()}
+    text = render_page(contents, title, with_page)
     return _write_page(root / page_file(edition_id), text)
 
 
@@ -51,13 +57,17 @@ def write_index(root: Path, *, title: str = TITLE) -> Path:
 
 def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:
     """Write the pages of the editions, then the index, which links them; return the paths of the pages."""
-    pages = [write_report(root, edition_id, title=title) for edition_id in edition_ids]
+    pages = [write_report(root, i, title=title, others=edition_ids) for i in edition_ids]
     write_index(root, title=title)
     return pages
 
 
-def render_page(contents: Contents, title: str = TITLE) -> str:
-    """Return the page of an edition as HTML."""
+def render_page(contents: Contents, title: str = TITLE, with_page: Container[str] = ()) -> str:
+    """Return the page of an edition as HTML.
+
+    Args:
+        with_page: the other editions to whose samples the page may link.
+    """
     from report.figures import draw_figures
 
     ranked = contents.select_setting()
@@ -69,6 +79,7 @@ def render_page(contents: Contents, title: str = TITLE) -> str:
         contents=contents,
         figures=draw_figures(contents),
         by_id=by_id,
+        with_page=with_page,
         first=_describe_first(contents, by_id),
         unfinished=note_unfinished(ranked),
         unfinished_questions=note_unfinished_questions(asked),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from report.browser.links import name_samples
+from report.browser.links import link_mastered, link_samples
 from report.contents import Contents, Model, Row
 from report.curves import draw_curves
 from report.drawings import PANEL, Drawing, Panel
@@ -63,7 +63,7 @@ def _build_polygon(score: FacetScores, model: Model) -> Curve:
             row["ci_low"],
             row["ci_high"],
             f"{format_count(row['n_questions'])} questions of {format_count(row['n_points'])} points",
-            name_samples(row) if row["accuracy"] is not None else "",
+            link_samples(row) if row["accuracy"] is not None else "",
         )
         for row in score.facets.values()
     )
@@ -113,7 +113,8 @@ def _build_curves(model: Model, rows: list[Row]) -> list[Curve]:
 
 def _build_share(row: Row) -> Share:
     of = f"{format_count(row['n_points'])} points; {', '.join(row['facets'])}"
-    return Share(MASTERED, row["mastered_rate"], row["ci_low"], row["ci_high"], of)
+    link = link_mastered(row, "mastered_rate")
+    return Share(MASTERED, row["mastered_rate"], row["ci_low"], row["ci_high"], of, link)
 
 
 def _count_points(rows: list[Row]) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 import altair as alt
 from markupsafe import Markup
 
-from report.axes import FONT, SIDE, build_chart, encode_percent, frame_chart
+from report.axes import FONT, SIDE, build_chart, encode_link, encode_percent, frame_chart, quote_link
+from report.browser.links import link_samples
 from report.contents import Contents, Row
 from report.drawings import PANEL, Panel
 from report.formats import format_count, format_percent
@@ -40,6 +41,7 @@ def draw_reliability(title: str, rows: Sequence[Row], colour: str) -> Markup:
             "value": row["true_rate"],
             "size": LARGEST * row["n_samples"] / most,
             "text": text,
+            "link": quote_link(link_samples(row)),
         }
         for row, text in zip(rows, texts, strict=True)
     ]
@@ -52,7 +54,7 @@ def draw_reliability(title: str, rows: Sequence[Row], colour: str) -> Markup:
         build_chart(dots).mark_line(stroke=colour, strokeWidth=1.5, aria=False).encode(x=x, y=y),
         build_chart(dots)
         .mark_point(shape="circle", fill=colour, opacity=0.85, strokeWidth=0)
-        .encode(x=x, y=y, size=size, description="text:N"),
+        .encode(x=x, y=y, size=size, description="text:N", **encode_link(dots)),
         *_draw_axis_labels(),
     )
     frame = frame_chart(chart, INNER, INNER, left=LEFT, top=10, bottom=28)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from report.browser.links import name_mastered, name_samples
+from report.axes import quote_link
+from report.browser.links import link_choices, link_joint, link_mastered, link_samples
 from report.contents import Row
 from report.formats import (
     NOTHING,
@@ -40,14 +41,21 @@ class Share:
     of: str
     """The total of the share, in words."""
     link: str = ""
-    """What `name_samples` returns for the samples behind it; empty without a link."""
+    """The address of the samples behind it, from the page of the figure; empty without a link."""
+    note: str = ""
+    """What the link shows, where the share has no set of samples of its own."""
     width: ClassVar[int] = 2
     """The usual number of characters of `short`."""
 
     @property
     def as_link(self) -> dict[str, str]:
         """Return the field of a figure's mark that links to the samples; empty without a link."""
-        return {"link": f"#{self.link}"} if self.link else {}
+        return {"link": quote_link(self.link)} if self.link else {}
+
+    @property
+    def tip(self) -> str:
+        """Return the text, and what the link shows if that is not obvious."""
+        return f"{self.text}. {self.note}" if self.note else self.text
 
     @property
     def text(self) -> str:
@@ -123,34 +131,40 @@ def build_joint(row: Row) -> Share:
     """Build the joint accuracy by triplet of a row of a view."""
     of = f"{format_count(row['n_triplets'])} triplets"
     low, high = row["joint_ci_low"], row["joint_ci_high"]
-    return Share(JOINT, row["joint_accuracy"], low, high, of, _link(row))
+    return Share(JOINT, row["joint_accuracy"], low, high, of, link_joint(row))
 
 
 def build_mastery(row: Row) -> Share:
     """Build the mastery of a row of a view."""
     of = f"{format_count(row['n_complete_pairs'])} pairs"
-    link = name_mastered(row) if "model_id" in row else ""
+    link = link_mastered(row) if "model_id" in row else ""
     return Share(MASTERY, row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"], of, link)
 
 
-def _link_difference(row: Row, here: str, there: str) -> str:
-    """Return the link to what one model has and the other lacks; empty for differences of other kinds."""
-    if "other_model_id" not in row:
-        return ""
-    kind = "fact" if here == "mastered" else "outcome"
-    return name_samples(row, **{kind: here}, against=row["other_model_id"], there=there)
+def _link_difference(row: Row, here: str, there: str) -> tuple[str, str]:
+    """Return the link to what one model has and the other lacks, and what it shows.
+
+    For differences of other kinds: the link to all samples on this side.
+    """
+    if "other_model_id" in row:
+        kind = "fact" if here == "mastered" else "outcome"
+        link = link_samples(row, **{kind: here}, against=row["other_model_id"], there=there)
+        return link, f"The link shows what is {here} here and {there} there"
+    side = "without this component" if "component" in row else "on this edition"
+    return link_samples(row), f"The link shows all samples {side}"
 
 
 def _link(row: Row) -> str:
     """Return the link to the samples behind a row; empty for the row of a shortcut, which has no samples."""
-    return name_samples(row) if "model_id" in row else ""
+    return link_samples(row) if "model_id" in row else ""
 
 
 def build_curve_share(row: Row) -> Share:
     """Build the joint accuracy of a row of joint_accuracy_curve."""
     of = f"{format_count(row['n_triplets'])} triplets of {format_count(row['n_pairs'])} pairs"
     measure = build_all_right_measure(row["n"])
-    return Share(measure, row["joint_accuracy"], row["ci_low"], row["ci_high"], of, _link(row))
+    link, note = link_choices(row)
+    return Share(measure, row["joint_accuracy"], row["ci_low"], row["ci_high"], of, link, note)
 
 
 def build_all_right_measure(n: int) -> Measure:
@@ -161,17 +175,17 @@ def build_all_right_measure(n: int) -> Measure:
 def build_average_difference(row: Row, of: str) -> Difference:
     """Build the difference in average accuracy of a row of a view."""
     low, high = row["difference_ci_low"], row["difference_ci_high"]
-    return Difference(AVERAGE, row["difference"], low, high, of, _link_difference(row, "right", "wrong"))
+    return Difference(AVERAGE, row["difference"], low, high, of, *_link_difference(row, "right", "wrong"))
 
 
 def build_joint_difference(row: Row, of: str) -> Difference:
     """Build the difference in joint accuracy of a row of a view."""
     low, high = row["joint_difference_ci_low"], row["joint_difference_ci_high"]
-    return Difference(JOINT, row["joint_difference"], low, high, of)
+    return Difference(JOINT, row["joint_difference"], low, high, of, *_link_difference(row, "right", "wrong"))
 
 
 def build_mastery_difference(row: Row, of: str) -> Difference:
     """Build the difference in mastery of a row of a view."""
     low, high = row["mastery_difference_ci_low"], row["mastery_difference_ci_high"]
-    link = _link_difference(row, "mastered", "missed")
-    return Difference(MASTERY, row["mastery_difference"], low, high, of, link)
+    link, note = _link_difference(row, "mastered", "missed")
+    return Difference(MASTERY, row["mastery_difference"], low, high, of, link, note)

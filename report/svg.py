@@ -5,13 +5,12 @@ becomes its `<title>`, which browsers show as a tooltip.
 """
 
 import re
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import altair as alt
 import vl_convert
 from markupsafe import Markup
-
-from report.browser.links import PAGE
 
 VEGA_LITE = "6.4"
 _NAMESPACE = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
@@ -53,9 +52,9 @@ def _tidy(element: ElementTree.Element) -> None:
     """Drop unused attributes, round to a hundredth of a pixel, and turn a description into a title."""
     description = element.get("aria-label")
     if element.tag == "a":
-        # Vega puts an address of its own in front of the part after `#`. Every link of a figure is also in a
-        # table, so that the keyboard need not stop at hundreds of marks.
-        element.set("href", f"{PAGE}#{element.attrib['href'].partition('#')[2]}")
+        # Vega changes every address but the part after `#`, which therefore holds the whole address. Every
+        # link of a figure is also in a table, so that the keyboard need not stop at hundreds of marks.
+        element.set("href", unquote(element.attrib["href"].partition("#")[2]))
         element.set("tabindex", "-1")
     for name in _DROPPED:
         element.attrib.pop(name, None)

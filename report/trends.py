@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from report.browser.links import link_mastered_from_index
 from report.contents import Model, Row, Setting, list_models
 from report.curves import draw_curves
 from report.drawings import PANEL, Drawing
@@ -42,7 +43,7 @@ def draw_trends(editions: Sequence[Row], places: Mapping[str, int]) -> list[Tren
     """Return a trend for each base and setting with several editions that models have answered.
 
     Args:
-        editions: what `read_editions` returns.
+        editions: what `read_editions` returns, each with `has_page`.
         places: model_id -> place in the palette.
     """
     groups: dict[tuple[str, Setting], list[Row]] = {}
@@ -84,7 +85,8 @@ def _list_shares(editions: Sequence[Row], model: Model) -> tuple[Share, ...]:
             continue
         of = f"{format_count(row['n_complete_pairs'])} pairs of {edition['edition_id']}"
         low, high = row["mastery_ci_low"], row["mastery_ci_high"]
-        shares.append(Share(MASTERY, row["mastery"], low, high, of))
+        link = link_mastered_from_index(row) if edition["has_page"] else ""
+        shares.append(Share(MASTERY, row["mastery"], low, high, of, link))
     return tuple(shares)
 
 

@@ -5,7 +5,7 @@ scoring policy, and repeat or setting. The steps of its writing are SQL files th
 temporary tables; the files of the two kinds differ, what follows from their tables does not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,19 +58,19 @@ class CollectionWriter:
             "name": self.method,
             "kind": self.kind.name,
             "nGroups": places.n_groups,
-            "nPerGroup": places.count_complete(),
             "relations": [[row["relation"], row["first"]] for row in relations],
             "forms": list_forms(self.kind, self.method),
             "groupForms": forms[0] if is_uniform else None,
             "formSeries": [] if is_uniform else self._write_codes(forms),
             "groups": self._write(
                 self._fetch(
-                    "select json_array(group_id, head, is_asserted)::varchar "
+                    "select json_array(group_id, head, is_asserted, statements_pair_id)::varchar "
                     "from browsed_groups order by position"
                 )
             ),
             "texts": self._write(self._run("texts")),
             "taught": dict(self._write_taught()),
+            "likely": dict(self._write_likely()),
             "runs": [
                 run | {"states": self._write_codes(places.encode(self._read_bits(run)))}
                 for run in sorted(runs, key=self._order_run)
@@ -139,12 +139,30 @@ class CollectionWriter:
             for table in tables
         ]
         checksum = hash_json([self.method, run, sums])
+        return self._find_or_write(checksum, lambda: self._write_answers(run))
+
+    def _write_answers(self, run: Row) -> Series:
+        self._run("replies", **run)
+        for step in ("split_prompts", "add_parts"):
+            self.reader.connection.execute(_read_sql(step))
+        return self._write(self._fetch(_read_sql("answers")))
+
+    def _write_likely(self) -> Iterator[tuple[str, Series]]:
+        """Write how likely each model finds True; the keys are model ids with repeats."""
+        if self.kind is not STATEMENTS:
+            return
+        runs = self.reader.read(
+            f"select distinct model_id, repeat from calibration_bins where {self._condition} order by all",
+            **self._values,
+        )
+        for run in runs:
+            yield "/".join(map(str, run.values())), self._write(self._run("likely", **run))
+
+    def _find_or_write(self, checksum: str, write: Callable[[], Series]) -> Series:
+        """Return the pieces of the earlier publication that were made of the same rows, or write them."""
         series = self.earlier.answers.get(checksum)
         if series is None:
-            self._run("replies", **run)
-            for step in ("split_prompts", "add_parts"):
-                self.reader.connection.execute(_read_sql(step))
-            series = self._write(self._fetch(_read_sql("answers")))
+            series = write()
         self.pieces.names |= {name for _, name in series}
         self.checksums[checksum] = series
         return series

@@ -30,10 +30,6 @@ class ItemPlaces:
         """Return the forms of each group's items, one letter per item, from `a` on."""
         return self._cut((self.form + ord("a")).astype(np.uint8))
 
-    def count_complete(self) -> int:
-        """Return the number of items of a group that lacks none."""
-        return int(np.bincount(self.position).max())
-
     def encode(self, bits: dict[str, Array]) -> list[str]:
         """Return the codes of each group's items in a run, one character per item.
 

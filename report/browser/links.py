@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from schemas.columns import SCORING_POLICIES
+from schemas.question_stages import FACET_OF
 from schemas.transformations import NAMES
 
 PAGE = "samples/index.html"
@@ -24,6 +25,12 @@ _NAMES = {
     "taught_with": "taught",
     "pair_id": "pair",
 }
+# The row of component_ablation -> the samples that it is about.
+_COMPONENTS = {
+    "full": {"method": "pretexeval"},
+    "without_transformations": {"method": "pretexeval", "form": NAMES[0]},
+    "without_rephrasing": {"method": "prototype"},
+}
 # What the browser shows if the address does not say.
 _DEFAULTS = {"policy": SCORING_POLICIES[0], "repeat": 0}
 
@@ -38,8 +45,11 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
     if row.get("setting"):
         found["method"] = QUESTIONS
         found.pop("pair", None)
-    if _is_partial(row):
-        found["form"] = ",".join(row["transformations"])
+    if "facets" in row:
+        found.pop("facet", None)
+    found |= _COMPONENTS.get(row.get("component", ""), {}) | _name_part(row)
+    if "p_low" in row:
+        found["likely"] = round(10 * row["p_low"])
     if "is_asserted" in row:
         found["negative"] = "asserted" if row["is_asserted"] else "other"
     found |= chosen
@@ -49,28 +59,87 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
     return urlencode(given, quote_via=quote)
 
 
-def name_mastered(row: Mapping[str, Any]) -> str:
-    """Return the same for the facts that the row counts as mastered, or for all missed if none is mastered.
-
-    Empty for a row about some of the transformations: the browser judges a fact by all its samples.
-    """
-    return "" if _is_partial(row) else name_samples(row, fact="mastered" if row["mastery"] else "missed")
-
-
 def link_samples(row: Mapping[str, Any], **chosen: object) -> str:
     """Return the address of these samples, from the page of the edition."""
     return f"{PAGE}#{name_samples(row, **chosen)}"
 
 
-def link_mastered(row: Mapping[str, Any]) -> str:
-    """Return the address of these facts, from the page of the edition; empty if they have none."""
-    name = name_mastered(row)
-    return f"{PAGE}#{name}" if name else ""
+def link_mastered(row: Mapping[str, Any], share: str = "mastery", **chosen: object) -> str:
+    """Return the address of the facts that the row counts as mastered, or of all missed if none is mastered.
+
+    Args:
+        share: the column of the row with the share of mastered facts.
+    """
+    fact = "mastered" if row[share] else "missed"
+    return link_samples(row, **{"fact": fact, "judged": _judge(row)} | chosen)
 
 
-def _is_partial(row: Mapping[str, Any]) -> bool:
-    return len(row.get("transformations", NAMES)) < len(NAMES)
+def link_joint(row: Mapping[str, Any]) -> str:
+    """Return the address of the triplets with all samples right, or of the others if there are none."""
+    return link_samples(row, triplet="right" if row["joint_accuracy"] else "wrong", judged=_judge(row))
 
 
-LINKS = {"samples": link_samples, "mastered": link_mastered}
+def link_choices(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the link of a row of joint_accuracy_curve, and what it shows if that is not the share itself.
+
+    Only the last point of a curve has a set of triplets; the others are means over all choices of n samples.
+    """
+    if row["n"] > 1 and row["n"] * row["n_triplets"] == row["n_samples"]:
+        return link_joint(row), ""
+    note = "" if row["n"] == 1 else "The link shows all samples: the share is a mean over all choices of n"
+    return link_samples(row), note
+
+
+def link_both(row: Mapping[str, Any], statements: str | None, points: str | None) -> str:
+    """Return the address of the points of a row of facets_transformations_agreement.
+
+    Args:
+        statements, points: whether the fact is mastered or missed by its statements, and by its questions.
+    """
+    return link_samples(row, fact=points, judged=_judge(row), statements=statements)
+
+
+def link_other_edition(row: Mapping[str, Any], **chosen: object) -> str:
+    """Return the address of the samples of the other edition, from the page of the first one."""
+    return f"../{quote(row['other_edition_id'])}/{link_samples(row, **chosen)}"
+
+
+def link_from_index(row: Mapping[str, Any], **chosen: object) -> str:
+    """Return the address of the samples behind a row, from the list of editions."""
+    return f"{quote(row['edition_id'])}/{link_samples(row, **chosen)}"
+
+
+def link_mastered_from_index(row: Mapping[str, Any], share: str = "mastery") -> str:
+    """Return the address of the facts that the row counts as mastered, from the list of editions."""
+    return f"{quote(row['edition_id'])}/{link_mastered(row, share)}"
+
+
+def _name_part(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the forms and the polarity of a row that counts only a part of the samples of a fact."""
+    found = {}
+    if len(row.get("transformations", NAMES)) < len(NAMES):
+        found["form"] = ",".join(row["transformations"])
+    if len(row.get("facets", FACET_OF)) < len(FACET_OF):
+        found["form"] = ",".join(name for name, facet in FACET_OF.items() if facet in row["facets"])
+    if not row.get("is_negated_included", True):
+        found["polarity"] = "affirmed"
+    return found
+
+
+def _judge(row: Mapping[str, Any]) -> str | None:
+    """Return how the browser judges the facts of a row: by the selected samples, or (None) by all."""
+    is_part = row.get("component") == "without_transformations" or _name_part(row)
+    return "selected" if is_part else None
+
+
+LINKS = {
+    "samples": link_samples,
+    "mastered": link_mastered,
+    "joint": link_joint,
+    "both": link_both,
+    "choices": link_choices,
+    "elsewhere": link_other_edition,
+    "from_index": link_from_index,
+    "mastered_from_index": link_mastered_from_index,
+}
 """What templates call these functions."""

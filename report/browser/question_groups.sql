@@ -17,5 +17,6 @@ select
     relation,
     head,
     false as is_asserted,
+    pair_id as statements_pair_id,
     json_array(point_id, head, pair_id) as shared
 from points

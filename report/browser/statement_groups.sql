@@ -28,6 +28,7 @@ select
     relation,
     head,
     is_asserted,
+    null as statements_pair_id,
     json_array(
         pair_id,
         head,

@@ -8,8 +8,9 @@ const UNANSWERED = 4;
 const FAILED = 8;
 const UNFINISHED = 16;
 const NOT_ASKED = 32;
-const [INCOMPLETE, MISSED, MASTERED] = [0, 1, 2];
-const FACTS = ["incomplete", "missed", "mastered"];
+// What a run made of a group, or of one of its triplets.
+const [INCOMPLETE, MISSED, MASTERED, ALL_WRONG] = [0, 1, 2, 3];
+const FACTS = ["incomplete", "missed", "mastered", "missed"];
 
 class Collection {
   constructor(data) {
@@ -20,6 +21,7 @@ class Collection {
     this.relationFirsts = data.relations.map(([, first]) => first);
     this.answers = Object.fromEntries(Object.entries(data.answers).map(([key, parts]) => [key, new Series(parts)]));
     this.states = new Map();
+    this.allForms = data.forms.map(() => true);
   }
 
   // Place the items: `offsets` is the number of each group's first item.
@@ -33,6 +35,7 @@ class Collection {
     }
     this.formOf = Uint8Array.from(letters, (letter) => letter.charCodeAt(0) - 97);
     this.offsets = offsets;
+    this.nOfForm = this.countForms();
   }
 
   get nItems() {
@@ -52,24 +55,50 @@ class Collection {
     if (!this.states.has(run)) {
       const text = (await new Series(run.states).readAll()).join("");
       const codes = Uint8Array.from(text, (c) => (c === "-" ? NOT_ASKED : parseInt(c, 32)));
-      this.states.set(run, { codes, facts: this.judgeGroups(codes) });
+      this.states.set(run, { codes, facts: this.judgeGroups(codes, this.allForms) });
     }
     return this.states.get(run);
   }
 
-  // A group counts as a fact that is mastered or missed only if it lacks no item and all are graded.
-  judgeGroups(codes) {
+  // What a run made of every group, judged by its items of the accepted forms. A group is incomplete if it lacks
+  // such an item, or if one is not graded.
+  judgeGroups(codes, acceptsForm) {
+    const nNeeded = this.nOfForm.reduce((n, most, form) => n + (acceptsForm[form] ? most : 0), 0);
     const facts = new Uint8Array(this.nGroups);
     for (let g = 0; g < this.nGroups; g++) {
-      let all = GRADED | CORRECT;
-      for (let i = this.offsets[g]; i < this.offsets[g + 1]; i++) all &= codes[i];
-      const isComplete = this.offsets[g + 1] - this.offsets[g] === this.nPerGroup && all & GRADED;
-      facts[g] = isComplete ? (all & CORRECT ? MASTERED : MISSED) : INCOMPLETE;
+      let nGraded = 0;
+      let nRight = 0;
+      for (let i = this.offsets[g]; i < this.offsets[g + 1]; i++) {
+        if (!acceptsForm[this.formOf[i]] || codes[i] === NOT_ASKED) continue;
+        nGraded += codes[i] & GRADED;
+        nRight += (codes[i] & CORRECT) >> 1;
+      }
+      if (nGraded === nNeeded) facts[g] = nRight === nNeeded ? MASTERED : nRight ? MISSED : ALL_WRONG;
     }
     return facts;
   }
 
-  // The rows [id, head, whether the base asserts that its false fact is false] of all groups.
+  // The most items of each form in one group: a group that lacks none has them.
+  countForms() {
+    const most = new Uint8Array(this.forms.length);
+    const nHere = new Uint8Array(this.forms.length);
+    for (let g = 0; g < this.nGroups; g++) {
+      nHere.fill(0);
+      for (let i = this.offsets[g]; i < this.offsets[g + 1]; i++) {
+        const form = this.formOf[i];
+        most[form] = Math.max(most[form], ++nHere[form]);
+      }
+    }
+    return most;
+  }
+
+  // The tenth of the probability of True that a model gives each item, in [0, 9], or null if it gives none.
+  async loadLikely(run) {
+    const series = this.likely[`${run.model_id}/${run.repeat}`];
+    return series ? (await new Series(series).readAll()).join("") : null;
+  }
+
+  // The rows [id, head, whether the base asserts that its false fact is false, pair of a point] of all groups.
   async loadGroups() {
     this.groupRows ??= await this.groupSeries.readAll();
     return this.groupRows;

@@ -17,7 +17,7 @@ from tests.support import question_models, simulated_models
 from tests.support.chromium import start_chromium
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
-from tests.support.stage_rows import Row
+from tests.support.stage_rows import Row, digest
 from warehouse.publishing import build_warehouse
 
 EDITION = "hostile-seed1-00000005"
@@ -37,6 +37,26 @@ def answer_hostile(sample: Row) -> bool | None:
 
 def fail_once(sample: Row) -> str | None:
     return "HTTP 500 <b>" if sample["head"] == "Disease 7" and sample["transformation"] == "dn" else None
+
+
+def know_some(sample: Row) -> bool | None:
+    """Master some facts, and only the affirmed texts of others."""
+    knows = sample["head"] in (HEAD, "Disease 1", "Disease 2")
+    rule = simulated_models.expert if knows else simulated_models.polarity
+    return rule(sample) if sample["head"] != "Disease 4" else simulated_models.erratic(sample)
+
+
+def know_some_questions(question: Row, repeat: int) -> str | None:
+    """Master some points, others only without their negated questions."""
+    is_easy = question["head"] in ("Disease 1", "Disease 5") or not question["is_negated"]
+    rule = question_models.always_right if is_easy else question_models.erratic
+    return rule(question, repeat)
+
+
+def weigh_by_chance(sample: Row) -> tuple[float | None, float | None]:
+    """Return log-probabilities with p(true) anywhere from 0 to 1, and none for some samples."""
+    draw = int(digest("weight", sample["text"]), 16) % 100
+    return (None, None) if draw < 5 else (-1.0, -1.0 - (draw - 50) / 10)
 
 
 class HostileFolder(DataFolder):
@@ -78,7 +98,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root of two models with samples, attempts, failures and reasoning, and of two with questions."""
+    """The root of two models with hostile answers, failures and reasoning, and one that knows some facts."""
     data = HostileFolder(tmp_path_factory.mktemp("hostile") / "data")
     data.add_pair("symptoms", HEAD, 'Fever "high"', "</td><td>")
     data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
@@ -103,6 +123,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
             max_error_rate=0.5,
         )
         folder.write_answers(EDITION, model_id, question_models.erratic, policies=("strict",))
+    data.write_model("knower")
+    data.write_answers(EDITION, "knower", know_some, methods=("pretexeval", "direct"), weigh=weigh_by_chance)
+    folder.write_answers(EDITION, "knower", know_some_questions)
     name_model(data, "hostile", MODEL_NAME)
     build_warehouse(data.root)
     return data.root
