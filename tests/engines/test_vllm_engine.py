@@ -32,9 +32,9 @@ SHORT = [
 ]
 LONG = Prompt("completion", DEMONSTRATION * 30)
 CHAT = Prompt("chat", '[{"content":"Fever?","role":"user"}]')
-# bf16 rounding depends on the batch. Logits between 16 and 32 are rounded to multiples of 0.125, and a log-probability
-# is the difference of two roundings. Such a change is visible in the log-probability of an unlikely token, and hardly
-# in the probability of any token.
+# bf16 rounding depends on the batch. Logits between 16 and 32 are rounded to multiples of 0.125, and a
+# log-probability is the difference of two roundings. Such a change is visible in the log-probability of an
+# unlikely token, and hardly in the probability of any token.
 MAX_CHANGE_OF_LOGPROB = 0.5
 MAX_CHANGE_OF_PROBABILITY = 0.05
 

@@ -36,8 +36,8 @@ N_PAIRS = 30
 N_SAMPLES = len(RELATIONS) * N_PAIRS * 16
 # Enough for five demonstrations in tokens of a tiny vocabulary.
 N_POSITIONS = 2048
-# Rounding in bf16 depends on the batch: if two log-probabilities are closer, the other word may win. Logits between
-# 16 and 32 are rounded to multiples of 0.125.
+# Rounding in bf16 depends on the batch: if two log-probabilities are closer, the other word may win. Logits
+# between 16 and 32 are rounded to multiples of 0.125.
 NEAR_TIE = 0.3
 ENGINES = ("vllm", "openai", "transformers", "great_expectations")
 PREDICTIONS = ["sample_id", "prediction", "prompt_key"]
