@@ -40,9 +40,14 @@ def find_lead(ranked: Sequence[Row], differences: Sequence[Row]) -> Lead | None:
     """
     if not ranked:
         return None
+    return split_by_level([row["model_id"] for row in ranked], differences, choose_measure(ranked[0]))
+
+
+def split_by_level(model_ids: Sequence[str], differences: Sequence[Row], measure: str) -> Lead:
+    """Return which of the models are on the level of the first one, and which are behind it."""
     by_other = {row["other_model_id"]: row for row in differences}
     level, behind = [], []
-    for model_id in (row["model_id"] for row in ranked[1:]):
+    for model_id in model_ids[1:]:
         found = by_other.get(model_id)
         if found is None or found["difference"] is None:
             continue
@@ -50,8 +55,7 @@ def find_lead(ranked: Sequence[Row], differences: Sequence[Row]) -> Lead | None:
             level.append(model_id)
         elif found["difference"] > 0:
             behind.append(model_id)
-    measure = choose_measure(ranked[0])
-    return Lead(ranked[0]["model_id"], tuple(level), tuple(behind), measure)
+    return Lead(model_ids[0], tuple(level), tuple(behind), measure)
 
 
 def choose_measure(first: Row) -> str:

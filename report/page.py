@@ -13,6 +13,7 @@ from report.edition_rows import read_editions
 from report.leaders import describe_lead, find_lead, select_differences
 from report.page_rows import read_contents
 from report.page_templates import render_template
+from report.question_leaders import describe_question_lead
 from report.reasoning_notes import note_unfinished, note_unfinished_questions
 from report.remarks import judge_against_shortcut
 from storage.files import write_atomically
@@ -81,6 +82,7 @@ def render_page(contents: Contents, title: str = TITLE, with_page: Container[str
         by_id=by_id,
         with_page=with_page,
         first=_describe_first(contents, by_id),
+        question_lead=describe_question_lead(contents),
         unfinished=note_unfinished(ranked),
         unfinished_questions=note_unfinished_questions(asked),
         n_drift_editions=N_EDITIONS_SHOWN,

@@ -23,6 +23,10 @@ class QuestionContents:
     """The rows of option_baselines over all relations."""
     agreement: list[Row]
     known: list[Row]
+    mastered_differences: list[Row]
+    """The rows of mastered_points_comparison with all facets, without negated questions."""
+    facet_differences: list[Row]
+    """The rows of facet_comparison."""
 
     @property
     def forms(self) -> list[tuple[str, bool]]:

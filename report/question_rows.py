@@ -29,7 +29,16 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
         baselines=[row for row in reader.read_view("option_baselines") if row["relation"] is None],
         agreement=reader.read_view("facets_transformations_agreement", **policy),
         known=reader.read_view("known_facets", **policy),
+        mastered_differences=_read_mastered_differences(reader, policy),
+        facet_differences=reader.read_view("facet_comparison", **policy),
     )
+
+
+def _read_mastered_differences(reader: EditionReader, policy: dict[str, str | None]) -> list[Row]:
+    """Return how far models differ in mastered points, with all facets of the edition."""
+    rows = reader.read_view("mastered_points_comparison", is_negated_included=False, **policy)
+    last = max((row["step"] for row in rows), default=None)
+    return [row for row in rows if row["step"] == last]
 
 
 def _read_example(reader: EditionReader, scoring_policy: str | None) -> list[Row]:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from report.formats import format_answer, format_percent
+from report.leaders import join_names
 from report.page import write_index, write_report
 from tests.report.conftest import ASKED, BANK, ODD_NAME
 from tests.support.parsed_page import Parsed, parse
@@ -80,6 +81,34 @@ def test_both_methods_are_compared_where_both_were_asked(asked: Parsed, bank: Pa
     row = asked.table_with("Model", "Setting", "Negated questions", "Mastered byfacets")[1]
     assert row[0] == "always_right"
     assert "Do both methods" not in bank.text
+
+
+def test_the_headline_calls_a_model_ahead_only_where_the_paired_interval_says_so(
+    questioned: Path, asked: Parsed
+) -> None:
+    where = (
+        f"edition_id = '{ASKED}' and scoring_policy = 'strict' and setting = 'answer_only' "
+        "and other_setting = 'answer_only'"
+    )
+    rows = read_rows(
+        questioned,
+        f"from mastered_points_comparison where {where} and not is_negated_included "
+        "and 'always_right' in (model_id, other_model_id) qualify step = max(step) over ()",
+    )
+    assert all(row["difference_ci_low"] * row["difference_ci_high"] > 0 for row in rows)
+    assert f"It is ahead of all {len(rows)} other models" in asked.text
+    facets = read_rows(
+        questioned,
+        f"from facet_comparison where {where} and model_id in ('always_right', 'erratic') "
+        "and other_model_id in ('always_right', 'erratic')",
+    )
+    texts: dict[str, list[str]] = {"is ahead in": [], "is not distinguishable from it in": []}
+    for row in facets:
+        is_level = row["difference_ci_low"] <= 0 <= row["difference_ci_high"]
+        texts["is not distinguishable from it in" if is_level else "is ahead in"].append(row["facet"])
+    said = join_names([f"{text} {join_names(names)}" for text, names in texts.items() if names])
+    assert f"Compared with {ODD_NAME} by facets, it {said}." in asked.text
+    assert "not distinguishable" in said
 
 
 def test_an_edition_of_questions_alone_says_nothing_about_samples(bank: Parsed) -> None:
