@@ -19,7 +19,7 @@ COMPONENTS = {
     "without_rephrasing": "w/o rephrasing",
 }
 # The steps of transformation_ablation, in PretexEval's order.
-STEPS = {1: "none", 2: "+ inversion", 3: "+ double negation", 4: "+ instantiation (all)"}
+STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
 GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0.5)"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Transformation:
-    """One composition of inversion, instantiation and double negation."""
+    """One composition of inversion, instantiation and denial, which the papers call double negation."""
 
     name: str
     is_inverted: bool

@@ -8,7 +8,7 @@ from schemas.transformations import TRANSFORMATIONS, Transformation
 
 
 def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.DataFrame:
-    """Return eight rows per triplet, in the order of the transformations. Double negation flips the label.
+    """Return eight rows per triplet, in the order of the transformations. A denial flips the label.
 
     Args:
         triplets: the triplets of one relation.

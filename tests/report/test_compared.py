@@ -54,7 +54,7 @@ def test_steps_in_the_orders_of_both_papers(compared: Path, page: Parsed) -> Non
         f"from transformation_ablation where model_id = 'erratic' and method = 'pretexeval' and {SETTING}",
     )
     assert [row[3] for row in rows] == [share(r, "average_accuracy", "ci_low", "ci_high") for r in expected]
-    assert any("+ double negation: average accuracy" in label for label in page.labels)
+    assert any("+ denial: average accuracy" in label for label in page.labels)
 
 
 def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> None:
