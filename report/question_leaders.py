@@ -33,7 +33,9 @@ def _describe_facets(
     rows: Iterable[Row], top: FacetScores, second: FacetScores, labels: dict[str, str]
 ) -> str:
     """Return in which facets the first model is ahead of the second, and in which it is not."""
-    ahead, behind, level = [], [], []
+    ahead: list[str] = []
+    behind: list[str] = []
+    level: list[str] = []
     for row in _orient(rows, top):
         if row["other_model_id"] != second.model_id or row["difference"] is None:
             continue

@@ -1,5 +1,7 @@
 """Read the part of a page about questions from the warehouse."""
 
+from collections.abc import Mapping
+
 from report.contents import Row
 from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
@@ -34,7 +36,7 @@ def read_question_contents(reader: EditionReader) -> QuestionContents | None:
     )
 
 
-def _read_mastered_differences(reader: EditionReader, policy: dict[str, str | None]) -> list[Row]:
+def _read_mastered_differences(reader: EditionReader, policy: Mapping[str, str | None]) -> list[Row]:
     """Return how far models differ in mastered points, with all facets of the edition."""
     rows = reader.read_view("mastered_points_comparison", is_negated_included=False, **policy)
     last = max((row["step"] for row in rows), default=None)
