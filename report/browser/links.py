@@ -39,7 +39,8 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
     """Return the part of an address after `#` that shows the samples behind the row of a view.
 
     Args:
-        chosen: what narrows the choice, by its name in the address: outcome, fact, polarity, against, …
+        chosen: what narrows the choice, by its name in the address: outcome, fact, polarity, against, …; None
+            changes nothing.
     """
     found = {name: row[column] for column, name in _NAMES.items() if column in row}
     if row.get("setting"):
@@ -52,7 +53,7 @@ def name_samples(row: Mapping[str, Any], **chosen: object) -> str:
         found["likely"] = round(10 * row["p_low"])
     if "is_asserted" in row:
         found["negative"] = "asserted" if row["is_asserted"] else "other"
-    found |= chosen
+    found |= {name: value for name, value in chosen.items() if value is not None}
     given = {
         name: value for name, value in found.items() if value is not None and value != _DEFAULTS.get(name)
     }
@@ -84,9 +85,11 @@ def link_choices(row: Mapping[str, Any]) -> tuple[str, str]:
 
     Only the last point of a curve has a set of triplets; the others are means over all choices of n samples.
     """
-    if row["n"] > 1 and row["n"] * row["n_triplets"] == row["n_samples"]:
+    if row["n"] * row["n_triplets"] == row["n_samples"]:
         return link_joint(row), ""
-    note = "" if row["n"] == 1 else "The link shows all samples: the share is a mean over all choices of n"
+    note = (
+        "The link shows all samples; the share is a mean over all choices of n samples of complete triplets"
+    )
     return link_samples(row), note
 
 

@@ -1,14 +1,19 @@
 """A real browser for tests of pages: Debian's Chromium (ci/apt.txt), driven by Playwright."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 CHROMIUM = shutil.which("chromium")
 TIMEOUT_MS = 30_000
+SCREENSHOTS = "PRETEXEVAL_SCREENSHOTS"
+"""The variable with the folder in which tests leave a picture of each page; without it, none are made."""
 
 
 @contextmanager
@@ -21,6 +26,23 @@ def start_chromium() -> Iterator[Browser]:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+def find_serious(page: Page) -> list[str]:
+    """Return what axe finds to be serious or critical on the page."""
+    # Without preload, axe does not fetch style sheets, which the policy of the sample browser forbids.
+    found = Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
+    return [
+        f"{rule['id']}: {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+    ]
+
+
+def keep_screenshot(page: Page, name: str) -> None:
+    """Write a picture of the whole page, if somebody wants to look at it."""
+    if folder := os.environ.get(SCREENSHOTS):
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
 
 
 class WatchedPage:

@@ -6,11 +6,10 @@ from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from tests.report.browser.conftest import ANSWERS, EDITION, HEAD, MODEL_NAME
-from tests.support.chromium import WatchedPage
+from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
 from tests.support.data_folder import query_rows
 
 SAMPLES = f"{EDITION}/samples/index.html"
@@ -24,22 +23,11 @@ def show(page: Page, address: str) -> None:
     page.locator(DRAWN).first.wait_for()
 
 
-def find_serious(page: Page) -> list[str]:
-    """Return what axe finds to be serious or critical on the page."""
-    # Without preload, axe does not fetch style sheets, which the policy of the page forbids.
-    found = Axe().run(page, options={"preload": False}).response["violations"]
-    return [
-        f"{rule['id']}: {rule['nodes'][0]['html'][:200]}"
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-    ]
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("source", ["file", "server"])
 def test_no_page_has_an_error_or_a_serious_barrier(
-    chromium: Browser, addresses: dict[str, str], tmp_path: Path, source: str, width: int, scheme: str
+    chromium: Browser, addresses: dict[str, str], source: str, width: int, scheme: str
 ) -> None:
     base = addresses[source]
     with chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme) as context:  # type: ignore[arg-type]
@@ -53,11 +41,11 @@ def test_no_page_has_an_error_or_a_serious_barrier(
         for view in views:
             show(page, f"{base}/{SAMPLES}#{view}")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            page.screenshot(path=tmp_path / f"{source}-{width}-{scheme}-{view[:9]}.png", full_page=True)
+            keep_screenshot(page, f"samples-{view[:9]}-{width}-{scheme}")
         barriers = find_serious(page)
         page.locator(".samples a.text").first.click()
         page.locator(".detail").wait_for()
-        page.screenshot(path=tmp_path / f"{source}-{width}-{scheme}-detail.png", full_page=True)
+        keep_screenshot(page, f"sample-{width}-{scheme}")
         if source == "file":
             barriers += find_serious(page)
             page.goto(f"{base}/{EDITION}/index.html")

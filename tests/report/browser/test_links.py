@@ -24,6 +24,37 @@ COUNT = """async (fragments) => {
     }
     return counts;
 }"""
+COMPUTE = """async (fragments) => {
+    const sum = (numbers) => Object.values(numbers).reduce((a, b) => a + b, 0);
+    const shares = [];
+    for (const fragment of fragments) {
+        const view = Object.fromEntries(new URLSearchParams(fragment));
+        const { outcome, fact, triplet, said, ...rest } = view;
+        const collection = collections.get(view.method) ?? collections.values().next().value;
+        await collection.place();
+        const run = chooseRun(collection, view);
+        const among = async (extra) => select(collection, run, { ...rest, ...extra });
+        const all = (await among({})).nOfOutcome;
+        const { mastered, missed } = (await among({})).nOfFact;
+        if (outcome === "failed") shares.push(all.failed / all[""]);
+        else if (outcome) shares.push(all[outcome] / (all[""] - all.failed));
+        else if (fact) shares.push(mastered / (mastered + missed));
+        else if (triplet) {
+            const [right, wrong] = [await among({ triplet: "right" }), await among({ triplet: "wrong" })];
+            const found = await among({ triplet: triplet === "wrong" ? "right" : triplet });
+            shares.push(found.items.length / (right.items.length + wrong.items.length));
+        } else if (said) {
+            const [yes, no] = [await among({ said: "true" }), await among({ said: "false" })];
+            shares.push(yes.items.length / (yes.items.length + no.items.length));
+        }
+        else {
+            const { codes } = await collection.loadStates(run);
+            const graded = (await among({})).items.filter((item) => codes[item] & GRADED);
+            shares.push(graded.filter((item) => codes[item] & CORRECT).length / graded.length);
+        }
+    }
+    return shares;
+}"""
 ITEMS, FACTS = 0, 1
 Figure = tuple[str, int, float]
 """The part of its link after `#`, whether it counts items or facts, and the number."""
@@ -44,6 +75,40 @@ def test_the_links_of_figures_select_what_the_figures_count(
     # Without such facts and triplets, the comparison would show nothing.
     for name in ("fact=mastered", "fact=missed", "triplet=right", "triplet=consistent", "judged=selected"):
         assert any(name in fragment and n for fragment, _, n in figures)
+
+
+def test_every_share_on_a_page_is_that_of_the_samples_behind_it(
+    chromium: Browser, addresses: dict[str, str], pages: Path
+) -> None:
+    with chromium.new_context() as context:
+        watched = WatchedPage(context, addresses["file"])
+        page = watched.page
+        page.goto(f"{addresses['file']}/{EDITION}/index.html")
+        links = page.locator("td.number a").evaluate_all(
+            "links => links.map((a) => [a.getAttribute('href'), a.firstChild.textContent, a.title])"
+        )
+        shown = [
+            (cut(address), float(text.removesuffix("\u00a0%")))
+            for address, text, title in links
+            if text.endswith("%") and not title and not is_weighted(address)
+        ]
+        page.goto(f"{addresses['file']}/{EDITION}/samples/index.html")
+        page.locator(".samples").wait_for()
+        shares = page.evaluate(COMPUTE, [fragment for fragment, _ in shown])
+        assert watched.problems == []
+    wrong = [
+        (fragment, percent, share)
+        for (fragment, percent), share in zip(shown, shares, strict=True)
+        if share is None or abs(percent - 100 * share) > 0.0501
+    ]
+    assert wrong == [], wrong
+    assert len(shown) > 300
+
+
+def is_weighted(address: str) -> bool:
+    """Return whether the share is a mean over facets, or one that corrects for models that agree."""
+    is_of_questions = "method=questions" in address and "fact=" not in address and "outcome=" not in address
+    return is_of_questions and ("facet=" not in address or "facet=rectification" in address)
 
 
 def test_failed_prompts_have_a_column_in_every_table_about_samples(hostile: Path, pages: Path) -> None:

@@ -1,0 +1,112 @@
+"""The pages in a real browser without the help of scripts: editions, one edition, two compared, a preview."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from config.file import Config
+from preflight.fact_preview import preview_edition, render_page
+from report.diff_page import write_diff_page
+from report.edition_diff import compare_editions
+from report.page import write_pages
+from tests.report.conftest import EDITION, FRESH
+from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
+from tests.support.command import make_rows, write_base
+
+PAGES = ("index.html", f"{EDITION}/index.html", "diff.html", "preview.html")
+WIDTHS = (390, 1280)
+
+
+@pytest.fixture(scope="session")
+def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder with all pages: those of two editions, of their differences, and of a preview."""
+    folder = compared / "report"
+    write_pages(compared, [EDITION, FRESH])
+    write_diff_page(compared, compare_editions(compared, EDITION, FRESH), folder / "diff.html")
+    own = tmp_path_factory.mktemp("preview")
+    base = write_base(own / "own.tsv", make_rows("may_treat", "may_prevent"))
+    config = Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": base},
+            "models": [{"name": "m", "engine": "openai", "model": "m", "base_url": "http://127.0.0.1:9/v1"}],
+            "storage": {"root": own / "data"},
+        }
+    )
+    edition, preview = preview_edition(config, 1)
+    (folder / "preview.html").write_text(render_page(edition, preview, "Own"), encoding="utf-8")
+    return folder
+
+
+def unfold(page: Page) -> None:
+    """Show everything on the page that can be unfolded."""
+    page.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_has_an_error_or_a_serious_barrier(
+    chromium: Browser, written: Path, width: int, scheme: str
+) -> None:
+    with chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme) as context:  # type: ignore[arg-type]
+        watched = WatchedPage(context, written.as_uri())
+        barriers = []
+        for name in PAGES:
+            watched.page.goto((written / name).as_uri())
+            # Before everything is unfolded: axe takes half a minute for a thousand rows.
+            barriers += [f"{name}: {barrier}" for barrier in find_serious(watched.page)]
+            unfold(watched.page)
+            assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
+            keep_screenshot(watched.page, f"{name.split('/')[0].removesuffix('.html')}-{width}-{scheme}")
+        assert barriers == []
+        assert watched.problems == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_navigation_stays_in_view_and_hides_no_heading(
+    chromium: Browser, written: Path, width: int
+) -> None:
+    with chromium.new_context(viewport={"width": width, "height": 900}) as context:
+        page = context.new_page()
+        for name, section in ((f"{EDITION}/index.html", "relations"), ("diff.html", "text")):
+            page.goto((written / name).as_uri())
+            page.locator(f'nav a[href="#{section}"]').click()
+            navigation = page.locator("nav").first.bounding_box()
+            heading = page.locator(f"#{section} h2").bounding_box()
+            assert navigation is not None
+            assert heading is not None
+            assert page.evaluate("scrollY") > navigation["height"]
+            assert navigation["y"] == 0
+            assert navigation["height"] <= heading["y"] < 900
+
+
+def test_lists_of_texts_fit_a_phone(chromium: Browser, written: Path) -> None:
+    with chromium.new_context(viewport={"width": 390, "height": 900}) as context:
+        page = context.new_page()
+        for name, lists in (("diff.html", "#text .scroll"), ("preview.html", ".scroll")):
+            page.goto((written / name).as_uri())
+            unfold(page)
+            sizes = page.locator(lists).evaluate_all(
+                "parts => parts.map((p) => [p.scrollWidth, p.clientWidth])"
+            )
+            assert sizes
+            assert all(inner <= outer for inner, outer in sizes)
+
+
+def test_everything_but_the_samples_can_be_read_without_scripts(chromium: Browser, written: Path) -> None:
+    with chromium.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto((written / "index.html").as_uri())
+        page.get_by_role("link", name=EDITION).first.click()
+        page.locator("summary", has_text="The numbers").first.click()
+        assert page.get_by_role("region", name="Joint accuracy table").is_visible()
+        page.locator("#leaderboard tbody a").first.click()
+        # Playwright finds no text within noscript.
+        assert "This page needs scripts" in page.locator("#browser p").inner_text()
+        files = page.locator("#browser li a").evaluate_all(
+            "links => links.map((link) => link.getAttribute('href'))"
+        )
+        assert len(files) == 3
+        assert all((written / EDITION / "samples" / name).is_file() for name in files)
+        page.locator("#browser p a").click()
+        page.locator("#leaderboard").wait_for()
