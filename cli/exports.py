@@ -25,6 +25,11 @@ def add_commands(subcommands: Subcommands) -> None:
         metavar="N",
         help="test N pairs of each relation, as with pairs_per_relation in a model's table (default: all)",
     )
+    parser.add_argument(
+        "--license",
+        metavar="TEXT",
+        help="the licence of the knowledge base, as a name (CC-BY-4.0) or an address (default: unknown)",
+    )
     add_root(parser)
 
 
@@ -32,6 +37,7 @@ def export(options: argparse.Namespace) -> int:
     """Write the folder and print its path."""
     from exports.export import export_edition
 
-    export_edition(options.root, options.edition, options.to, options.folder, options.pairs_per_relation)
+    n_pairs = options.pairs_per_relation
+    export_edition(options.root, options.edition, options.to, options.folder, n_pairs, options.license)
     write_output(options.folder)
     return 0

@@ -65,8 +65,6 @@ def import_file(options: argparse.Namespace) -> int:
     has_questions = recorded.id_column == "question_id"
     if options.setting and not has_questions:
         raise InputError("--setting is only for questions; the file holds responses to samples")
-    if options.pairs_per_relation and has_questions:
-        raise InputError("--pairs-per-relation is only for samples; the file holds responses to questions")
     setting: Setting | None = (options.setting or "answer_only") if has_questions else None
     imported = import_responses(config, recorded, options.edition, options.model, setting)
     write_output(imported.report.render())

@@ -1,12 +1,12 @@
 """The description of exported Parquet files in the format Croissant."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from exports.exported_edition import ExportedEdition
 from exports.tables import ExportedTable
 from primitives.checksums import checksum_file
 
@@ -53,21 +53,22 @@ CONTEXT: dict[str, Any] = {
 }
 
 
-def write_croissant(
-    folder: Path, edition_id: str, tables: Sequence[ExportedTable], description: str, licence: str
-) -> None:
-    """Write the description of the Parquet files. It has no date: the same edition gives the same bytes."""
+def write_croissant(folder: Path, edition: ExportedEdition) -> None:
+    """Write the description of the Parquet files. The same edition gives the same bytes."""
+    published = {} if edition.published is None else {"datePublished": edition.published.isoformat()}
     metadata = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        "name": edition_id,
-        "description": description,
+        "name": edition.edition_id,
+        "description": edition.describe(),
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "license": licence,
+        "license": edition.licence,
+        "citeAs": edition.cite(),
+        **published,
         "version": "1.0.0",
         "isLiveDataset": False,
-        "distribution": [_describe_file(folder, table) for table in tables],
-        "recordSet": [_describe_rows(table) for table in tables],
+        "distribution": [_describe_file(folder, table) for table in edition.tables],
+        "recordSet": [_describe_rows(table) for table in edition.tables],
     }
     text = json.dumps(metadata, indent=2, ensure_ascii=False)
     (folder / CROISSANT).write_text(text + "\n", encoding="utf-8")

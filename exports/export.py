@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from exports.croissant import write_croissant
+from exports.exported_edition import UNKNOWN_LICENCE, ExportedEdition
 from exports.folder import write_folder
 from exports.question_rows import read_question_relations
-from exports.readme import LICENCE, ExportedEdition, render_readme
+from exports.readme import render_readme
 from exports.rows import read_relations
 from exports.tables import write_questions, write_samples
-from exports.tool_tasks import MAX_TOKENS, write_inspect, write_lm_eval
+from exports.tool_tasks import write_task_questions, write_task_samples, write_tasks
 from primitives.errors import InputError
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES
@@ -18,43 +19,38 @@ TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
 
 
 def export_edition(
-    root: Path, edition_id: str, target: str, folder: Path, pairs_per_relation: int | None = None
+    root: Path,
+    edition_id: str,
+    target: str,
+    folder: Path,
+    pairs_per_relation: int | None = None,
+    licence: str | None = None,
 ) -> None:
     """Write the edition into a new folder for one of TARGETS. The same edition gives the same bytes.
 
     Args:
         pairs_per_relation: how many pairs or points are tested, as in a model's table; None: all of them.
+        licence: of the knowledge base, as a name or an address; None: not known.
 
     Raises:
-        InputError: the edition is not complete, was damaged, or has nothing for the target; or the folder
-            holds something else.
+        InputError: the edition is not complete or was damaged, or the folder holds something else.
     """
     if pairs_per_relation is not None and pairs_per_relation < 1:
         raise InputError(f"{pairs_per_relation} pairs per relation cannot be exported; give 1 or more")
     require_intact(root, edition_id)
     manifest = {"edition_id": edition_id, **read_manifest(root, edition_id)}
     relations = read_relations(root, edition_id, pairs_per_relation)
-    has_samples, has_questions = (
-        bool(read_manifest_files(root, edition_id, stage.name)) for stage in (SAMPLES, QUESTIONS)
-    )
-    is_table = target in ("parquet", "croissant")
-    if not has_samples and not (has_questions and is_table):
-        raise InputError(
-            f"edition {edition_id} has no samples for {target}; questions are exported to parquet and "
-            "croissant"
-        )
+    questions = read_question_relations(root, edition_id, pairs_per_relation)
     with write_folder(folder) as temporary:
-        n_questions = 0
-        if target == "inspect":
-            counts = write_inspect(temporary, edition_id, relations)
-        elif target == "lm-eval":
-            counts = write_lm_eval(temporary, edition_id, relations)
+        if target in ("inspect", "lm-eval"):
+            counts = write_task_samples(temporary, relations)
+            n_questions = write_task_questions(temporary, questions)
+            write_tasks(temporary, target, edition_id, counts, n_questions)
         else:
-            counts = write_samples(temporary, relations) if has_samples else {}
-            if has_questions:
-                questions = read_question_relations(root, edition_id, pairs_per_relation)
-                n_questions = write_questions(temporary, questions)
-        edition = ExportedEdition(manifest, counts, n_questions, MAX_TOKENS)
+            stages = [s for s in (SAMPLES, QUESTIONS) if read_manifest_files(root, edition_id, s.name)]
+            counts = write_samples(temporary, relations) if SAMPLES in stages else {}
+            n_questions = write_questions(temporary, questions) if QUESTIONS in stages else 0
+        edition = ExportedEdition(manifest, counts, n_questions, licence or UNKNOWN_LICENCE)
         if target == "croissant":
-            write_croissant(temporary, edition_id, edition.tables, edition.describe(), LICENCE)
+            write_croissant(temporary, edition)
         (temporary / "README.md").write_text(render_readme(edition, target), encoding="utf-8")

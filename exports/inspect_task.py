@@ -1,7 +1,7 @@
 """The statements of one edition as a task of inspect_ai. README.md beside this file says how to run it."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from inspect_ai.scorer import (
     INCORRECT,
     NOANSWER,
     Metric,
-    SampleScore,
     Score,
     Scorer,
     Target,
@@ -33,6 +32,7 @@ from exports.graded_samples import (
     estimate_joint_error,
     estimate_mastery_error,
 )
+from exports.inspect_metrics import build_metric, no_answer_rate
 
 FOLDER = Path(__file__).parent
 METADATA = [
@@ -88,61 +88,33 @@ def pretexeval(
     )
 
 
-def _grade(scores: list[SampleScore]) -> list[GradedSample]:
-    """Return the samples with their grades; of several epochs, every answer must be right."""
-    graded = []
-    for score in scores:
-        row: dict[str, Any] = score.sample_metadata or {}
-        graded.append(
-            GradedSample(
-                str(row["pair_id"]),
-                str(row["triplet_id"]),
-                int(row["n_in_triplet"]),
-                score.score.value in (CORRECT, 1, 1.0),
-            )
-        )
-    return graded
-
-
-def _measure(compute: Callable[[list[GradedSample]], float]) -> Metric:
-    def measure(scores: list[SampleScore]) -> float:
-        return compute(_grade(scores))
-
-    return measure
+def _grade(sample: Mapping[str, Any], is_right: bool) -> GradedSample:
+    ids = str(sample["pair_id"]), str(sample["triplet_id"])
+    return GradedSample(*ids, int(sample["n_in_triplet"]), is_right)
 
 
 @metric
 def joint_accuracy() -> Metric:
     """Share of the complete triplets whose samples are all right."""
-    return _measure(compute_joint_accuracy)
+    return build_metric(compute_joint_accuracy, _grade)
 
 
 @metric
 def joint_accuracy_stderr() -> Metric:
     """Standard error of the joint accuracy, with the pair as the cluster."""
-    return _measure(estimate_joint_error)
+    return build_metric(estimate_joint_error, _grade)
 
 
 @metric
 def mastery() -> Metric:
     """Share of the complete pairs of a true and a false triplet whose samples are all right."""
-    return _measure(compute_mastery)
+    return build_metric(compute_mastery, _grade)
 
 
 @metric
 def mastery_stderr() -> Metric:
     """Standard error of the mastery."""
-    return _measure(estimate_mastery_error)
-
-
-@metric
-def no_answer_rate() -> Metric:
-    """Share of the samples whose response contains no answer."""
-
-    def measure(scores: list[SampleScore]) -> float:
-        return sum(score.score.answer is None for score in scores) / len(scores) if scores else float("nan")
-
-    return measure
+    return build_metric(estimate_mastery_error, _grade)
 
 
 @scorer(

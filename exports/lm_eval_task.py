@@ -1,13 +1,11 @@
 """The functions of the tasks of lm-eval beside this file. README.md says how to run them."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from exports.answer_reading import read_prediction
 from exports.graded_samples import (
-    GradedSample,
     compute_accuracy,
     compute_joint_accuracy,
     compute_mastery,
@@ -15,19 +13,12 @@ from exports.graded_samples import (
     estimate_joint_error,
     estimate_mastery_error,
 )
-
-Item = tuple[str, str, int, bool]
-"""The fields of a GradedSample."""
+from exports.lm_eval_metrics import Item, aggregate, read_rows
 
 
 def load_samples(method: str = "pretexeval", **_: object) -> dict[str, Any]:
     """Return the samples of one method as the split `test`, without any network."""
-    from datasets import Dataset
-
-    path = Path(__file__).with_name(f"{method}.jsonl")
-    # Only a line feed ends a row: str.splitlines would also split at separators within a text.
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-    return {"test": Dataset.from_list(rows)}
+    return read_rows(Path(__file__).with_name(f"{method}.jsonl"))
 
 
 def process_chat(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
@@ -51,21 +42,9 @@ def _grade(doc: dict[str, Any], results: Sequence[str], prompt_style: str) -> di
     return {**graded, **errors, "no_answer_rate": prediction is None}
 
 
-def _aggregate(compute: Callable[[list[GradedSample]], float]) -> Callable[[Sequence[Item]], float]:
-    def aggregate(items: Sequence[Item]) -> float:
-        return compute([GradedSample(*item) for item in items])
-
-    return aggregate
-
-
-accuracy = _aggregate(compute_accuracy)
-accuracy_stderr = _aggregate(estimate_accuracy_error)
-joint_accuracy = _aggregate(compute_joint_accuracy)
-joint_accuracy_stderr = _aggregate(estimate_joint_error)
-mastery = _aggregate(compute_mastery)
-mastery_stderr = _aggregate(estimate_mastery_error)
-
-
-def no_answer_rate(items: Sequence[bool]) -> float:
-    """Return the share of the samples whose response contains no answer."""
-    return sum(items) / len(items) if items else float("nan")
+accuracy = aggregate(compute_accuracy)
+accuracy_stderr = aggregate(estimate_accuracy_error)
+joint_accuracy = aggregate(compute_joint_accuracy)
+joint_accuracy_stderr = aggregate(estimate_joint_error)
+mastery = aggregate(compute_mastery)
+mastery_stderr = aggregate(estimate_mastery_error)

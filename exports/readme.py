@@ -1,17 +1,20 @@
 """README.md of an export: what the files hold, how a tool runs them, and where the facts come from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
+from exports.exported_edition import ExportedEdition
+from exports.generation import QUESTION_TOKENS, SAMPLE_TOKENS
+from exports.lm_eval_yaml import QUESTIONS, list_lm_eval_tasks
 from exports.rows import COLUMNS
-from exports.tables import QUESTION_TABLE, SAMPLE_TABLE, ExportedTable
-from exports.tool_tasks import STYLES, TASK_COLUMNS, name_lm_eval_task
+from exports.tables import QUESTION_TABLE, SAMPLE_TABLE
+from exports.tool_tasks import QUESTION_COLUMNS, SAMPLE_COLUMNS
 
-LICENCE = (
-    "Unknown: this edition records no licence of its knowledge base. Whether it may be passed on depends on "
-    "the licence of that base."
-)
+QUESTION_MEANINGS = {
+    "prompt": "the exact text that an evaluation sends in the setting answer_only",
+    "target": "right answer: letter (MCQ), sorted letters (MAQ), T or F (TFQ), judgement|letter (RQ)",
+    "n_in_point": "how many questions a complete point has; if it has them and all are right, it is mastered",
+}
+"""The columns of questions.jsonl that are not in the Parquet file, or differ from it."""
 SOURCE = (
     "The facts come from the knowledge base {kb}. An edition does not hold where each fact was published; "
     "the base may name it."
@@ -20,29 +23,32 @@ INSPECT = """## Run it
 
 ```
 export LOCAL_BASE_URL=http://127.0.0.1:8000/v1 LOCAL_API_KEY=none
-inspect eval task.py --model openai-api/local/MODEL
-inspect eval task.py --model openai-api-completions/local/MODEL -T prompt_style=completion
+{commands}
 ```
 
-The first `inspect` line sends each prompt as one chat message, the second one as a text to continue. Other
-arguments of the task: `-T method=…`, `-T system_prompt=…`, `-T opening_mark=…`, `-T closing_mark=…`. At most
-{max_tokens} tokens are generated; a model that thinks needs more: `--max-tokens 2000`.
+Of each two `inspect` lines, the first one sends each prompt as one chat message, the second one as a text to
+continue. Other arguments of a task: `-T system_prompt=…`, `-T opening_mark=…`, `-T closing_mark=…`, and for
+samples `-T method=…`. At most {max_tokens} are generated; a model that thinks needs more:
+`--max-tokens 2000`.
 """
+INSPECT_COMMANDS = """inspect eval {file} --model openai-api/local/MODEL
+inspect eval {file} --model openai-api-completions/local/MODEL -T prompt_style=completion"""
 LM_EVAL = """## Run it
 
 ```
-lm_eval --include_path . --tasks {chat} \\
+{commands}
+```
+
+Of each two commands, the first one sends each prompt as one chat message, the second one as a text to
+continue. All tasks: {tasks}. At most {max_tokens}
+are generated; a model that thinks needs more: `--gen_kwargs max_gen_toks=2000`.
+"""
+LM_EVAL_COMMANDS = """lm_eval --include_path . --tasks {chat} \\
     --model local-chat-completions --apply_chat_template --log_samples --output_path results \\
     --model_args model=MODEL,base_url=http://127.0.0.1:8000/v1/chat/completions,num_concurrent=32
 lm_eval --include_path . --tasks {completion} \\
     --model local-completions --log_samples --output_path results \\
-    --model_args model=MODEL,base_url=http://127.0.0.1:8000/v1/completions,num_concurrent=32,tokenizer_backend=None
-```
-
-The first command sends each prompt as one chat message, the second one as a text to continue. All tasks:
-{tasks}. At most {max_tokens} tokens are generated; a model that thinks needs
-more: `--gen_kwargs max_gen_toks=2000`.
-"""
+    --model_args model=MODEL,base_url=http://127.0.0.1:8000/v1/completions,num_concurrent=32,tokenizer_backend=None"""
 IMPORT = """The responses come back with
 
 ```
@@ -51,55 +57,22 @@ pretexeval import-responses {log} --edition {edition_id} --model MODEL
 """
 
 
-@dataclass(frozen=True)
-class ExportedEdition:
-    """What a README says of an edition."""
-
-    manifest: Mapping[str, Any]
-    n_samples: Mapping[str, int]
-    """Method -> number of tested samples."""
-    n_questions: int
-    """Number of tested questions in the files."""
-    max_tokens: int
-
-    @property
-    def edition_id(self) -> str:
-        """The name of the edition."""
-        return str(self.manifest["edition_id"])
-
-    @property
-    def tables(self) -> list[ExportedTable]:
-        """The tables that the edition fills."""
-        samples = [SAMPLE_TABLE] if self.n_samples else []
-        return samples + ([QUESTION_TABLE] if self.n_questions else [])
-
-    def describe(self) -> str:
-        """Return one paragraph about the edition."""
-        counts = [f"{n:,} samples by the method {method}" for method, n in self.n_samples.items()]
-        counts += [f"{self.n_questions:,} questions"] if self.n_questions else []
-        return (
-            f"The edition {self.edition_id} of a test of knowledge. Samples are statements that are true or "
-            "false relative to a knowledge base, each triplet in several logically transformed wordings "
-            "(PretexEval); questions are of four types (MultifacetEval). "
-            f"Tested: {', '.join(counts)}. Knowledge base: {self.manifest.get('kb')}; "
-            f"seed: {self.manifest.get('seed')}; negatives: {self.manifest.get('negatives')}; "
-            f"rephraser: {self.manifest.get('rephraser')}."
-        )
-
-
 def render_readme(edition: ExportedEdition, target: str) -> str:
     """Return the README of an export for this target: inspect, lm-eval, parquet or croissant."""
-    is_task = target in ("inspect", "lm-eval")
     parts = [f"# {edition.edition_id}\n", edition.describe() + "\n"]
-    if is_task:
+    if target in ("inspect", "lm-eval"):
         parts.append(_render_usage(edition, target))
-        columns = {name: COLUMNS[name] for name in TASK_COLUMNS}
-        parts.append(_render_columns("<method>.jsonl", SAMPLE_TABLE.row, columns))
+        if edition.n_samples:
+            columns = {name: COLUMNS[name] for name in SAMPLE_COLUMNS}
+            parts.append(_render_columns("<method>.jsonl", SAMPLE_TABLE.row, columns))
+        if edition.n_questions:
+            meanings = QUESTION_TABLE.meanings | QUESTION_MEANINGS
+            columns = {name: meanings[name] for name in QUESTION_COLUMNS}
+            parts.append(_render_columns("questions.jsonl", QUESTION_TABLE.row, columns))
     else:
         parts += [_render_columns(table.file, table.row, table.meanings) for table in edition.tables]
-    parts.append(
-        f"## Source and licence\n\n{SOURCE.format(kb=edition.manifest.get('kb'))}\n\nLicence: {LICENCE}\n"
-    )
+    source = SOURCE.format(kb=edition.manifest.get("kb"))
+    parts.append(f"## Source and licence\n\n{source}\n\nLicence: {edition.licence}\n")
     return "\n".join(parts)
 
 
@@ -110,16 +83,25 @@ def _render_columns(file: str, row: str, columns: Mapping[str, str]) -> str:
 
 
 def _render_usage(edition: ExportedEdition, target: str) -> str:
-    tasks = {
-        style: [name_lm_eval_task(edition.edition_id, method, style) for method in edition.n_samples]
-        for style in STYLES
-    }
-    values = {
-        "edition_id": edition.edition_id,
-        "max_tokens": edition.max_tokens,
-        "chat": tasks["chat"][0],
-        "completion": tasks["completion"][0],
-        "tasks": ", ".join(f"`{name}`" for names in tasks.values() for name in names),
-        "log": "logs/NAME.eval" if target == "inspect" else "results/MODEL/samples_TASK_TIME.jsonl",
-    }
-    return ((INSPECT if target == "inspect" else LM_EVAL) + "\n" + IMPORT).format(**values)
+    tokens = [f"{SAMPLE_TOKENS} tokens per sample"] if edition.n_samples else []
+    tokens += [f"{QUESTION_TOKENS} tokens per question"] if edition.n_questions else []
+    if target == "inspect":
+        files = (["task.py"] if edition.n_samples else []) + (
+            ["question_task.py"] if edition.n_questions else []
+        )
+        template, commands, tasks = INSPECT, [INSPECT_COMMANDS.format(file=file) for file in files], []
+        log = "logs/NAME.eval"
+    else:
+        tasks = list_lm_eval_tasks(edition.edition_id, edition.n_samples, edition.n_questions)
+        # The samples of one method, and the questions.
+        shown = {task.asked == QUESTIONS: task.asked for task in reversed(tasks)}.values()
+        pairs = [{task.style: task.name for task in tasks if task.asked == asked} for asked in shown]
+        template, commands = LM_EVAL, [LM_EVAL_COMMANDS.format(**pair) for pair in pairs]
+        log = "results/MODEL/samples_TASK_TIME.jsonl"
+    return (template + "\n" + IMPORT).format(
+        commands="\n".join(commands),
+        max_tokens=" and ".join(tokens),
+        tasks=", ".join(f"`{task.name}`" for task in tasks),
+        log=log,
+        edition_id=edition.edition_id,
+    )

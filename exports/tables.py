@@ -71,5 +71,5 @@ def _write_table(
     """Write the rows of every relation, and yield them."""
     with pq.ParquetWriter(folder / table.file, table.schema, compression="zstd") as writer:
         for rows in relations:
-            writer.write_table(rows.to_arrow().cast(table.schema))
+            writer.write_table(rows.select(table.schema.names).to_arrow().cast(table.schema))
             yield rows

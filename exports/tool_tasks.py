@@ -1,28 +1,48 @@
-"""The folders with which inspect_ai and lm-eval run an edition."""
+"""The folders with which inspect_ai and lm-eval run an edition: its samples, its questions, or both."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 
-from config.engines import ModelConfig
 from exports.bundle import bundle_modules
+from exports.generation import QUESTION_STOP_TEXTS, QUESTION_TOKENS, SAMPLE_TOKENS, STOP_TEXTS
+from exports.lm_eval_yaml import list_lm_eval_tasks
 from exports.rows import sort_methods
-from tasks.asking.prompts import STOP_TEXTS
 
 RECORD = "export.json"
-SHARED_MODULES = (
-    "tasks.asking.answer_extraction",
-    "tasks.asking.thoughts",
-    "exports.answer_reading",
-    "exports.graded_samples",
+READING = ("tasks.asking.answer_extraction", "tasks.asking.thoughts", "exports.graded_samples")
+SAMPLE_MODULES = (*READING, "exports.answer_reading")
+QUESTION_MODULES = (
+    *READING,
+    "tasks.answers.options",
+    "tasks.answers.letters",
+    "tasks.answers.segments",
+    "tasks.answers.text_rules",
+    "tasks.answers.letter_rules",
+    "tasks.answers.judgements",
+    "tasks.answers.reading",
+    "exports.question_answer_reading",
 )
-MAX_TOKENS: int = ModelConfig.model_fields["max_tokens"].default
-STYLES = ("chat", "completion")
-LM_EVAL_METRICS = ("accuracy", "joint_accuracy", "mastery")
+SOURCES = {
+    ("inspect", "samples"): ("task.py", (*SAMPLE_MODULES, "exports.inspect_metrics", "exports.inspect_task")),
+    ("inspect", "questions"): (
+        "question_task.py",
+        (*QUESTION_MODULES, "exports.inspect_metrics", "exports.inspect_question_task"),
+    ),
+    ("lm-eval", "samples"): (
+        "functions.py",
+        (*SAMPLE_MODULES, "exports.lm_eval_metrics", "exports.lm_eval_task"),
+    ),
+    ("lm-eval", "questions"): (
+        "question_functions.py",
+        (*QUESTION_MODULES, "exports.lm_eval_metrics", "exports.lm_eval_question_task"),
+    ),
+}
+"""Tool and what is asked -> the file with the code of the task, and the modules that are copied into it."""
 # The columns that a task needs; the rest is in the Parquet file.
-TASK_COLUMNS = (
+SAMPLE_COLUMNS = (
     "sample_id",
     "prompt",
     "target",
@@ -37,96 +57,77 @@ TASK_COLUMNS = (
     "is_positive",
     "text",
 )
+QUESTION_COLUMNS = (
+    "question_id",
+    "prompt",
+    "target",
+    "point_id",
+    "n_in_point",
+    "relation",
+    "head",
+    "facet",
+    "type",
+    "is_negated",
+    "text",
+    "options",
+    "offered",
+)
 
 
-def write_inspect(folder: Path, edition_id: str, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
-    """Write task.py, one file of samples per method, and export.json; return method -> number of samples."""
-    methods = _write_samples(folder, relations)
-    _write_record(folder, "inspect", edition_id, methods)
-    source = bundle_modules([*SHARED_MODULES, "exports.inspect_task"])
-    (folder / "task.py").write_text(source, encoding="utf-8")
-    return methods
-
-
-def write_lm_eval(folder: Path, edition_id: str, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
-    """Write the functions of the tasks, one YAML file per method and prompt style, samples and export.json.
-
-    Return method -> number of samples.
-    """
-    methods = _write_samples(folder, relations)
-    _write_record(folder, "lm-eval", edition_id, methods)
-    source = bundle_modules([*SHARED_MODULES, "exports.lm_eval_task"])
-    (folder / "functions.py").write_text(source, encoding="utf-8")
-    for method in methods:
-        for style in STYLES:
-            task = name_lm_eval_task(edition_id, method, style)
-            (folder / f"{method}_{style}.yaml").write_text(
-                _render_yaml(task, method, style), encoding="utf-8"
-            )
-    return methods
-
-
-def name_lm_eval_task(edition_id: str, method: str, style: str) -> str:
-    """Return the name of a task of lm-eval."""
-    return f"{edition_id}_{method}_{style}"
-
-
-def _write_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
+def write_task_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
     """Write the tested samples of each method as JSON lines; return method -> number of samples."""
     counts: dict[str, int] = {}
     for rows in relations:
-        tested = rows.filter(pl.col("split") == "test").select(TASK_COLUMNS)
+        tested = rows.filter(pl.col("split") == "test").select(SAMPLE_COLUMNS)
         for (method,), group in tested.partition_by("method", as_dict=True, maintain_order=True).items():
-            with (folder / f"{method}.jsonl").open("a", encoding="utf-8", newline="\n") as file:
-                file.writelines(
-                    f"{json.dumps(row, ensure_ascii=False)}\n" for row in group.iter_rows(named=True)
-                )
+            _append_rows(folder / f"{method}.jsonl", group)
             counts[str(method)] = counts.get(str(method), 0) + group.height
     return sort_methods(counts)
 
 
-def _write_record(folder: Path, tool: str, edition_id: str, methods: dict[str, int]) -> None:
-    record = {
-        "tool": tool,
-        "edition_id": edition_id,
-        "methods": list(methods),
-        "n_samples": methods,
-        "max_tokens": MAX_TOKENS,
-        "stop": list(STOP_TEXTS),
-    }
+def write_task_questions(folder: Path, relations: Iterable[pl.DataFrame]) -> int:
+    """Write the tested questions as JSON lines; return their number."""
+    n_questions = 0
+    for rows in relations:
+        tested = rows.filter(pl.col("split") == "test").with_columns(pl.col("answer").alias("target"))
+        _append_rows(folder / "questions.jsonl", tested.select(QUESTION_COLUMNS))
+        n_questions += tested.height
+    return n_questions
+
+
+def _append_rows(path: Path, rows: pl.DataFrame) -> None:
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows.iter_rows(named=True))
+
+
+def write_tasks(
+    folder: Path, tool: str, edition_id: str, methods: Mapping[str, int], n_questions: int
+) -> None:
+    """Write the code of the tasks of a tool, the YAML files of lm-eval, and export.json.
+
+    Args:
+        methods: method -> number of samples in the folder.
+        n_questions: number of questions in the folder.
+    """
+    record: dict[str, object] = {"tool": tool, "edition_id": edition_id}
+    if methods:
+        record |= {
+            "methods": list(methods),
+            "n_samples": dict(methods),
+            "max_tokens": SAMPLE_TOKENS,
+            "stop": list(STOP_TEXTS),
+        }
+        _write_source(folder, tool, "samples")
+    if n_questions:
+        stop = list(QUESTION_STOP_TEXTS)
+        record["questions"] = {"n_questions": n_questions, "max_tokens": QUESTION_TOKENS, "stop": stop}
+        _write_source(folder, tool, "questions")
+    if tool == "lm-eval":
+        for task in list_lm_eval_tasks(edition_id, methods, n_questions):
+            (folder / task.file).write_text(task.render(), encoding="utf-8")
     (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
-def _render_yaml(task: str, method: str, style: str) -> str:
-    metrics = [(name, True) for name in LM_EVAL_METRICS]
-    metrics += [(f"{name}_stderr", False) for name in LM_EVAL_METRICS]
-    metrics.append(("no_answer_rate", False))
-    lines = [
-        f"task: {_quote(task)}",
-        "custom_dataset: !function functions.load_samples",
-        f"metadata: {{version: 1.0, method: {_quote(method)}}}",
-        "test_split: test",
-        "output_type: generate_until",
-        "num_fewshot: 0",
-        "doc_to_text: prompt",
-        "doc_to_target: target",
-        "generation_kwargs:",
-        "  do_sample: false",
-        "  temperature: 0.0",
-        f"  max_gen_toks: {MAX_TOKENS}",
-        f"  until: {_quote(list(STOP_TEXTS) if style == 'completion' else [])}",
-        f"process_results: !function functions.process_{style}",
-        "metric_list:",
-    ]
-    for name, is_better in metrics:
-        lines += [
-            f"  - metric: {name}",
-            f"    aggregation: !function functions.{name}",
-            f"    higher_is_better: {_quote(is_better)}",
-        ]
-    return "\n".join(lines) + "\n"
-
-
-def _quote(value: object) -> str:
-    # Every JSON value is a YAML value.
-    return json.dumps(value)
+def _write_source(folder: Path, tool: str, subject: str) -> None:
+    name, modules = SOURCES[tool, subject]
+    (folder / name).write_text(bundle_modules(modules), encoding="utf-8")

@@ -13,7 +13,7 @@ LEADING_WORDS = AnswerWords(
     true=("true", "correct", "yes", "right", "accurate", "entailed"),
     false=("false", "wrong", "no", "inaccurate", "contradicted", "not"),
 )
-JUDGING_WORDS = AnswerWords(
+JUDGEMENT_WORDS = AnswerWords(
     true=("true", "correct", "accurate", "right", "agree"), false=("false", "wrong", "inaccurate", "disagree")
 )
 TRUTH_WORDS = AnswerWords(true=("true",), false=("false",))
@@ -29,17 +29,17 @@ JSON_VALUE = re.compile(
     r"\s?:\s?[\"']?(?=true|false|correct|incorrect|yes|no|right|wrong)",
     re.IGNORECASE,
 )
-NAMED = (
+NAMED_JUDGEMENT = (
     r"(?:(?:final|the|my|correct)\s){0,2}"
     r"(?:answer|judge?ment|verdict|response|statement|claim|assertion|conclusion|correctness)"
 )
 LEAD = re.compile(
     r"[\s*_\"'`“”#>(\[{\-•:✗✓✘✔]{0,12}(?:\\boxed\{(?:\\text\{)?|<answer>)?"
-    rf"(?:{NAMED}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—])[\s*_\"'`:\-]{{0,6}})?",
+    rf"(?:{NAMED_JUDGEMENT}(?: above)?[\"'*_\s]{{0,4}}(?:is\b|[:=\-–—])[\s*_\"'`:\-]{{0,6}})?",
     re.IGNORECASE,
 )
-STATED = re.compile(
-    rf"(?:\b{NAMED}\b[^.\n;?!]{{0,80}}?(?:\b(?:is|would be|as)\b|[:=])|\\boxed|<answer>)"
+STATED_JUDGEMENT = re.compile(
+    rf"(?:\b{NAMED_JUDGEMENT}\b[^.\n;?!]{{0,80}}?(?:\b(?:is|would be|as)\b|[:=])|\\boxed|<answer>)"
     r"[\s*_:\"'{]{0,8}(?:\\text\{)?"
     r"(?:(?:therefore|thus|indeed|actually|clearly|most likely|likely|probably|also|considered)\s){0,3}",
     re.IGNORECASE,
@@ -74,7 +74,7 @@ TEST_RESULT = re.compile(r"[\s\-](?:positive|negative|alarm)", re.IGNORECASE)
 BOTH = re.compile(r"\s?(?:/|or)\s?(?:true|false|correct|incorrect|yes|no)\b", re.IGNORECASE)
 SECOND = re.compile(r"\b(?:true|false|correct|yes)\s?(?:/|or)\s?$", re.IGNORECASE)
 N_CONTEXT = 40
-CONDITION = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
+WHETHER = re.compile(r"\b(?:whether|if)\b", re.IGNORECASE)
 SENTENCE_END = re.compile(r"[.;!?\n]\s")
 NAMED_OPTION = re.compile(
     r"(?i:\b(?:options?|choices?|answers?)\s)[\"'*(]{0,3}([A-J])\b|\(([A-J])\)|^[\s*_(]{0,4}([A-J])\b(?=\s(?:is|was))"
@@ -84,7 +84,7 @@ OTHER_OPTIONS = re.compile(
 )
 MAX_CLAUSE = 160
 # A clause that judges the offered answer or agrees with it, and not a finding, a fact or an option.
-ABOUT_ANSWER = re.compile(
+ABOUT_OFFER = re.compile(
     r"(?<!\bthis )\b(?:answer|response|judge?ment)\b|\b(?:s?he|they)\s(?:is|are|was|were)\s(?:\w+\s)?$"
     r"|\b(?:I|we)\s(?:\w+\s)?$",
     re.IGNORECASE,
@@ -107,9 +107,9 @@ def read_truth(text: str) -> Judgement | None:
         _read_at(text, JSON_VALUE, "json")
         or _read_leading(text)
         or _read_concluded(text)
-        or _read_at(text, STATED, "stated_word")
+        or _read_at(text, STATED_JUDGEMENT, "stated_word")
         or _read_first(text, TRUTH_WORDS, "first_word")
-        or _read_first(text, JUDGING_WORDS, "judging_word")
+        or _read_first(text, JUDGEMENT_WORDS, "judging_word")
     )
 
 
@@ -122,9 +122,9 @@ def read_judgement(text: str, offered: str) -> Judgement | None:
     if found:
         return found
     about_offered = [
-        match for match in JUDGING_WORDS.pattern.finditer(text) if _is_about(text, match, offered)
+        match for match in JUDGEMENT_WORDS.pattern.finditer(text) if _is_about(text, match, offered)
     ]
-    named = [match for match in about_offered if ABOUT_ANSWER.search(_find_clause(text, match))]
+    named = [match for match in about_offered if ABOUT_OFFER.search(_find_clause(text, match))]
     if named:
         return _build(named[-1], "judged_answer")
     return _build(about_offered[0], "judging_word") if about_offered else None
@@ -135,7 +135,7 @@ def _is_about(text: str, match: re.Match[str], offered: str) -> bool:
     clause = _find_clause(text, match)
     named = [next(filter(None, letters)) for letters in NAMED_OPTION.findall(clause)]
     is_other = named[-1] != offered if named else OTHER_OPTIONS.search(clause) is not None
-    return not is_other and not CONDITION.search(clause) and _judges(text, match)
+    return not is_other and not WHETHER.search(clause) and _judges(text, match)
 
 
 def _find_clause(text: str, match: re.Match[str]) -> str:
@@ -147,7 +147,7 @@ def _read_concluded(text: str) -> Judgement | None:
     found = None
     for place in CONCLUDED.finditer(text):
         match = LEADING_WORDS.pattern.match(text, place.end())
-        is_condition = CONDITION.search(text, max(0, place.start() - N_CONTEXT), place.start())
+        is_condition = WHETHER.search(text, max(0, place.start() - N_CONTEXT), place.start())
         if match and not is_condition and _ends_clause(text, match):
             found = _build(match, "stated_word")
     return found

@@ -19,6 +19,7 @@ from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evalua
 from tasks.evaluation.imported_responses import ImportReport, Place, list_groups, match_rows, require_match
 from tasks.evaluation.imported_subject import ImportedRequestBuilder, hash_import
 from tasks.evaluation.missing_answers import AskingReport
+from tasks.evaluation.question_requests import select_questions
 from tasks.evaluation.recorded_rows import RecordedFile, RecordedRow, list_some
 from tasks.evaluation.request_files import RequestFiles, write_requests
 from tasks.evaluation.requests import select_samples
@@ -93,9 +94,8 @@ def _match_file(
 def _select_asked(evaluation: Evaluation, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the tested samples or questions that the file should have."""
     n_pairs = evaluation.model.pairs_per_relation
-    if n_pairs is None or evaluation.subject.setting is not None:
-        return rows.filter(pl.col("split") == "test")
-    return pl.concat(select_samples(group, n_pairs) for group in rows.partition_by("relation"))
+    select = select_samples if evaluation.subject.setting is None else select_questions
+    return pl.concat(select(group, n_pairs) for group in rows.partition_by("relation"))
 
 
 def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:

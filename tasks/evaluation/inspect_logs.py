@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from primitives.errors import InputError
 
+ID_COLUMNS = ("question_id", "sample_id")
 SUFFIXES = (".eval", ".json")
 MAX_ENTRY_BYTES = 256_000_000
 """A larger entry of an archive is refused: a small file could fill the memory."""
@@ -99,7 +100,9 @@ def _require_object(value: object) -> dict[str, Any]:
 
 
 def _build_row(sample: Mapping[str, Any]) -> dict[str, Any]:
-    row = {"sample_id": sample.get("id"), "repeat": int(sample.get("epoch", 1)) - 1, "response": None}
+    # The exported task of questions puts their ids into the metadata, too.
+    name = "question_id" if "question_id" in (sample.get("metadata") or {}) else "sample_id"
+    row = {name: sample.get("id"), "repeat": int(sample.get("epoch", 1)) - 1, "response": None}
     output = _require_object(sample.get("output") or {})
     error = sample.get("error") or output.get("error")
     choices = output.get("choices") or []

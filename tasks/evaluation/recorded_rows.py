@@ -13,10 +13,9 @@ import polars as pl
 
 from primitives.errors import InputError
 from storage.responses import replace_surrogates
-from tasks.evaluation.inspect_logs import SUFFIXES, read_inspect_log
+from tasks.evaluation.inspect_logs import ID_COLUMNS, SUFFIXES, read_inspect_log
 from tasks.evaluation.lm_eval_logs import convert_lm_eval_row, is_lm_eval_row, read_prompt_style
 
-ID_COLUMNS = ("question_id", "sample_id")
 TEXT_COLUMNS = ("response", "error", "finish_reason", "reasoning")
 COLUMNS = (*ID_COLUMNS, "repeat", *TEXT_COLUMNS)
 MAX_REPEAT = 999

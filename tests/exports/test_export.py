@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -17,10 +18,15 @@ from exports.bundle import bundle_modules
 from exports.export import TARGETS, export_edition
 from exports.rows import COLUMNS
 from primitives.errors import InputError
+from storage.records import write_record
+from tasks.answers.reading import read_answer
 from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.asking.question_prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
+from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
+from tests.tasks.answers.test_letter_answers import ONE_LETTER, SEVERAL
 from tests.tasks.asking.test_answer_extraction import FALSE, NO_ANSWER, TRUE
 
 EDITION = "starter-seed1-00000000"
@@ -42,7 +48,7 @@ def read_files(folder: Path) -> Mapping[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def read_lines(path: Path) -> list[dict[str, object]]:
+def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
@@ -127,11 +133,18 @@ def test_the_parquet_file_has_every_sample_and_the_meaning_of_every_column(
     assert [field["name"] for field in described["recordSet"][0]["field"]] == list(COLUMNS)
 
 
-def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
-    folder = QuestionFolder(DataFolder(tmp_path / "data"))
+def fill_questions(root: Path, edition_id: str = EDITION) -> QuestionFolder:
+    """Write an edition with questions about eight points; two of the three tested ones lack a question."""
+    folder = QuestionFolder(DataFolder(root))
     for k in range(8):
-        folder.add_point(Point("symptoms", f"Disease {k}", split="demonstration" if k < 5 else "test"))
-    folder.write_edition(EDITION)
+        split, left_out = "demonstration" if k < 5 else "test", ("negated MCQ",) if k in (5, 6) else ()
+        folder.add_point(Point("symptoms", f"Disease {k}", split=split, left_out=left_out))
+    folder.write_edition(edition_id)
+    return folder
+
+
+def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
     export_edition(folder.data.root, EDITION, "croissant", tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out")) == ["README.md", "croissant.json", "questions.parquet"]
     rows = pl.read_parquet(tmp_path / "out/questions.parquet")
@@ -143,8 +156,82 @@ def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
     assert rows.filter(split="demonstration")["prompt"].null_count() == rows.height - asked.height
     for text, prompt in asked.select("text", "prompt").iter_rows():
         assert text in prompt.rpartition("Answer:")[0].rpartition("Answer:")[2]
-    with pytest.raises(InputError, match="has no samples for inspect; questions are exported to parquet"):
-        export_edition(folder.data.root, EDITION, "inspect", tmp_path / "task")
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        ("inspect", ["question_task.py"]),
+        ("lm-eval", ["question_functions.py", "questions_chat.yaml", "questions_completion.yaml"]),
+    ],
+)
+def test_questions_are_exported_as_tasks(tmp_path: Path, target: str, code: list[str]) -> None:
+    folder = fill_questions(tmp_path / "data")
+    export_edition(folder.data.root, EDITION, target, tmp_path / "out", 2)
+    names = ["README.md", "export.json", "questions.jsonl", *code]
+    assert sorted(os.listdir(tmp_path / "out")) == sorted(names)
+    rows = read_lines(tmp_path / "out/questions.jsonl")
+    assert json.loads((tmp_path / "out/export.json").read_text())["questions"]["n_questions"] == len(rows)
+    by_id = {row["question_id"]: row for row in folder.list_questions()}
+    for row in rows:
+        assert row["target"] == by_id[row["question_id"]]["answer"]
+        assert str(row["text"]) in str(row["prompt"])
+    # The questions of a point follow each other.
+    points = [row["point_id"] for row in rows]
+    assert len(set(points)) == 2
+    assert points == sorted(points)
+    assert {row["n_in_point"] for row in rows} == {10}
+    readme = (tmp_path / "out/README.md").read_text()
+    assert all(name in readme for name in ("questions.jsonl", "32 tokens per question", "`n_in_point`"))
+    assert "<method>.jsonl" not in readme
+
+
+def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
+    export_edition(folder.data.root, EDITION, "lm-eval", tmp_path / "out")
+    exported = load_module(tmp_path / "out/question_functions.py")
+    corpus = [*REVISIONS, *TRUTHS, *ONE_LETTER, *SEVERAL, "", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
+    for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
+        kind, options, offered, text = (row[name] for name in ("type", "options", "offered", "text"))
+        for response in corpus:
+            answer = remove_reasoning(response)
+            for style in ("chat", "completion"):
+                said = cut_completion(answer) if style == "completion" else answer
+                found = exported.read_question_answer(response, row, style)
+                assert found == read_answer(kind, said, options, offered, text).answer
+        graded = exported.process_chat(row, [render_answer(kind, str(row["target"]))])
+        assert set(graded) == {"no_answer_rate"} | {
+            f"{name}{error}"
+            for name in ("accuracy", f"accuracy_{kind}", "mastered_points")
+            for error in ("", "_stderr")
+        }
+        assert exported.accuracy([graded["accuracy"]]) == 1
+        assert graded["no_answer_rate"] is False
+    items = [
+        (f"point {k}", f"point {k}", 2, is_right)
+        for k, is_right in ((1, True), (1, True), (2, True), (2, False))
+    ]
+    assert exported.mastered_points(items) == 0.5
+
+
+def test_the_licence_and_the_week_of_an_edition_are_stated(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
+    path = folder.data.root / "editions" / EDITION / "manifest.json"
+    undated = json.loads(path.read_text())
+    write_record(path, undated | {"label": "2026-W47"})
+    arguments = ["export", EDITION, "--to", "croissant", "--root", str(folder.data.root)]
+    assert main([*arguments, str(tmp_path / "dated"), "--license", "CC-BY-4.0"]) == 0
+    described = json.loads((tmp_path / "dated/croissant.json").read_text())
+    assert (described["license"], described["datePublished"]) == ("CC-BY-4.0", "2026-11-16")
+    assert f"@misc{{{EDITION}," in described["citeAs"]
+    assert "year = {2026}" in described["citeAs"]
+    assert "Licence: CC-BY-4.0" in (tmp_path / "dated/README.md").read_text()
+    write_record(path, undated | {"label": "seed1"})
+    assert main([*arguments, str(tmp_path / "undated")]) == 0
+    described = json.loads((tmp_path / "undated/croissant.json").read_text())
+    assert described["license"].startswith("Unknown")
+    assert "datePublished" not in described
+    assert "year" not in described["citeAs"]
 
 
 def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_path: Path) -> None:

@@ -66,6 +66,13 @@ def test_samples_of_inspect_become_rows(tmp_path: Path, method: int) -> None:
     ]
 
 
+def test_questions_of_inspect_are_told_by_their_metadata(tmp_path: Path) -> None:
+    sample = make_sample("q1", " B", metadata={"question_id": "q1", "type": "MCQ"})
+    recorded = read_recorded_file(write_log(tmp_path / "log.eval", sample))
+    assert recorded.id_column == "question_id"
+    assert recorded.rows == [RecordedRow("q1", response=" B", finish_reason="stop")]
+
+
 def test_a_json_log_and_the_log_of_an_interrupted_run_are_read_too(tmp_path: Path) -> None:
     whole = tmp_path / "log.json"
     whole.write_text(json.dumps(HEADER | {"samples": [make_sample(epoch=3)]}), encoding="utf-8")
@@ -107,6 +114,10 @@ def test_samples_of_lm_eval_become_rows(tmp_path: Path) -> None:
         recorded = read_recorded_file(path)
         assert recorded.prompt_style == style
         assert recorded.rows == [RecordedRow("s1", response=" True\nx")]
+    row = {"doc": {"question_id": "q1", "prompt": "Is it?"}, "resps": [[" B"]]}
+    path.write_text(json.dumps(row), encoding="utf-8")
+    recorded = read_recorded_file(path)
+    assert (recorded.id_column, recorded.rows) == ("question_id", [RecordedRow("q1", response=" B")])
     broken: tuple[object, ...] = (None, [], [[]], ["True"])
     for resps in broken:
         path.write_text(json.dumps({"doc": doc, "resps": resps}), encoding="utf-8")
