@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from prefect import flow, task
+from prefect import flow, get_run_logger, task
 
 from config.file import Config
 from flows.support.artifacts import link_results, show_facets, show_leaderboard
@@ -15,6 +15,8 @@ from report.page import write_pages
 from storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
 from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
+from tasks.edition.edition import plan_edition
+from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
@@ -43,6 +45,8 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
         restore_model_records((*config.models, *config.list_writers()), mirror)
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
+        if edition_id is not None:
+            count_writer_tokens(config, edition_id)
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
         if edition_id is None:
@@ -70,6 +74,22 @@ def measure_samples(root: Path, edition_id: str) -> list[Path]:
     An edition without triplets has no samples to measure.
     """
     return measure_edition(root, edition_id)
+
+
+@task(name="count-writer-tokens", **RETRIES)
+def count_writer_tokens(config: Config, edition_id: str) -> None:
+    """Record what the edition of the configuration cost its judge and its writer of llmeval.
+
+    Publishing needs neither the knowledge base nor these models, so what is missing is only logged.
+    """
+    if not (config.judge.is_set or "llmeval" in config.edition.methods):
+        return
+    try:
+        edition = plan_edition(config)
+        if edition.edition_id == edition_id:
+            record_writer_tokens(edition, open_mirror(config.storage))
+    except InputError as error:
+        get_run_logger().warning("the tokens of writers were not counted: %s", error)
 
 
 @task(name="load-warehouse", **RETRIES)

@@ -22,8 +22,8 @@ from preflight.estimates import (
 from primitives.hashing import render_canonical_json
 from storage.responses import ResponseStore
 from tasks.asking.writers import Writer, WriterPrompt
-from tasks.edition.attempts import JUDGE
 from tasks.edition.edition import Edition
+from tasks.edition.judge_prompts import JUDGE
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.preview import RelationPreview
 from tasks.edition.rephraser import Rephraser

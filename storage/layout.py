@@ -107,6 +107,11 @@ def guesses_record(edition_id: str) -> str:
     return f"guesses/{edition_id}.json"
 
 
+def writer_tokens_record(edition_id: str) -> str:
+    """Return the record of the tokens that the judge and the writer of llmeval used for an edition."""
+    return f"writer_tokens/{edition_id}.json"
+
+
 def review_folder(edition_id: str) -> str:
     """Return the folder of an edition's review by graders: sheets, their key, and grades."""
     return f"{REVIEWS_FOLDER}/{edition_id}"

@@ -47,6 +47,7 @@ from warehouse.records import (
     select_columns,
 )
 from warehouse.variants import load_variants
+from warehouse.writer_loading import load_writer_tokens
 
 logger = logging.getLogger(__name__)
 
@@ -155,6 +156,7 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)
     load_variants(connection, folder, manifest)
+    load_writer_tokens(connection, folder.parent.parent, folder.name)
 
 
 def _load_stage(

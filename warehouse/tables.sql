@@ -84,6 +84,21 @@ create table attempts (
     overruled varchar[]
 );
 
+-- What the judge (role judge) and the writer of llmeval (role llmeval) were asked for an edition, with the prices in
+-- the configuration that published it. The prompts of the rephraser are in attempts.
+create table writer_tokens (
+    edition_id varchar not null,
+    role varchar not null,
+    model_id varchar not null,
+    n_prompts bigint not null,
+    n_unknown bigint not null,
+    n_prompt_tokens bigint not null,
+    n_completion_tokens bigint not null,
+    price_input double,
+    price_output double,
+    price_currency varchar
+);
+
 -- One row per sample whose diversity was measured, for the triplets drawn for it.
 create table sample_diversity (
     edition_id varchar not null,

@@ -12,12 +12,12 @@ import polars as pl
 from gate import check_rewordings, clean_reply, find_collisions, fold_text
 from schemas.stages import ATTEMPTS
 from tasks.asking.writers import Replies, Writer, WriterPrompt, require_replies
+from tasks.edition.judge_prompts import JUDGE, build_judge_prompts, select_aliases
 from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import join_entities
 from tasks.judging.judge import Judge, combine_scores
 
 COLLISION = "collision"
-JUDGE = "judge"
 
 PromptsByWriter = dict[str, list[WriterPrompt]]
 """Writer (`rephraser` or `judge`) -> the prompts that it must reply to."""
@@ -115,7 +115,7 @@ def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_label
         frame = frame.with_columns(
             pl.Series(
                 f"{side}_aliases",
-                [_select_aliases(aliases, row[side], row[other]) for row in written],
+                [select_aliases(aliases, row[side], row[other]) for row in written],
                 pl.List(pl.String),
             )
             for side, other in (("head", "tail"), ("tail", "head"))
@@ -133,12 +133,6 @@ def _refuse_collisions(rows: Sequence[dict[str, Any]], text_labels: dict[str, bo
             row["reasons"] = (COLLISION,)
 
 
-def _select_aliases(aliases: Mapping[str, Sequence[str]], name: str, other: str) -> list[str]:
-    """Return the aliases of a name, without those that the other name of the triplet has too."""
-    others = {fold_text(spelling) for spelling in (other, *aliases.get(other, ()))}
-    return [alias for alias in aliases.get(name, ()) if fold_text(alias) not in others]
-
-
 def _label_texts(rows: Iterable[dict[str, Any]]) -> dict[str, bool]:
     """Return folded text -> label."""
     return {fold_text(row["text"]): row["label"] for row in rows}
@@ -154,15 +148,7 @@ def _apply_judge(
     asked = [row for row in rows if row["text"] is not None and judge.is_asked(row["reasons"])]
     if not asked:
         return
-    prompts = [
-        judge.build_prompts(
-            row["statement"],
-            row["text"],
-            (row["head"], *_select_aliases(aliases, row["head"], row["tail"])),
-            (row["tail"], *_select_aliases(aliases, row["tail"], row["head"])),
-        )
-        for row in asked
-    ]
+    prompts = [build_judge_prompts(row, judge, aliases) for row in asked]
     replies = (yield {"judge": [prompt for both in prompts for prompt in both]})["judge"]
     for row, both in zip(asked, prompts, strict=True):
         scores = [judge.read_score(replies[prompt.key]) for prompt in both]

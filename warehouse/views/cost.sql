@@ -1,10 +1,11 @@
--- Grain: one row per edition, model and role (evaluated, rephraser).
+-- Grain: one row per edition, model and role (evaluated, rephraser, judge, llmeval).
 -- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.
 -- evaluated: the edition's samples and questions, at the price in the record of the latest evaluation that has one.
--- rephraser: the rewordings that were tried, at the price in the record of the model. What a judge or the writer of
--- llmeval was asked is not linked to an edition, so it is not counted.
+-- rephraser: the rewordings that were tried, at the price in the record of the model.
+-- judge, llmeval: what the judge of rewordings and the writer of llmeval were asked, from writer_tokens, which is
+-- filled when the edition is published with its own configuration.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with runs_of_all_settings as (
@@ -66,6 +67,19 @@ used as (
             and reworded.prompt_key = responses.prompt_key
             and responses.repeat = 0
     group by reworded.edition_id, reworded.model_id
+    union all
+    select
+        edition_id,
+        model_id,
+        role,
+        n_prompts,
+        n_unknown,
+        n_prompt_tokens,
+        n_completion_tokens,
+        price_input,
+        price_output,
+        price_currency
+    from writer_tokens
 )
 
 select

@@ -1,0 +1,85 @@
+"""The tokens that the judge and the writer of llmeval used for an edition, and their prices.
+
+The stages of an edition do not name these prompts, so they are built again. The prompts of the rephraser are
+in the stage attempts.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from primitives.hashing import hash_json
+from schemas.columns import Stage
+from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
+from storage.files import read_stage_files
+from storage.layout import writer_tokens_record
+from storage.manifests import read_manifest_files
+from storage.mirror import Mirror
+from storage.records import find_record, write_record
+from storage.responses import ResponseStore
+from tasks.asking.writers import Writer, WriterPrompt
+from tasks.edition.edition import Edition
+from tasks.edition.judge_prompts import list_judge_prompts
+
+COUNTED = ("n_prompt_tokens", "n_completion_tokens")
+
+
+def record_writer_tokens(edition: Edition, mirror: Mirror) -> None:
+    """Write the record of a complete edition, unless it has one with the present prices.
+
+    An edition without a judge and without llmeval has no record.
+    """
+    judge = edition.rephraser and edition.rephraser.judge
+    roles: dict[str, Writer] = {} if judge is None else {"judge": judge.writer}
+    roles |= {} if edition.llmeval is None else {"llmeval": edition.llmeval.writer}
+    if not roles:
+        return
+    key = hash_json([edition.edition_id, {role: writer.config.price for role, writer in roles.items()}])
+    path = edition.root / writer_tokens_record(edition.edition_id)
+    if (find_record(path, "it is written again") or {}).get("key") == key:
+        return
+    counts = []
+    for role, writer in roles.items():
+        mirror.sync_responses(writer.model_id)
+        prompts = _list_judge_prompts(edition) if role == "judge" else _list_llmeval_prompts(edition)
+        counts.append({"role": role, **_count_tokens(edition, writer, prompts)})
+    write_record(path, {"edition_id": edition.edition_id, "key": key, "roles": counts})
+
+
+def _list_judge_prompts(edition: Edition) -> Iterable[WriterPrompt]:
+    assert edition.rephraser is not None
+    assert edition.rephraser.judge is not None
+    named = _read_stage(edition, STATEMENTS).join(
+        _read_stage(edition, TRIPLETS).select("triplet_id", "head", "tail"), on="triplet_id"
+    )
+    attempts = _read_stage(edition, ATTEMPTS).join(
+        named.select("variant_id", "statement", "head", "tail"), on="variant_id"
+    )
+    return list_judge_prompts(attempts, edition.rephraser.judge, edition.rephraser.aliases)
+
+
+def _list_llmeval_prompts(edition: Edition) -> Sequence[WriterPrompt]:
+    assert edition.llmeval is not None
+    return edition.llmeval.build_prompts(_read_stage(edition, TRIPLETS))
+
+
+def _read_stage(edition: Edition, stage: Stage) -> pl.DataFrame:
+    refs = list(read_manifest_files(edition.root, edition.edition_id, stage.name).values())
+    return read_stage_files(edition.root, refs, stage)
+
+
+def _count_tokens(edition: Edition, writer: Writer, prompts: Iterable[WriterPrompt]) -> dict[str, Any]:
+    """Return the number of distinct prompts, and the tokens of their stored replies."""
+    keys = {prompt.key for prompt in prompts}
+    stored = ResponseStore(edition.root, writer.model_id).read(["prompt_key", "repeat", *COUNTED])
+    used = stored.filter(pl.col("prompt_key").is_in(sorted(keys)), repeat=0)
+    sums = used.select(pl.col(COUNTED).sum()).row(0, named=True)
+    n_known = used["n_prompt_tokens"].count()
+    return {
+        "model_id": writer.model_id,
+        "n_prompts": len(keys),
+        "n_unknown": len(keys) - n_known,
+        **sums,
+        "price": writer.config.price,
+    }

@@ -1,0 +1,148 @@
+"""The tokens of the judge and of the writer of llmeval: what they were asked, and nothing else."""
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from config.file import Config
+from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
+from storage.layout import writer_tokens_record
+from storage.mirror import Mirror
+from tasks.asking.model_records import restore_model_records
+from tasks.asking.writer_replies import ask_for_replies
+from tasks.edition.attempt_rounds import ask_rounds
+from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.manifest import complete_edition
+from tasks.edition.stage_files import StageFiles, provide_files, store_files
+from tasks.edition.statements import join_entities
+from tasks.edition.writer_tokens import record_writer_tokens
+from tests.support.command import make_rows, write_base
+from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
+from warehouse.catalogue import create_tables
+from warehouse.publishing import build_warehouse
+from warehouse.query import read_rows
+from warehouse.writer_loading import load_writer_tokens
+
+LINES = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
+USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
+
+
+def reply(body: Body, _: int) -> EndpointReply:
+    """Let the poet reword or write nonsense, the judge say yes or no, and the author write eight lines."""
+    content: str = body["messages"][-1]["content"]
+    is_even = hashlib.sha256(content.encode()).digest()[0] % 2 == 0
+    statement = content.rpartition("Statement: ")[2]
+    texts = {
+        "poet": statement.replace("The drug", "The medication") if is_even else "Hm.",
+        "judge": "Yes" if is_even else "No",
+        "author": LINES,
+    }
+    answer = reply_to_chat({"content": texts[body["model"]]})
+    assert isinstance(answer.body, dict)
+    return EndpointReply(body=answer.body | {"usage": USAGE})
+
+
+@contextlib.contextmanager
+def show(_: str, __: int) -> Iterator[Callable[[int], None]]:
+    yield lambda _: None
+
+
+def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
+    table = {"engine": "openai", "base_url": endpoint.base_url, "price_input": price, "price_output": 10.0}
+    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+    return Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": base},
+            "edition": {"methods": ["pretexeval", "llmeval"]},
+            "rephraser": {
+                "kind": "model",
+                "writer": "poet",
+                "instruction": "Reword.\nStatement: {statement}",
+            },
+            "judge": {"writer": "judge"},
+            "llmeval": {"writer": "author"},
+            "writers": [table | {"name": name, "model": name} for name in ("poet", "judge", "author")],
+            "storage": {"root": folder / "data"},
+        }
+    )
+
+
+def build(edition: Edition, mirror: Mirror) -> None:
+    """Build the edition as the flows do, without Prefect."""
+    built: dict[str, StageFiles] = {}
+    for stage in (TRIPLETS, VARIANTS, STATEMENTS):
+        built[stage.name] = provide_files(edition, stage.name, *built.values())
+    triplets, statements = built[TRIPLETS.name], built[STATEMENTS.name]
+    relations = edition.base.relations
+    rows = [
+        join_entities(statements.read(edition.root, r), triplets.read(edition.root, r)) for r in relations
+    ]
+    assert edition.rephraser is not None
+    assert edition.llmeval is not None
+    attempts = ask_rounds(mirror, rows, edition.rephraser, show)
+    frames = dict(zip(relations, attempts, strict=True))
+    store_files(edition, "attempts", frames, triplets, statements, mirror=mirror)
+    prompts = edition.llmeval.build_prompts(triplets.read_all(edition.root))
+    ask_for_replies(mirror, edition.llmeval.writer, prompts, lambda _: None)
+    built["attempts"] = provide_files(edition, "attempts", triplets, statements)
+    built["samples"] = provide_files(edition, "samples", triplets, statements, built["attempts"])
+    complete_edition(edition, [ref for files in built.values() for ref in files.files.values()], [])
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Endpoint]]:
+    with serve_endpoint(reply) as endpoint:
+        folder = tmp_path_factory.mktemp("tokens")
+        config = configure(folder, endpoint, 2.0)
+        build(plan_edition(config), Mirror(config.storage))
+        yield folder, endpoint
+
+
+def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoint]) -> None:
+    folder, endpoint = served
+    config = configure(folder, endpoint, 2.0)
+    edition, mirror = plan_edition(config), Mirror(config.storage)
+    restore_model_records(config.list_writers(), mirror)
+    record_writer_tokens(edition, mirror)
+    build_warehouse(edition.root)
+    rows = {row["role"]: row for row in read_rows(edition.root, "from cost")}
+    assert set(rows) == {"judge", "llmeval", "rephraser"}
+    for role, model in (("judge", "judge"), ("llmeval", "author"), ("rephraser", "poet")):
+        n_requests = sum(body["model"] == model for _, _, body in endpoint.requests)
+        assert n_requests > 0
+        row = rows[role]
+        assert (row["model"], row["n_prompts"], row["n_unknown"]) == (model, n_requests, 0)
+        assert (row["n_prompt_tokens"], row["n_completion_tokens"]) == (30 * n_requests, 5 * n_requests)
+        assert row["cost"] == pytest.approx(n_requests * (30 * 2 + 5 * 10) / 1e6)
+
+
+def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[Path, Endpoint]) -> None:
+    folder, endpoint = served
+    config = configure(folder, endpoint, 3.0)
+    edition, mirror = plan_edition(config), Mirror(config.storage)
+    path = edition.root / writer_tokens_record(edition.edition_id)
+    record_writer_tokens(edition, mirror)
+    written = path.stat().st_mtime_ns
+    record_writer_tokens(edition, mirror)
+    assert path.stat().st_mtime_ns == written
+    with duckdb.connect() as connection:
+        create_tables(connection)
+        load_writer_tokens(connection, edition.root, edition.edition_id)
+        rows = connection.execute("select role, price_input from writer_tokens order by role").fetchall()
+        assert rows == [("judge", 3.0), ("llmeval", 3.0)]
+        path.write_text("{")
+        load_writer_tokens(connection, edition.root, edition.edition_id)
+        assert connection.execute("select count(*) from writer_tokens").fetchone() == (2,)
+    assert not path.exists()
+
+
+def test_an_edition_without_these_models_has_no_record(tmp_path: Path) -> None:
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
+    tables = {"knowledge": {"name": "own", "format": "table", "path": base}, "storage": {"root": tmp_path}}
+    config = Config.model_validate(tables)
+    record_writer_tokens(plan_edition(config), Mirror(config.storage))
+    assert not (tmp_path / "writer_tokens").exists()
