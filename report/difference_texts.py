@@ -7,7 +7,8 @@ from primitives.untrusted_text import escape_controls
 from report.console import align, format_share, format_with_interval
 from report.contents import Row
 from report.formats import format_words
-from report.model_difference import FEW_EFFECTIVE, ModelDifference, judge
+from report.model_difference import FEW_EFFECTIVE, ModelDifference, Verdict
+from report.relation_verdicts import judge_relations
 
 
 def render_difference(found: ModelDifference) -> str:
@@ -18,7 +19,9 @@ def render_difference(found: ModelDifference) -> str:
         f"first:  {found.baseline.name} ({found.baseline.model_id})\n"
         f"second: {found.candidate.name} ({found.candidate.model_id})"
     )
-    lines = [_write_line(row) for row in (found.whole, *found.relations)]
+    verdicts = [found.verdict, *(verdict for verdict, _ in judge_relations(found.relations))]
+    rows = zip((found.whole, *found.relations), verdicts, strict=True)
+    lines = [_write_line(row, verdict) for row, verdict in rows]
     table = align(list(lines[0]), [list(line.values()) for line in lines])
     return "\n\n".join([head, write_verdict(found), table, "\n".join(list_notes(found))])
 
@@ -83,15 +86,15 @@ def list_notes(found: ModelDifference) -> list[str]:
 
 
 def note_relations(found: ModelDifference) -> str:
-    """Return why the rows of relations decide nothing."""
+    """Return what the verdicts on relations mean."""
     return (
-        f"The {len(found.relations)} relations have an interval each, and on average one in twenty such "
-        "intervals misses the true difference by chance: relations help to find a cause, and only the row of "
-        "all decides."
+        f"The verdicts on the {len(found.relations)} relations are corrected for their number (Holm), so one "
+        "of them may be not distinguishable although its interval does not contain 0. They help to find a "
+        "cause; only the row of all decides."
     )
 
 
-def _write_line(row: Row) -> dict[str, str]:
+def _write_line(row: Row, verdict: Verdict) -> dict[str, str]:
     """Return column -> cell of one relation."""
     difference = (row[key] for key in ("difference", "difference_ci_low", "difference_ci_high"))
     return {
@@ -99,7 +102,7 @@ def _write_line(row: Row) -> dict[str, str]:
         "first %": format_share(row["other_score"]),
         "second %": format_share(row["score"]),
         "difference [95 % CI]": format_with_interval(*difference),
-        "second is": judge(row),
+        "second is": verdict,
         "detectable": format_share(row["detectable_difference"]),
         "only first": f"{row['n_lost']:,}",
         "only second": f"{row['n_gained']:,}",
@@ -123,8 +126,11 @@ def render_difference_json(found: ModelDifference) -> str:
         | {"n_pairs": found.n_candidate_pairs, "prompt_styles": found.candidate_styles},
         "verdict": found.verdict,
         "is_regression": found.is_regression,
-        "all": _describe(found.whole),
-        "relations": [{"relation": row["relation"]} | _describe(row) for row in found.relations],
+        "all": {"verdict": found.verdict} | _describe(found.whole),
+        "relations": [
+            {"relation": row["relation"], "verdict": verdict, "adjusted_p_value": value} | _describe(row)
+            for row, (verdict, value) in zip(found.relations, judge_relations(found.relations), strict=True)
+        ],
         "notes": list_notes(found),
     }
     return escape_controls(json.dumps(content, indent=2, ensure_ascii=False))
@@ -133,7 +139,6 @@ def render_difference_json(found: ModelDifference) -> str:
 def _describe(row: Row) -> dict[str, Any]:
     """Return the figures of a row, with names that say which model they belong to."""
     return {
-        "verdict": judge(row),
         "n_pairs": row["n_pairs"],
         "n_observations": row["n_observations"],
         "first_score": row["other_score"],

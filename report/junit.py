@@ -1,7 +1,7 @@
 """Write the comparison of two models as JUnit XML, which CI services show as tests.
 
 The first test case is the comparison over all relations, and it alone can fail. A case per relation follows,
-with its figures in `system-out`: as many tests at the 5 % level would fail too often by chance.
+with its figures and a verdict that is corrected for the number of relations in `system-out`.
 """
 
 import re
@@ -16,7 +16,8 @@ from report.difference_texts import (
     write_regression,
     write_verdict,
 )
-from report.model_difference import ModelDifference, judge
+from report.model_difference import ModelDifference
+from report.relation_verdicts import judge_relations
 
 
 def render_junit(found: ModelDifference) -> str:
@@ -37,9 +38,9 @@ def render_junit(found: ModelDifference) -> str:
         failure = ET.SubElement(case, "failure", {"message": message, "type": "regression"})
         failure.text = _clean("\n".join([write_verdict(found), *list_notes(found)]))
     ET.SubElement(case, "system-out").text = _clean(render_difference(found))
-    for row in found.relations:
+    for row, (verdict, _) in zip(found.relations, judge_relations(found.relations), strict=True):
         of_relation = _add_case(suite, found, f"{found.measure}, {row['relation']}")
-        text = f"{judge(row)}: {write_points(row)}, {row['n_pairs']} pairs. {note_relations(found)}"
+        text = f"{verdict}: {write_points(row)}, {row['n_pairs']} pairs. {note_relations(found)}"
         ET.SubElement(of_relation, "system-out").text = _clean(text)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=False)

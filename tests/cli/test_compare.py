@@ -113,7 +113,7 @@ def test_junit_has_one_deciding_case_and_one_per_relation(
         assert "Knows-Half is worse than Knows-All" in str(failures[0].get("message"))
     said = [case.findtext("system-out") or "" for case in cases]
     assert said[1].startswith("worse: -50.0 points" if n_failures else "not distinguishable: +0.0 points")
-    assert "misses the true difference by chance" in said[1]
+    assert "corrected for their number (Holm)" in said[1]
     values = {each.get("name"): each.get("value") for each in suite.findall("properties/property")}
     assert values["n_pairs"] == "60"
 
