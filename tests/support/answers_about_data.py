@@ -47,6 +47,8 @@ def check_prompt(folder: AnalystFolder, rows: list[Row]) -> None:
     for row in rows:
         assert row["prompt"].count("Statement:") == 6
         assert row["text"] in row["prompt"].rpartition("Statement:")[2]
+        assert (row["prompt_style"], row["n_demonstrations_dropped"]) == ("completion", 0)
+        assert json.loads(row["sampling"])["max_tokens"] == 8
         assert row["response"].strip() in ("True", "False", "<think>Let me see")
 
 
