@@ -1,4 +1,4 @@
-"""Make the pictures of the README: the output of `pretexeval run`, and the leaderboard of its page.
+"""Make the pictures of the README: the output of `pretexeval run`, its leaderboard, and a wrong answer.
 
     python docs/pictures.py [CONFIG]     or: make pictures
 
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import FloatRect, sync_playwright
+from playwright.sync_api import FloatRect, Page, sync_playwright
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME, SVG_EXPORT_THEME
 from rich.text import Text
@@ -22,7 +22,11 @@ FOLDER = Path(__file__).parent / "pictures"
 QUICKSTART = "configs/quickstart.toml"
 THEMES = {"light": DEFAULT_TERMINAL_THEME, "dark": SVG_EXPORT_THEME}
 WIDTH = 124
-SIZE = (1100, 760)
+PAGE_WIDTH = 1100
+HEIGHT = 760
+HEIGHT_OF_SAMPLE = 900
+# The link of the leaderboard that leads to all samples of a model.
+AVERAGE_ACCURACY = 3
 # Rich names fonts on a server, which a picture should not load.
 FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
@@ -47,23 +51,33 @@ def draw_terminal(command: str, output: str) -> None:
         (FOLDER / f"terminal-{name}.svg").write_text(FONTS.sub("", svg), encoding="utf-8")
 
 
-def draw_page(page: Path) -> None:
-    """Write the leaderboard and what follows it as a WebP picture for each colour scheme."""
+def draw_pages(page: Path) -> None:
+    """Write the leaderboard, and a wrong answer behind it, as WebP pictures for each colour scheme."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         for name in THEMES:
             tab = browser.new_page(
-                viewport={"width": SIZE[0], "height": SIZE[1]},
+                viewport={"width": PAGE_WIDTH, "height": HEIGHT},
                 color_scheme="dark" if name == "dark" else "light",
             )
             tab.goto(page.absolute().as_uri())
-            section = tab.locator("#leaderboard").bounding_box() or {"y": 0}
-            clip = FloatRect(x=0, y=section["y"], width=SIZE[0], height=SIZE[1])
-            picture = Image.open(io.BytesIO(tab.screenshot(full_page=True, clip=clip)))
-            picture.save(FOLDER / f"page-{name}.webp", quality=85, method=6)
+            save_picture(tab, "#leaderboard", HEIGHT, f"page-{name}")
+            tab.locator("#leaderboard td a").nth(AVERAGE_ACCURACY).click()
+            tab.get_by_role("link", name="Wrong").click()
+            tab.locator(".samples a.text").first.click()
+            tab.locator(".detail").wait_for()
+            save_picture(tab, ".detail nav", HEIGHT_OF_SAMPLE, f"sample-{name}")
         browser.close()
+
+
+def save_picture(tab: Page, top: str, height: int, name: str) -> None:
+    """Write the part of the page that begins with the element."""
+    box = tab.locator(top).bounding_box() or {"y": 0}
+    clip = FloatRect(x=0, y=box["y"], width=PAGE_WIDTH, height=height)
+    picture = Image.open(io.BytesIO(tab.screenshot(full_page=True, clip=clip)))
+    picture.save(FOLDER / f"{name}.webp", quality=85, method=6)
 
 
 def main(config: str = QUICKSTART) -> None:
@@ -72,7 +86,7 @@ def main(config: str = QUICKSTART) -> None:
     output = run_configuration(config)
     (path,) = re.findall(r"^page +(\S+)$", output, re.MULTILINE)
     draw_terminal(f"pretexeval run {config}", output)
-    draw_page(Path(path))
+    draw_pages(Path(path))
 
 
 if __name__ == "__main__":

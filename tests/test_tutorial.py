@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.chromium import start_chromium
 from tests.support.command import REPOSITORY, build_environment
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
 
@@ -77,6 +78,27 @@ def answer_chat(body: Body, _: int) -> EndpointReply:
     return reply_to_chat({"content": "True" if digest[0] % 2 else "False"})
 
 
+def read_wrong_answer(index: Path) -> None:
+    """Click as the page says, from the list of editions to a wrong answer of the first model."""
+    with start_chromium() as browser:
+        page = browser.new_page()
+        page.goto(index.as_uri())
+        page.locator("tbody th a", has_text="drugs-seed2").first.click()
+        row = page.locator("#leaderboard tbody tr", has_text="reference-small").first
+        heads = page.locator("#leaderboard table").first.locator("thead th").all_inner_texts()
+        place = [head.replace("\n", " ") for head in heads].index("Average accuracy")
+        row.locator("th, td").nth(place).get_by_role("link").click()
+        page.get_by_text("160 samples; 1 to 25 shown.").wait_for()
+        page.get_by_role("link", name="Wrong").click()
+        page.locator(".samples a.text").first.click()
+        page.locator(".detail .finding .verdict.wrong").wait_for()
+        for name in ("The reply", "The prompt", "What every model said to this text"):
+            assert page.get_by_role("heading", name=name).is_visible()
+        assert page.get_by_role("region", name="All forms of the fact").locator("tbody tr").count() == 17
+        page.get_by_role("link", name="Back to the list").click()
+        page.get_by_role("button", name="as CSV").wait_for()
+
+
 @pytest.fixture
 def environment(tmp_path: Path, prefect_server: dict[str, str]) -> dict[str, str]:
     """An environment in which `pretexeval` is the command of this repository."""
@@ -109,7 +131,7 @@ def test_commands_print_what_the_page_shows(tmp_path: Path, environment: dict[st
                 n_compared += 1
         assert len(endpoint.requests) > 3 * 16
     assert n_compared >= 8
-    assert (folder / "data" / "report" / "index.html").is_file()
+    read_wrong_answer(folder / "data" / "report" / "index.html")
 
 
 def test_other_output_is_noticed() -> None:
