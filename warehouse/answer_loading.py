@@ -33,9 +33,9 @@ RunFiles = dict[str, tuple[Stage, list[Path]]]
 # The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
 RESPONSES_OF_MODEL = """
     select
-        *,
+        * exclude (prompt_number),
         length(response) - length(string_split(response, $closing)[-1]) as n_reasoning
-    from responses
+    from storage.responses
     where model_id = $model_id
 """
 REASONING = """coalesce(
@@ -119,7 +119,8 @@ def require_answers(
         return
     where = " and ".join(f"rows.{name} = ${name}" for name in key)
     (n_lost,) = connection.execute(
-        f"select count(*) from {table} as rows anti join responses using (model_id, prompt_key, repeat) "
+        f"select count(*) from {table} as rows "
+        "anti join storage.responses using (model_id, prompt_key, repeat) "
         f"where {where} and rows.error is null",
         key,
     ).fetchone() or (0,)
@@ -136,7 +137,7 @@ def warn_of_lost_replies(connection: duckdb.DuckDBPyConnection, root: Path) -> N
     The texts themselves are in the stage attempts, so nothing is left out of the warehouse.
     """
     lost = connection.execute(
-        "with replies as (select model_id, prompt_key from responses) "
+        "with replies as (select model_id, prompt_key from storage.responses) "
         "select rephraser, count(distinct prompt_key) "
         "from (select rephraser, rephraser as model_id, prompt_key from attempts) "
         "semi join models using (model_id) anti join replies using (model_id, prompt_key) "

@@ -105,7 +105,7 @@ VIEWS = (
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
     """Create every table and the macros of the views; fill only the tables transformations and facets."""
-    for name in ("tables", "question_tables", "intervals", "macros"):
+    for name in ("tables", "question_tables", "storage_tables", "intervals", "macros"):
         connection.execute(read_sql(f"{name}.sql"))
     _fill_transformations(connection)
     _fill_facets(connection)
@@ -151,6 +151,11 @@ def _fill_facets(connection: duckdb.DuckDBPyConnection) -> None:
     for k, (kind, facet) in enumerate(FACET_OF.items()):
         bits = 0xFF << 16 * k
         insert_row(connection, "facets", [facet, kind, k, FACET_ORDER.index(facet), bits, bits << 8])
+
+
+def read_query(name: str) -> str:
+    """Return the query whose rows a table of sums or estimates has."""
+    return read_sql(f"{name}.sql").split(f"create table {name} as\n", maxsplit=1)[1]
 
 
 def read_sql(name: str) -> str:

@@ -8,11 +8,14 @@ from schemas.meanings import explain_column, list_tables
 
 GRAIN = "-- Grain: "
 RELATIONS = """
-select 'table', table_name, comment from duckdb_tables() where not internal
+select 'table', table_name, comment from duckdb_tables() where not internal and schema_name = 'main'
 union all
 select 'view', view_name, comment from duckdb_views() where not internal
 """
-COLUMNS = "select table_name, column_name, comment from duckdb_columns() where not internal"
+# The schema `storage` is for the publisher alone (storage_tables.sql).
+COLUMNS = """
+select table_name, column_name, comment from duckdb_columns() where not internal and schema_name = 'main'
+"""
 
 
 def read_grain(sql: str) -> str:

@@ -1,26 +1,34 @@
-"""Publish the warehouse: build it in a temporary file, then rename that file over the old one.
+"""Publish the warehouse: bring a copy of the old file up to date, then rename the copy over the old file.
 
 DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
 nobody waits, and a crash leaves the old file intact. `write_atomically` of storage/files.py does not fit: a
 killed build leaves a database and its log behind, which the next build must remove.
+
+The old file is used only if this version of the code wrote it and nobody changed it since. Otherwise
+everything is loaded into an empty file, which gives the same tables.
 """
 
+import logging
 import os
-import shutil
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copyfile, rmtree
 
 import duckdb
 from filelock import FileLock, Timeout
 
 from primitives.errors import InputError
 from storage.layout import PUBLISH_LOCK, WAREHOUSE
+from warehouse.answer_loading import warn_of_lost_replies
+from warehouse.increments import is_current, read_loaded_parts, report_left_out
 from warehouse.loading import load_warehouse
+from warehouse.parts import name_parts
+from warehouse.published import STORAGE_VERSION, is_extensible, open_published, sign
+
+logger = logging.getLogger(__name__)
 
 LOCK_TIMEOUT_S = 600.0
-# DuckDB 1.4 opens the warehouse. From version 1.4.2 on it finds the subqueries of our table macros, so that
-# every view works; `make test-interop` reads all of them.
-STORAGE_VERSION = "v1.4.0"
 # Parts that a message names.
 N_SHOWN = 10
 
@@ -37,7 +45,7 @@ class PartsLeftOut(InputError):
 
 
 def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Path:
-    """Rebuild the warehouse from everything that is complete under `root`; return its path.
+    """Bring the warehouse up to date with everything that is complete under `root`; return its path.
 
     Raises:
         PartsLeftOut: after publishing the rest, if files contradict the records that list them.
@@ -63,26 +71,65 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
 
 
 def _publish(root: Path) -> Path:
-    """Build a temporary file and rename it; remove the file if the build fails."""
+    """Replace the warehouse, unless it already agrees with the root; raise PartsLeftOut after that."""
     _remove_leftovers(root)
-    aside = root / f"{WAREHOUSE}.next-{os.getpid()}"
+    path = root / WAREHOUSE
+    problems = _find_problems(path, root)
+    if problems is None:
+        problems = _replace(path, root)
+    if problems:
+        raise PartsLeftOut(problems)
+    return path
+
+
+def _find_problems(path: Path, root: Path) -> list[str] | None:
+    """Return what was left out of a warehouse that agrees with the root; null if it must be replaced."""
     try:
-        problems = _build(aside, root)
-        os.replace(aside, root / WAREHOUSE)
+        with open_published(path) as connection:
+            if connection is None or not is_current(
+                loaded_parts := read_loaded_parts(connection), name_parts(root)
+            ):
+                return None
+            warn_of_lost_replies(connection, root)
+    except duckdb.Error:
+        return None
+    return report_left_out(loaded_parts.values())
+
+
+def _replace(path: Path, root: Path) -> list[str]:
+    """Build a temporary file and rename it; remove the file if the build fails. Return what was left out."""
+    aside = path.with_name(f"{path.name}.next-{os.getpid()}")
+    try:
+        problems = _build(aside, path, root)
+        os.replace(aside, path)
     except BaseException:
         _remove_leftovers(root)
         raise
     _sync(root)
-    if problems:
-        raise PartsLeftOut(problems)
-    return root / WAREHOUSE
+    return problems
 
 
-def _build(aside: Path, root: Path) -> list[str]:
-    """Write the database, merge its log into it, and flush it to disk; return what was left out."""
+def _build(aside: Path, path: Path, root: Path) -> list[str]:
+    """Write the database from the published one, or from nothing; return what was left out."""
+    if is_extensible(path):
+        try:
+            copyfile(path, aside)
+            return _load(aside, root)
+        except duckdb.Error as error:
+            logger.warning("%s: cannot be extended (%s), so it is built from nothing", path, error)
+            _remove_leftovers(root)
+    return _load(aside, root)
+
+
+def _load(aside: Path, root: Path) -> list[str]:
+    """Bring a database up to date, merge its log into it, and flush it to disk; return what was left out."""
+    # Steps of a microsecond, because not every file system keeps nanoseconds.
+    changed_at_ns = time.time_ns() // 1000 * 1000
     with duckdb.connect(str(aside), config={"storage_compatibility_version": STORAGE_VERSION}) as connection:
         problems = load_warehouse(connection, root)
+        sign(connection, changed_at_ns)
         connection.execute("checkpoint")
+    os.utime(aside, ns=(changed_at_ns, changed_at_ns))
     _sync(aside)
     return problems
 
@@ -91,7 +138,7 @@ def _remove_leftovers(root: Path) -> None:
     """Remove the files of killed builds. No build is using them, because the caller holds the lock."""
     for path in root.glob(f"{WAREHOUSE}.next-*"):
         if path.is_dir():
-            shutil.rmtree(path)
+            rmtree(path)
         else:
             path.unlink()
 

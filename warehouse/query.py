@@ -24,14 +24,16 @@ EMPTY = "the query is empty: write a statement, such as `from leaderboard`"
 FETCHED_ROWS = 10_000
 COLUMNS = """
 with relations as (
-    select 'table' as kind, table_name, table_oid, comment from duckdb_tables() where not internal
+    select 'table' as kind, table_name, table_oid, comment
+    from duckdb_tables()
+    where not internal and schema_name = 'main'
     union all
     select 'view', view_name, view_oid, comment from duckdb_views() where not internal
 )
 select table_name, kind, relations.comment, column_name, data_type, columns.comment
 from relations
 join duckdb_columns() as columns using (table_name)
-where not columns.internal
+where not columns.internal and columns.schema_name = 'main'
 order by kind, table_name, column_index
 """
 # The warehouse is open when these are set, and the last one refuses every later change of a setting.

@@ -24,7 +24,7 @@ SUMS_TEXT = "Computed once when the warehouse is published, so that views are fa
 COLUMNS = """
 select column_name, lower(data_type), comment
 from duckdb_columns()
-where table_name = ?
+where table_name = ? and schema_name = 'main'
 order by column_index
 """
 

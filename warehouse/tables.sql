@@ -147,24 +147,6 @@ create table models (
     price_currency varchar
 );
 
--- Responses are shared by all editions.
-create table responses (
-    prompt_key varchar not null,
-    model_id varchar not null,
-    repeat smallint not null,
-    prompt varchar not null,
-    response varchar,
-    status varchar not null,
-    error varchar,
-    finish_reason varchar,
-    n_prompt_tokens integer,
-    n_completion_tokens integer,
-    logprob_true double,
-    logprob_false double,
-    reasoning varchar,
-    served varchar
-);
-
 -- error: why the prompt failed; is_correct is then null under every policy, also where an older file of
 -- predictions counts the sample as wrong.
 -- Includes the reply to the sample, from responses. The loader looks it up once, so that prediction_details

@@ -31,7 +31,7 @@ import duckdb, pickle, sys
 with duckdb.connect(sys.argv[1], read_only=True) as connection:
     connection.execute("set enable_progress_bar = false")
     names = connection.execute(
-        "select table_name from duckdb_tables() union select view_name from duckdb_views() where not internal"
+        "select table_name from information_schema.tables where table_schema = 'main'"
     ).fetchall()
     found = {}
     for (name,) in sorted(names):

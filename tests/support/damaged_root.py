@@ -154,9 +154,13 @@ class SmallRoot:
         Args:
             has_views: whether to return the rows of every view too.
         """
-        source = "information_schema.tables" if has_views else "duckdb_tables()"
+        kinds = "('BASE TABLE', 'VIEW')" if has_views else "('BASE TABLE')"
+        sql = (
+            "select table_name from information_schema.tables "
+            f"where table_schema = 'main' and table_type in {kinds}"
+        )
         with duckdb.connect(str(self.root / WAREHOUSE), read_only=True) as connection:
-            names = connection.execute(f"select table_name from {source}").fetchall()
+            names = connection.execute(sql).fetchall()
             return {str(name): _read_rows(connection, str(name)) for (name,) in names}
 
     def fill(self) -> None:

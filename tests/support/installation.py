@@ -58,7 +58,10 @@ def kill_run(run_id: str) -> None:
 
 def checksum_tables(root: Path) -> dict[str, str]:
     """Return table -> checksum of its rows, and the same for the view `leaderboard`."""
-    names = [str(name) for (name,) in run_query(root, "select table_name from duckdb_tables()")[1]]
+    names = [
+        str(name)
+        for (name,) in run_query(root, "select table_name from duckdb_tables() where schema_name = 'main'")[1]
+    ]
     rows = {name: run_query(root, f"from {name} order by all")[1] for name in (*names, "leaderboard")}
     assert rows["predictions"]
     return {name: hashlib.sha256(repr(found).encode()).hexdigest() for name, found in rows.items()}

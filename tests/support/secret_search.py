@@ -34,8 +34,8 @@ def _read_tables(path: Path, content: bytes) -> Iterator[str]:
         yield str(pl.read_parquet_metadata(path))
     elif content[8:12] == b"DUCK":
         with duckdb.connect(path, read_only=True) as connection:
-            for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall():
-                yield str(connection.execute(f'select * from "{name}"').fetchall())
+            for name in connection.execute("select schema_name, table_name from duckdb_tables()").fetchall():
+                yield str(connection.execute('select * from "{}"."{}"'.format(*name)).fetchall())
     elif content[:15] == b"SQLite format 3":
         store = sqlite3.connect(path)
         store.text_factory = lambda stored: stored.decode(errors="replace")

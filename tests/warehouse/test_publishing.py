@@ -48,7 +48,9 @@ build_warehouse(Path(sys.argv[1]))
 
 
 def read_everything(root: Path) -> dict[str, list[tuple[object, ...]]]:
-    tables = run_query(root, "select table_name from duckdb_tables() order by table_name")[1]
+    tables = run_query(
+        root, "select table_name from duckdb_tables() where schema_name = 'main' order by table_name"
+    )[1]
     names = [name for (name,) in tables] + [name for name, _ in list_views(root)]
     return {name: run_query(root, f"select * from {name}")[1] for name in names}
 
@@ -97,6 +99,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 ) -> None:
     path = build_warehouse(data.root)
     before = path.read_bytes()
+    data.write_model("second")
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "load_warehouse", fail)
         with pytest.raises(InputError):
@@ -108,6 +111,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
 def test_a_kill_leaves_the_old_file_and_the_next_publisher_clears_up(data: DataFolder) -> None:
     path = build_warehouse(data.root)
     before = path.read_bytes()
+    data.write_model("second")
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(data.root)],
         cwd=REPOSITORY,
@@ -160,6 +164,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(data: DataFolder) -> N
     """A limit on the file size simulates a full disk: the system refuses the write in the same way."""
     path = build_warehouse(data.root)
     before = path.read_bytes()
+    data.write_model("second")
     limited = subprocess.run(
         [sys.executable, "-c", LIMITED, str(data.root)],
         cwd=REPOSITORY,

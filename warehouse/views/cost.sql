@@ -61,7 +61,7 @@ used as (
         any_value(models.price_currency) as price_currency
     from reworded
     inner join models on reworded.model_id = models.model_id
-    left join responses
+    left join storage.responses as responses
         on
             reworded.model_id = responses.model_id
             and reworded.prompt_key = responses.prompt_key

@@ -1,0 +1,225 @@
+"""Publishing step by step gives the same rows as publishing everything from nothing."""
+
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from primitives.errors import InputError
+from storage.layout import WAREHOUSE
+from tests.support.data_folder import DataFolder
+from tests.support.question_folder import QuestionFolder
+from tests.support.question_models import always_right, erratic, fill_points
+from tests.support.simulated_models import expert, silent
+from tests.support.stage_rows import Row, digest, response_row, write_record
+from tests.warehouse.conftest import EDITION, fill_pairs
+from warehouse import published, publishing
+from warehouse.publishing import build_warehouse
+
+FRESH = "tiny-seed2-00000002"
+HEADACHE = "Kopf-\n\nschmerz 🤕\u0301"
+RELATIONS = "select table_name, table_type from information_schema.tables where table_schema = 'main'"
+Rows = dict[str, Counter[str]]
+"""Table or view -> its rows, each as text."""
+
+
+def read_rows(path: Path, *kinds: str) -> Rows:
+    """Return the rows of all tables and views, or only of those of these kinds."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        found = connection.execute(RELATIONS).fetchall()
+        names = [str(name) for name, kind in found if kind in (kinds or (kind,))]
+        return {name: Counter(map(_show, connection.execute(f"from {name}").fetchall())) for name in names}
+
+
+def _show(row: tuple[object, ...]) -> str:
+    # The order in which threads add floats is not fixed.
+    return str([float(f"{value:.9g}") if isinstance(value, float) else value for value in row])
+
+
+def identify(path: Path) -> tuple[int, int]:
+    return path.stat().st_ino, path.stat().st_mtime_ns
+
+
+def publish(root: Path) -> str:
+    """Publish, and return the message about the parts that are left out."""
+    try:
+        build_warehouse(root)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def assert_as_rebuilt(root: Path, *kinds: str) -> Rows:
+    """Check that the published tables and views are those of a publication from nothing; return them."""
+    found = read_rows(root / WAREHOUSE, *kinds)
+    other = root.with_name("rebuilt")
+    shutil.copytree(root, other)
+    (other / WAREHOUSE).unlink()
+    publish(other)
+    expected = read_rows(other / WAREHOUSE, *kinds)
+    shutil.rmtree(other)
+    assert found.keys() == expected.keys()
+    for name, rows in found.items():
+        assert rows == expected[name], name
+    return found
+
+
+@pytest.fixture
+def extended(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """List the warehouses that were copied to be extended."""
+    copied: list[Path] = []
+    copy = shutil.copyfile
+
+    def note(source: Path, target: Path) -> object:
+        copied.append(source)
+        return copy(source, target)
+
+    monkeypatch.setattr(publishing, "copyfile", note)
+    return copied
+
+
+def fail_itch(sample: Row) -> str | None:
+    return "HTTP 500" if sample["tail"] == "Itch" else None
+
+
+def test_every_step_gives_the_tables_of_a_rebuild(tmp_path: Path, extended: list[Path]) -> None:
+    folder = fill_points(QuestionFolder(fill_pairs(DataFolder(tmp_path / "data"))))
+    data, root = folder.data, folder.data.root
+    methods = ("pretexeval", "direct")
+    folder.write_edition(EDITION, methods)
+    publish(root)
+    data.write_model("middle")
+    data.write_answers(EDITION, "middle", expert, methods=methods, fail=fail_itch, max_error_rate=0.9)
+    folder.write_answers(EDITION, "middle", erratic)
+    write_record(root / "failures" / EDITION / "another.json", {"reason": "it is down"})
+    publish(root)
+    # Both sort before what was there, so that the numbers of runs and clusters change.
+    data.add_pair("symptoms", "Abscess", "Aching", "Fever")
+    folder.write_edition("a-" + FRESH, methods)
+    data.write_model("another")
+    data.write_answers("a-" + FRESH, "another", silent, methods=methods)
+    data.write_answers("a-" + FRESH, "middle", expert, methods=methods)
+    folder.write_answers("a-" + FRESH, "another", always_right)
+    (root / "failures" / EDITION / "another.json").unlink()
+    publish(root)
+    rows = assert_as_rebuilt(root, "BASE TABLE")
+    assert len(rows["editions"]) == len(rows["models"]) == 2
+    assert not rows["failures"]
+    # The failed prompts of the first edition are asked again; then a model is removed.
+    data.write_answers(EDITION, "middle", expert, methods=methods)
+    publish(root)
+    shutil.rmtree(root / "responses" / "another")
+    publish(root)
+    found = assert_as_rebuilt(root)
+    assert "another" not in str(found["leaderboard"])
+    assert "HTTP 500" not in str(found["predictions"])
+    assert len(extended) == 4
+
+
+@pytest.mark.usefixtures("without_views")
+def test_a_damaged_part_is_reported_until_it_is_repaired(data: DataFolder, extended: list[Path]) -> None:
+    publish(data.root)
+    path = data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet"
+    content = path.read_bytes()
+    path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
+    first = publish(data.root)
+    assert "all.parquet: cannot be read as predictions" in first
+    assert not assert_as_rebuilt(data.root)["pair_scores"]
+    before = identify(data.root / WAREHOUSE)
+    assert publish(data.root) == first
+    assert identify(data.root / WAREHOUSE) == before
+    path.write_bytes(content)
+    assert publish(data.root) == ""
+    assert len(assert_as_rebuilt(data.root)["pair_scores"]) == 4
+    assert len(extended) == 2
+
+
+@pytest.mark.usefixtures("without_views")
+def test_a_lost_file_of_responses_takes_only_the_runs_that_need_it(data: DataFolder) -> None:
+    data.write_edition(FRESH)
+    data.write_answers(FRESH, "expert", expert)
+    publish(data.root)
+    lost = response_row("expert", digest("unused", n=32), "nobody needs this prompt", True)
+    (data.root / "responses" / "expert" / data.write_responses("unused", "expert", [lost]).name).unlink()
+    answers = data.parts[FRESH, "expert"]
+    content = answers.read_bytes()
+    answers.unlink()
+    publish(data.root)
+    assert_as_rebuilt(data.root)
+    answers.write_bytes(content)
+    publish(data.root)
+    assert_as_rebuilt(data.root)
+
+
+@pytest.mark.usefixtures("without_views")
+def test_nothing_new_leaves_the_file_alone(data: DataFolder) -> None:
+    path = build_warehouse(data.root)
+    before = identify(path)
+    build_warehouse(data.root)
+    assert identify(path) == before
+
+
+@pytest.mark.usefixtures("without_views")
+def test_another_program_or_another_hand_makes_a_rebuild(
+    data: DataFolder, extended: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = build_warehouse(data.root)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("delete from samples")
+    build_warehouse(data.root)
+    assert read_rows(path)["samples"].total() == 80
+    before = path.stat().st_ino
+    monkeypatch.setattr(published, "describe_code", lambda: "of another version")
+    build_warehouse(data.root)
+    assert path.stat().st_ino != before
+    path.write_bytes(b"this is no database")
+    build_warehouse(data.root)
+    assert read_rows(path)["samples"].total() == 80
+    assert extended == []
+
+
+@pytest.mark.usefixtures("without_views")
+def test_a_copy_with_unreadable_blocks_makes_a_rebuild(
+    data: DataFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = build_warehouse(data.root)
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+    with duckdb.connect(str(path), read_only=True) as connection:
+        sql = "select min(block_id) from pragma_storage_info('samples') where block_id > 0"
+        ((block,),) = connection.execute(sql).fetchall()
+    content = bytearray(path.read_bytes())
+    content[3 * 4096 + block * 262144 + 5000] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=times)
+    data.write_model("second")
+    data.write_answers(EDITION, "second", expert)
+    build_warehouse(data.root)
+    assert "cannot be extended" in caplog.text
+    assert read_rows(path)["predictions"].total() == 128
+
+
+@pytest.mark.usefixtures("without_views")
+def test_a_prompt_is_stored_once_and_returned_whole(data: DataFolder) -> None:
+    prompts = [f"{start}\n\nStatement {n}\nAnswer:" for start in ("One", HEADACHE) for n in range(3)]
+    prompts += [
+        "no blank line",
+        "",
+        '[{"content":"One\\n\\nLast"}]',
+        HEADACHE,
+    ]
+    rows = [response_row("expert", digest(prompt, n=32), prompt, True) for prompt in prompts]
+    data.write_responses("others", "expert", rows)
+    data.write_model("second")
+    others = [row | {"model_id": "second", "prompt_key": digest("2", row["prompt"], n=32)} for row in rows]
+    data.write_responses("others", "second", others)
+    path = build_warehouse(data.root)
+    with duckdb.connect(str(path), read_only=True) as connection:
+        found = connection.execute("select prompt_key, prompt from responses").fetchall()
+        assert {row["prompt_key"]: row["prompt"] for row in rows + others}.items() <= dict(found).items()
+        (counts,) = connection.execute(
+            "select (select count(*) from storage.prompts), (select count(*) from storage.prompt_prefixes)"
+        ).fetchall()
+    assert counts == (64 + len(prompts), 5)

@@ -1,0 +1,151 @@
+"""Find the parts of a root that are loaded into the warehouse, with fingerprints that tell which changed.
+
+A fingerprint is made of the content of a part's records and of the size and time of change of its Parquet
+files. Reading these takes less than a second for thousands of files. The checksums of all bytes, which take
+much longer, are compared when a part is loaded. A file whose bytes change while its size and its time of
+change stay, by a defect of the disk, is therefore noticed only when everything is loaded again: after
+`warehouse.duckdb` was deleted, or by another version of this program.
+
+What depends on another part has the fingerprint of that part in its own, so that both are loaded again.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from primitives.hashing import hash_json
+from storage.layout import (
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    FAILURES_FOLDER,
+    MANIFEST,
+    MODEL,
+    QUESTION_EVALUATIONS_FOLDER,
+    RESPONSES_FOLDER,
+    RUN,
+    VALIDATIONS_FOLDER,
+    diversity_file,
+    diversity_record,
+    guesses_file,
+    guesses_record,
+    model_file,
+    writer_tokens_record,
+)
+from warehouse.appraisals import list_grades
+from warehouse.records import find_filled
+
+LOADED_AFTER_MODELS = ("run", "question_run", "failure")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something under the root that is loaded as a whole or left out as a whole."""
+
+    kind: str
+    """What it is: a key of TABLES (increments.py)."""
+    path: Path
+    """Its folder or file."""
+    key: dict[str, str | None]
+    """The columns that select its rows in the tables, with their values."""
+    fingerprint: str
+
+
+def name_parts(root: Path) -> dict[str, Part]:
+    """Return path under the root -> part, for all parts, in the order in which they must be loaded."""
+    return {part.path.relative_to(root).as_posix(): part for part in _list_parts(root)}
+
+
+def _list_parts(root: Path) -> list[Part]:
+    editions = [
+        Part("edition", path, {"edition_id": path.name}, _stamp_folder(path, MANIFEST))
+        for path in find_filled(root / EDITIONS_FOLDER)
+    ]
+    of_editions = [part for edition in editions for part in _list_parts_of_edition(root, edition)]
+    checks = [
+        _stamp_all((root / VALIDATIONS_FOLDER).glob("*.json")),
+        *(part.fingerprint for part in editions),
+    ]
+    return [
+        *editions,
+        *(part for part in of_editions if part.kind not in LOADED_AFTER_MODELS),
+        *_list_models(root),
+        *(part for part in of_editions if part.kind in LOADED_AFTER_MODELS),
+        Part("checks", root / VALIDATIONS_FOLDER, {}, _hash(checks)),
+    ]
+
+
+def _list_models(root: Path) -> Iterator[Part]:
+    for folder in sorted({path.parent for path in (root / RESPONSES_FOLDER).glob("*/*")}):
+        stamps = [_read(folder / MODEL), _stamp_all(folder.glob("part-*.parquet"))]
+        yield Part("model", folder, {"model_id": folder.name}, _hash(stamps))
+
+
+def _list_parts_of_edition(root: Path, edition: Part) -> Iterator[Part]:
+    edition_id = str(edition.key["edition_id"])
+    guesses = _stamp_files(root / guesses_file(edition_id), root / guesses_record(edition_id))
+    diversity = _stamp_files(root / diversity_file(edition_id), root / diversity_record(edition_id))
+    # All grades of an edition are deleted and loaded together.
+    grades = _stamp_all(list_grades(root, edition_id))
+    tokens = root / writer_tokens_record(edition_id)
+    for kind, path, stamp in (
+        ("guesses", root / guesses_file(edition_id), guesses),
+        ("diversity", root / diversity_file(edition_id), diversity),
+        ("writer_tokens", tokens, _read(tokens)),
+        *(("grades", path, grades) for path in list_grades(root, edition_id)),
+    ):
+        if path.is_file():
+            yield Part(kind, path, edition.key, _hash([edition.fingerprint, stamp]))
+    # The scores of a run are compared with shortcuts, which are computed from the guesses.
+    yield from _list_runs(root, edition, _hash([edition.fingerprint, guesses]))
+    yield from _list_failures(root, edition)
+
+
+def _list_runs(root: Path, edition: Part, fingerprint: str) -> Iterator[Part]:
+    """Yield the evaluations of the samples and of the questions of an edition.
+
+    Args:
+        fingerprint: of everything that is loaded of the edition and that their scores depend on.
+    """
+    edition_id = str(edition.key["edition_id"])
+    settings = sorted((root / QUESTION_EVALUATIONS_FOLDER / edition_id).glob("*"))
+    of_samples = find_filled(root / EVALUATIONS_FOLDER / edition_id)
+    of_questions = [path for setting in settings for path in find_filled(setting)]
+    for path in (*of_samples, *of_questions):
+        kind, key = "run", {**edition.key, "model_id": path.name}
+        if path.parent in settings:
+            kind, key = "question_run", {**key, "setting": path.parent.name}
+        stamps = [fingerprint, _stamp_folder(path, RUN), _read(root / model_file(path.name))]
+        yield Part(kind, path, key, _hash(stamps))
+
+
+def _list_failures(root: Path, edition: Part) -> Iterator[Part]:
+    folder = root / FAILURES_FOLDER / str(edition.key["edition_id"])
+    for path in sorted([*folder.glob("*.json"), *folder.glob("*/*.json")]):
+        setting = None if path.parent == folder else path.parent.name
+        key = {**edition.key, "setting": setting, "model": path.stem}
+        yield Part("failure", path, key, _hash([edition.fingerprint, _read(path)]))
+
+
+def _stamp_folder(folder: Path, record: str) -> str:
+    """Return a hash of the record, and of the sizes and times of the files of all stages."""
+    return _hash([_read(folder / record), _stamp_all(folder.glob("*/*.parquet"))])
+
+
+def _stamp_files(file: Path, record: Path) -> str:
+    return _hash([_read(record), _stamp_all([file] if file.is_file() else [])])
+
+
+def _stamp_all(paths: Iterable[Path]) -> str:
+    """Return a hash of the names of the files, with their sizes and times of change."""
+    stats = [(path, path.stat()) for path in sorted(paths)]
+    return _hash([[path.parent.name, path.name, stat.st_size, stat.st_mtime_ns] for path, stat in stats])
+
+
+def _read(record: Path) -> str | None:
+    """Return the checksum of a record, or null if there is none."""
+    return hashlib.sha256(record.read_bytes()).hexdigest() if record.is_file() else None
+
+
+def _hash(values: Sequence[object]) -> str:
+    return hash_json(list(values), digits=32)

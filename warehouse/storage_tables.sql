@@ -1,0 +1,72 @@
+-- How the warehouse keeps what it loads: tables that nobody needs to query. They are in a schema of their own.
+
+create schema storage;
+
+-- What the warehouse was published from. schema_fingerprint: of the code that wrote it (publishing.py). changed_at_ns:
+-- the time of change that the publisher gave to the file, in nanoseconds.
+create table storage.publication (
+    schema_fingerprint varchar not null,
+    changed_at_ns bigint not null
+);
+
+-- One row per part of the root (parts.py). problem: why it was left out; null if it was loaded.
+-- is_incomplete: it lacks a record, as after an interrupted run.
+create table storage.loaded_parts (
+    path varchar not null,
+    kind varchar not null,
+    key json not null,
+    fingerprint varchar not null,
+    problem varchar,
+    is_incomplete boolean not null
+);
+
+-- A prompt is its prefix and its rest. The prefix, up to the last blank line, holds the demonstrations, which are
+-- the same in thousands of prompts. Models that are asked the same prompt share its row.
+create table storage.prompt_prefixes (
+    prefix_number integer not null,
+    prefix varchar not null
+);
+
+create table storage.prompts (
+    prompt_number integer not null,
+    prefix_number integer not null,
+    rest varchar not null
+);
+
+create table storage.responses (
+    prompt_key varchar not null,
+    model_id varchar not null,
+    repeat smallint not null,
+    prompt_number integer not null,
+    response varchar,
+    status varchar not null,
+    error varchar,
+    finish_reason varchar,
+    n_prompt_tokens integer,
+    n_completion_tokens integer,
+    logprob_true double,
+    logprob_false double,
+    reasoning varchar,
+    served varchar
+);
+
+-- Responses are shared by all editions.
+create view responses as
+select
+    stored.prompt_key,
+    stored.model_id,
+    stored.repeat,
+    prefixes.prefix || prompts.rest as prompt,
+    stored.response,
+    stored.status,
+    stored.error,
+    stored.finish_reason,
+    stored.n_prompt_tokens,
+    stored.n_completion_tokens,
+    stored.logprob_true,
+    stored.logprob_false,
+    stored.reasoning,
+    stored.served
+from storage.responses as stored
+inner join storage.prompts using (prompt_number)
+inner join storage.prompt_prefixes as prefixes using (prefix_number)
