@@ -21,7 +21,7 @@ from preflight.storage_checks import check_room, check_shared
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES
 from tasks.edition.edition import Edition
-from tasks.edition.preview import preview_relations
+from tasks.edition.preview import preview_questions, preview_relations
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 
@@ -140,11 +140,15 @@ def _list_answering(models: Sequence[EngineConfig], checked: Sequence[Finding]) 
 
 def ask_endpoints_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) -> list[Finding]:
     """Return a finding per prompt: one for each evaluated model, and for each writer of the edition."""
-    if not asked or not edition.has_triplets:
+    if not asked:
         return []
-    first = next(iter(preview_relations(edition)))
-    trials = trial_prompts.list_trials(config, edition, first, asked)
-    of_writers = trial_writers.list_trials(edition, first, asked)
+    of_writers = []
+    if edition.has_triplets:
+        first = next(iter(preview_relations(edition)))
+        rows, of_writers = first.samples, trial_writers.list_trials(edition, first, asked)
+    else:
+        rows = next(iter(preview_questions(edition)))
+    trials = trial_prompts.list_trials(config, edition, rows, asked)
     checks = [
         *(partial(trial_prompts.check_answer, trial) for trial in trials),
         *(partial(trial_writers.check_reply, edition, trial) for trial in of_writers),

@@ -5,7 +5,7 @@ Nothing is stored: the run asks the same prompt again. A prompt with a stored an
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -16,10 +16,9 @@ from preflight.findings import Finding
 from primitives.errors import InputError
 from primitives.repeated_keys import hide_value
 from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.answer_extraction import extract_answer
+from tasks.asking.question_prompts import render_answer
 from tasks.asking.reasoning import read_answers
 from tasks.edition.edition import Edition
-from tasks.edition.preview import RelationPreview
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 
 MAX_SHOWN = 80
@@ -37,30 +36,45 @@ class Trial:
 
     evaluation: Evaluation
     prompt: Prompt
-    key: str
-    label: bool
+    request: pl.DataFrame
+    """The row of the prompt in the stage of requests."""
+    row: pl.DataFrame
+    """The sample or the question that it asks about."""
+
+    @property
+    def key(self) -> str:
+        """The key of the answer."""
+        return str(self.request["prompt_key"][0])
+
+    def render(self, answer: bool | str) -> str:
+        """Return an answer in words: true, false, or the answer to a question as a demonstration shows it."""
+        if isinstance(answer, bool):
+            return str(answer).lower()
+        return render_answer(self.row["type"][0], answer)
 
 
 def list_trials(
-    config: Config, edition: Edition, first: RelationPreview, asked: Collection[EngineConfig]
+    config: Config, edition: Edition, rows: pl.DataFrame, asked: Collection[EngineConfig]
 ) -> list[Trial]:
     """Return a trial for each evaluated model that is one of those that may be asked.
 
     Args:
-        first: the first relation of the edition.
+        rows: the samples of the first relation of the edition, or its questions if it has no samples.
     """
     names = [model.name for model in config.models if model in asked]
-    return [_build_trial(config, edition, first.samples, name) for name in names]
+    return [_build_trial(config, edition, rows, name) for name in names]
 
 
-def _build_trial(config: Config, edition: Edition, samples: pl.DataFrame, name: str) -> Trial:
+def _build_trial(config: Config, edition: Edition, rows: pl.DataFrame, name: str) -> Trial:
     """Return the prompt about the plain statement of a triplet, or the first prompt where there is none."""
-    evaluation = plan_evaluation(config, edition.edition_id, name)
-    plain = samples.filter(transformation="none")
-    rows = plain if plain.height else samples
+    setting = None if edition.has_triplets else config.questions.settings[0]
+    evaluation = plan_evaluation(config, edition.edition_id, name, setting)
+    if edition.has_triplets:
+        plain = rows.filter(transformation="none")
+        rows = plain if plain.height else rows
     requests = evaluation.subject.build_requests(rows, evaluation.request_settings, 1)
-    first = requests.frame.row(0, named=True)
-    return Trial(evaluation, requests.prompts[0], first["prompt_key"], first["label"])
+    request, (column, *_) = requests.frame.head(1), evaluation.subject.rows.key
+    return Trial(evaluation, requests.prompts[0], request, rows.filter(pl.col(column) == request[column][0]))
 
 
 def check_answer(trial: Trial) -> Finding:
@@ -105,23 +119,31 @@ def describe_asking(prompt: Prompt) -> str:
 
 
 def _judge_answer(name: str, asked: str, completion: Completion, trial: Trial) -> Finding:
-    scoring, model = trial.evaluation.scoring, trial.evaluation.model
-    row = pl.DataFrame(
-        {"response": [completion.response], "finish_reason": [completion.finish_reason]},
-        schema={"response": pl.String, "finish_reason": pl.String},
-    )
-    is_chat = model.prompt_style == "chat"
-    (read,) = read_answers(row, scoring.marks, is_chat=is_chat).to_dicts()
-    prediction = extract_answer(read["answer"], scoring.words)
+    model = trial.evaluation.model
+    prediction, is_unfinished = _read_answer(completion, trial)
     thought = f", after the thought {shorten(completion.reasoning)}" if completion.reasoning else ""
-    if read["is_unfinished_reasoning"]:
+    if is_unfinished:
         meaning = "read as an unfinished thought"
     else:
-        meaning = "read as no answer" if prediction is None else f"read as {str(prediction).lower()}"
-    expected = str(trial.label).lower()
-    found = f"{asked}: {shorten(completion.response)}{thought}, {meaning} (right: {expected})"
-    remedy = "" if prediction is not None else UNFINISHED if read["is_unfinished_reasoning"] else UNREAD
+        meaning = "read as no answer" if prediction is None else f"read as {trial.render(prediction)}"
+    right = trial.render(trial.row["label" if "label" in trial.row.columns else "answer"][0])
+    found = f"{asked}: {shorten(completion.response)}{thought}, {meaning} (right: {right})"
+    remedy = "" if prediction is not None else UNFINISHED if is_unfinished else UNREAD
     return Finding(name, "warning" if remedy else "ok", hide_key(found, model), remedy)
+
+
+def _read_answer(completion: Completion, trial: Trial) -> tuple[bool | str | None, bool]:
+    """Return the prediction that a run would make of the answer, and whether the thought did not end."""
+    said = {"response": completion.response, "finish_reason": completion.finish_reason, "error": None}
+    stored = trial.request.select(
+        "prompt_key", "repeat", *(pl.lit(value, pl.String).alias(key) for key, value in said.items())
+    )
+    evaluation = trial.evaluation
+    is_chat = evaluation.model.prompt_style == "chat"
+    answers = read_answers(stored, evaluation.scoring.marks, is_chat=is_chat)
+    scoring = replace(evaluation.scoring, policies=("strict",))
+    *_, predictions = evaluation.subject.score(trial.request, lambda: trial.row, answers, scoring)
+    return predictions["prediction"][0], answers["is_unfinished_reasoning"][0]
 
 
 def shorten(text: str | None) -> str:

@@ -125,3 +125,45 @@ def test_nothing_is_asked_unless_it_is_wanted_and_can_be_answered(tmp_path: Path
     config = write(tmp_path, endpoint)
     names = [finding.name for finding in collect_findings(config, asks_endpoints=True)]
     assert "answer of far" not in names
+
+
+def write_bank(folder: Path, endpoint: Endpoint, setting: str) -> Path:
+    """Write a configuration that asks a model the questions of a small MedQA."""
+    words = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
+    items = [
+        {
+            "question": f"A man of {age} sweats. Which of the following is the most likely diagnosis?",
+            "options": dict(zip("ABCDE", words, strict=True)),
+            "answer": words[age % 5],
+            "answer_idx": "ABCDE"[age % 5],
+        }
+        for age in range(20, 32)
+    ]
+    bank = folder / "medqa.jsonl"
+    bank.write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    table = {"name": "far", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
+    return write_config(
+        folder / "c.toml",
+        folder / "data",
+        knowledge={"name": "medqa", "format": "medqa", "path": str(bank)},
+        questions={"settings": [setting]},
+        models=[table],
+    )
+
+
+@pytest.mark.parametrize("setting", ["answer_only", "chain_of_thought"])
+def test_an_edition_without_samples_is_tried_with_a_question(tmp_path: Path, setting: str) -> None:
+    with serve_endpoint(lambda *_: build_reply(" The answer is B.\nThe answer is C.")) as endpoint:
+        found = find_answer(write_bank(tmp_path, endpoint, setting))
+        ((_, _, body),) = endpoint.requests
+    assert "Please answer" in body["prompt"]
+    assert body["max_tokens"] == (32 if setting == "answer_only" else 512)
+    # A short answer ends with its line; a chain of thought is read to its end.
+    assert f"read as {'B' if setting == 'answer_only' else 'C'} (right: " in found.found
+    assert found.state == "ok"
+
+
+def test_only_the_first_line_of_a_completion_is_read(tmp_path: Path) -> None:
+    with serve_endpoint(lambda *_: build_reply(" maybe\nTrue")) as endpoint:
+        found = find_answer(write(tmp_path, endpoint))
+    assert "read as no answer" in found.found
