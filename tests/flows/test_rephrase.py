@@ -105,6 +105,9 @@ def test_every_method_is_in_the_same_tables(rephrased: Rephrased) -> None:
     assert counts["direct"] == n_triplets
     tried = query_rows(rephrased.root, "select count(*) as n from attempts")[0]["n"]
     assert tried == read_stage(rephrased.root, "attempts").height
+    prompts = {row["role"]: row["n_prompts"] for row in query_rows(rephrased.root, "from cost")}
+    assert set(prompts) == {"evaluated", "rephraser", "judge", "llmeval"}
+    assert prompts["llmeval"] == read_stage(rephrased.root, "triplets").height
 
 
 def test_lost_files_are_built_again_from_stored_replies(rephrased: Rephrased) -> None:
