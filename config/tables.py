@@ -45,6 +45,19 @@ class KnowledgeConfig(ConfigTable):
         return self
 
 
+class SeriesConfig(ConfigTable):
+    """The place of an edition in a series, in which facts, negatives and wordings take turns.
+
+    An edition of a series repeats as little of the editions before it as the base and the pool allow. A
+    schedule sets both values.
+    """
+
+    seed: Annotated[int, Field(ge=0)] = 1
+    """Seed of the turns, which all editions of the series share."""
+    number: Annotated[int, Field(ge=0)]
+    """Number of the edition. Successive editions have successive numbers."""
+
+
 class EditionConfig(ConfigTable):
     """The settings that define an edition.
 
@@ -67,6 +80,9 @@ class EditionConfig(ConfigTable):
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use 1000;
     the default is no limit."""
+    series: SeriesConfig | None = None
+    """The place of the edition in a series whose editions repeat each other as little as possible, for
+    example `series = { number = 5 }`. The default is an edition by itself; a schedule numbers its weeks."""
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
     of the papers' authors."""

@@ -3,7 +3,10 @@
 from datetime import UTC, datetime
 
 from config.file import Config
+from config.tables import SeriesConfig
 from primitives.hashing import hash_text
+
+FIRST_MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
 
 
 def name_week(moment: datetime) -> str:
@@ -12,12 +15,19 @@ def name_week(moment: datetime) -> str:
     return f"{year}-W{week:02}"
 
 
+def count_weeks(moment: datetime) -> int:
+    """Return how many weeks in UTC lie between the first Monday of 1970 and the Monday of the week."""
+    return (moment.astimezone(UTC) - FIRST_MONDAY).days // 7
+
+
 def plan_week(config: Config, moment: datetime) -> Config:
     """Return the configuration of the edition of a week: the same for every moment of the week.
 
-    The new seed depends on the seed of the configuration, so that two schedules on one base differ.
+    The new seed depends on the seed of the configuration, so that two schedules on one base differ. The weeks
+    are a series, so that each of them repeats as little of the weeks before as possible.
     """
     week = name_week(moment)
     seed = int(hash_text("week", week, str(config.edition.seed), digits=8), 16) % 2**31
-    edition = config.edition.model_copy(update={"label": week, "seed": seed})
+    series = SeriesConfig(seed=config.edition.seed, number=count_weeks(moment))
+    edition = config.edition.model_copy(update={"label": week, "seed": seed, "series": series})
     return config.model_copy(update={"edition": edition})

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from primitives.hashing import draw_order, hash_text
 from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.name_overlap import NameOverlap
+from tasks.drawing.series import NEGATIVE_TURNS, Turn
 
 # Time grows with the third power of the number of heads: 1,000 heads take 1 s, 2,000 take 6 s.
 MAX_HEADS = 2000
@@ -36,16 +37,19 @@ TIE_BITS = 12
 """Random bits below the cost: two assignments with the same total are practically impossible."""
 ASSERTED = COST_RANGE + CHANCE
 """What is subtracted from the cost of a negative that the base asserts: more than any resemblance costs."""
+NOT_DUE = COST_RANGE
+"""What a tail costs whose turn in a series it is not: as much as the least possible resemblance."""
 LEFT_OUT = 2.0**36
 """The cost of leaving out a head: more than the costs of all other heads together."""
 EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
 
-def draw_balanced(candidates: Candidates, salt: str) -> dict[str, tuple[str, str]]:
+def draw_balanced(candidates: Candidates, salt: str, turn: Turn | None = None) -> dict[str, tuple[str, str]]:
     """Return head -> (positive tail, negative tail), for as many heads as can be kept.
 
     The positive tails and the negative tails are the same multiset. Heads that had to be left out are absent.
+    In a series of editions, tails are preferred whose turn it is.
     """
     heads = {head.name: head for head in candidates.heads}
     order = draw_order(heads, salt, candidates.relation, "order")
@@ -53,7 +57,7 @@ def draw_balanced(candidates: Candidates, salt: str) -> dict[str, tuple[str, str
     pairs: dict[str, tuple[str, str]] = {}
     for part in range(n_parts):
         members = [heads[name] for name in sorted(order[part::n_parts])]
-        pairs |= _Assignment(members, (salt, candidates.relation)).solve()
+        pairs |= _Assignment(members, (salt, candidates.relation), turn).solve()
     return pairs
 
 
@@ -67,18 +71,25 @@ class _Facts:
 
 
 class _Assignment:
-    def __init__(self, heads: Sequence[Head], salt: tuple[str, str]) -> None:
+    def __init__(self, heads: Sequence[Head], salt: tuple[str, str], turn: Turn | None) -> None:
         self.heads = heads
         self.salt = salt
-        self.positives = [
-            sorted(draw_order(head.tails, *salt, "tails", head.name)[:MAX_TAILS]) for head in heads
-        ]
+        self.turn = turn
+        orders = [self._order_tails(head) for head in heads]
+        self.due = [order[0] for order in orders]
+        self.positives = [sorted(order[:MAX_TAILS]) for order in orders]
         self.tails = sorted({tail for tails in self.positives for tail in tails})
         self.column_of = {tail: column for column, tail in enumerate(self.tails)}
         self.overlap = NameOverlap([head.name for head in heads], self.tails)
         self.is_excluded = self._mark_tails([head.excluded for head in heads])
         self.is_asserted = self._mark_tails([head.asserted for head in heads])
         self.chances = hash_all((*salt, "head", head.name) for head in heads)
+
+    def _order_tails(self, head: Head) -> list[str]:
+        """Return the true tails in a drawn order; in a series, the first one is due."""
+        if self.turn is None:
+            return draw_order(head.tails, *self.salt, "tails", head.name)
+        return self.turn.rotate(head.tails, self.salt[1], "tails", head.name)
 
     def _mark_tails(self, marked: Sequence[frozenset[str]]) -> NDArray[np.bool_]:
         """Return one row per head and one column per tail: whether the tail is among those of the head."""
@@ -112,12 +123,31 @@ class _Assignment:
         starts = np.flatnonzero(np.diff(facts.heads, prepend=-1))
         ranks = np.arange(len(facts.heads)) - np.repeat(starts, np.diff(np.append(starts, len(facts.heads))))
         costs = add_chance(scale_costs(difference), facts.chances, self.chances)
-        costs[self.is_asserted.T[facts.tails]] -= ASSERTED << TIE_BITS
+        is_asserted = self.is_asserted.T[facts.tails]
+        costs[is_asserted] -= ASSERTED << TIE_BITS
+        if self.turn is not None:
+            costs += self._price_repeats(facts, self.turn) * ~is_asserted << TIE_BITS
         # The lowest digit says which of the head's true tails has the cost.
         costs = costs * MAX_TAILS + ranks[:, None]
         costs[self.is_excluded.T[facts.tails]] = EXCLUDED * MAX_TAILS
         least, rank = np.divmod(np.minimum.reduceat(costs, starts, axis=0), MAX_TAILS)
         return np.where(least == EXCLUDED, np.inf, least), facts.tails[starts[:, None] + rank]
+
+    def _price_repeats(self, facts: _Facts, turn: Turn) -> NDArray[np.int64]:
+        """Return for the facts (rows) and all heads (columns) what tails cost whose turn it is not.
+
+        Whose turn it is: of a fact, as the positive of its head; of its tail, as the negative of the column.
+        """
+        columns_due = np.array([self.column_of[tail] for tail in self.due])
+        is_due = facts.tails == columns_due[facts.heads]
+        salt = ("series", str(turn.seed), self.salt[1], "negative")
+        of_tails = hash_all((*salt, "tail", tail) for tail in self.tails)
+        of_heads = hash_all((*salt, "head", head.name) for head in self.heads)
+        turns = _mix_bits(of_tails[facts.tails][:, None] ^ of_heads[None, :]) % np.uint64(NEGATIVE_TURNS)
+        is_negative_due = turns == turn.number % NEGATIVE_TURNS
+        n_due = is_due[:, None].astype(np.int64) + is_negative_due
+        prices: NDArray[np.int64] = NOT_DUE * (2 - n_due)
+        return prices
 
     def _list_facts(self, rows: slice) -> _Facts:
         listed = [(row, tail) for row in range(rows.start, rows.stop) for tail in self.positives[row]]

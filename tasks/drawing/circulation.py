@@ -9,16 +9,20 @@ heads along alternating paths. The tests compare the result with the exact progr
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 
-from primitives.hashing import draw_one, draw_order, hash_text
+from primitives.hashing import draw_order, hash_text
 from tasks.drawing.candidates import Candidates
+from tasks.drawing.series import Turn, draw_due
 
 
-def draw_circulation(candidates: Candidates, salt: str) -> dict[str, tuple[str, str]]:
+def draw_circulation(
+    candidates: Candidates, salt: str, turn: Turn | None = None
+) -> dict[str, tuple[str, str]]:
     """Return head -> (positive tail, negative tail), for as many heads as can be kept.
 
     The positive tails and the negative tails are the same multiset. Heads that had to be left out are absent.
+    In a series of editions, true tails are preferred whose turn it is; negatives take no turns.
     """
-    circulation = _Circulation(candidates, salt)
+    circulation = _Circulation(candidates, salt, turn)
     circulation.assign_negatives()
     circulation.drop_unbalanced()
     circulation.restore_heads()
@@ -35,13 +39,14 @@ class _Step:
 
 
 class _Circulation:
-    def __init__(self, candidates: Candidates, salt: str) -> None:
+    def __init__(self, candidates: Candidates, salt: str, turn: Turn | None) -> None:
         self.salt = (salt, candidates.relation)
         heads = {h.name: h for h in candidates.heads}
         self.heads = {name: heads[name] for name in draw_order(heads, *self.salt, "order")}
         self.tails = candidates.pool
         self.positive = {
-            name: draw_one(head.tails, *self.salt, "positive", name) for name, head in self.heads.items()
+            name: draw_due(turn, head.tails, *self.salt, "positive", name)
+            for name, head in self.heads.items()
         }
         self.negative: dict[str, str] = {}
         # Tail -> the heads that have it as their positive (givers) or as their negative (takers), in order.

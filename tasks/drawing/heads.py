@@ -9,6 +9,7 @@ from primitives.hashing import draw_order
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.drawing.candidates import Candidates, Head, collect_candidates
 from tasks.drawing.related_names import exclude_related
+from tasks.drawing.series import Turn
 
 Policy = Literal["balanced", "matched", "uniform"]
 
@@ -20,6 +21,8 @@ class TripletSampling:
     seed: int
     negatives: Policy = "balanced"
     heads_per_relation: int | None = None
+    turn: Turn | None = None
+    """The place of the edition in its series; null for an edition by itself."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class ChosenHeads:
     """All of them, with those that the cap leaves out."""
     demonstrations: tuple[Head, ...]
     tested: tuple[Head, ...]
+    turn: Turn | None
+    """The turn of the tested heads; null for an edition by itself."""
 
 
 def collect_allowed(
@@ -51,18 +56,23 @@ def choose_heads(candidates: Candidates, sampling: TripletSampling) -> ChosenHea
     order = draw_order((h.name for h in possible), DEMONSTRATION_SALT, candidates.relation)
     demonstrations = set(order[:N_DEMONSTRATIONS])
     others = [h for h in possible if h.name not in demonstrations]
-    return ChosenHeads(
-        tuple(possible),
-        tuple(h for h in possible if h.name in demonstrations),
-        tuple(_apply_cap(others, candidates.relation, sampling)),
-    )
+    tested = _apply_cap(others, candidates.relation, sampling)
+    turn = sampling.turn and sampling.turn.slow_down(len(tested), max(len(others), 1))
+    demonstrated = tuple(h for h in possible if h.name in demonstrations)
+    return ChosenHeads(tuple(possible), demonstrated, tuple(tested), turn)
 
 
 def _apply_cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
-    if sampling.heads_per_relation is None:
+    """Return as many heads as the cap allows. In a series, the heads take turns."""
+    if sampling.heads_per_relation is None or not heads:
         return heads
-    order = draw_order((h.name for h in heads), str(sampling.seed), relation, "cap")
-    kept = set(order[: sampling.heads_per_relation - N_DEMONSTRATIONS])
+    names = [h.name for h in heads]
+    n_kept = sampling.heads_per_relation - N_DEMONSTRATIONS
+    if sampling.turn is None:
+        order = draw_order(names, str(sampling.seed), relation, "cap")
+    else:
+        order = sampling.turn.rotate(names, relation, "cap", n_at_once=n_kept)
+    kept = set(order[:n_kept])
     return [h for h in heads if h.name in kept]
 
 

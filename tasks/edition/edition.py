@@ -29,6 +29,7 @@ from storage.manifests import find_manifest, read_manifest_files
 from storage.mirror import Mirror
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
+from tasks.drawing.series import Turn
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.rephraser import Rephraser
 from tasks.judging.calibrated_judge import plan_judge
@@ -54,12 +55,17 @@ class Edition:
     """Whether it was built before names of editions depended on the version of the gate and on reviews."""
 
     @cached_property
-    def earlier(self) -> "Edition | None":
-        """The edition that earlier versions built with this configuration, if they named it otherwise."""
+    def earlier(self) -> tuple["Edition", ...]:
+        """The editions that earlier versions built with this configuration, if they named them otherwise."""
+        if self.config.edition.series is not None:
+            # The weeks of a schedule were no series.
+            table = self.config.edition.model_copy(update={"series": None})
+            by_itself = replace(self, config=self.config.model_copy(update={"edition": table}))
+            return (by_itself, *by_itself.earlier)
         is_named_alike = self.rephraser is None and not self.as_written
         if self.is_earlier or not self.has_triplets or self.base.aliases or is_named_alike:
-            return None
-        return replace(self, is_earlier=True)
+            return ()
+        return (replace(self, is_earlier=True),)
 
     @property
     def root(self) -> Path:
@@ -70,7 +76,8 @@ class Edition:
     def sampling(self) -> TripletSampling:
         """How the triplets are drawn."""
         table = self.config.edition
-        return TripletSampling(table.seed, table.negatives, table.heads_per_relation)
+        turn = None if table.series is None else Turn(table.series.seed, table.series.number)
+        return TripletSampling(table.seed, table.negatives, table.heads_per_relation, turn)
 
     @property
     def label(self) -> str:
@@ -158,6 +165,7 @@ class Edition:
             "seed": table.seed,
             "negatives": table.negatives,
             "heads_per_relation": table.heads_per_relation,
+            **self.describe_series(),
             "methods": list(table.methods),
             "pool": self.pool.name,
             "rephraser": self.describe_rephraser(),
@@ -167,6 +175,11 @@ class Edition:
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},
             "prototypes": {r: self.pool.checksum_relation(r) for r in relations},
         }
+
+    def describe_series(self) -> dict[str, Any]:
+        """Return, as JSON, the place of the edition in its series; empty for an edition by itself."""
+        series = self.config.edition.series
+        return {} if series is None else {"series": series.model_dump()}
 
     def describe_questions(self) -> dict[str, Any]:
         """Return, as JSON, the wording of the questions of each relation."""
@@ -233,8 +246,7 @@ def plan_edition(config: Config) -> Edition:
         InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
     """
     edition = _plan_edition(config, _list_stamps(config))
-    earlier = edition.earlier
-    return earlier if earlier is not None and earlier.is_complete() else edition
+    return next((earlier for earlier in edition.earlier if earlier.is_complete()), edition)
 
 
 def fetch_edition(config: Config, mirror: Mirror) -> Edition:
@@ -243,9 +255,8 @@ def fetch_edition(config: Config, mirror: Mirror) -> Edition:
     Raises:
         InputError: as `plan_edition`; or the edition is complete on both sides, with different content.
     """
-    planned = plan_edition(config)
-    if planned.earlier is not None:
-        mirror.pull_edition(planned.earlier.edition_id)
+    for earlier in plan_edition(config).earlier:
+        mirror.pull_edition(earlier.edition_id)
     edition = plan_edition(config)
     mirror.pull_edition(edition.edition_id)
     return edition

@@ -27,6 +27,7 @@ from tasks.edition.samples import Wording, build_samples
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.triplets import build_triplets
 from tasks.edition.variants import derive_variants
+from tasks.edition.wording_turns import find_wording_turns
 from tasks.questions.medqa_points import build_medqa_questions
 from tasks.questions.questions import Facts, build_questions
 
@@ -78,6 +79,7 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
         "seed": table.seed,
         "negatives": table.negatives,
         "heads_per_relation": table.heads_per_relation,
+        **edition.describe_series(),
     }
 
 
@@ -133,6 +135,7 @@ def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str
         "prototypes": edition.pool.relations[relation],
         "wording": wording,
         "read_replies": partial(read_replies, edition.root),
+        "find_turns": partial(find_wording_turns, **_select_facts(edition, relation, inputs)),
     }
 
 
@@ -144,6 +147,8 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
         "llmeval": None if edition.llmeval is None else edition.llmeval.describe(),
         "seed": edition.config.edition.seed,
         "is_reviewed": relation not in edition.as_written,
+        # The turns of the wordings depend on the facts of the relation.
+        **({"series": _describe_sampling(edition, relation)} if edition.describe_series() else {}),
     }
 
 

@@ -13,6 +13,7 @@ from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
 from tasks.edition.sentences import write_sentence
+from tasks.edition.wording_turns import WordingTurns
 
 TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
@@ -39,12 +40,14 @@ def build_samples(
     prototypes: RelationPrototypes,
     wording: Wording,
     read_replies: Callable[[Writer], Replies],
+    find_turns: Callable[[], WordingTurns | None] = lambda: None,
 ) -> pl.DataFrame:
     """Return the samples of one relation by every method of the edition; columns as in the stage samples.
 
     Args:
         attempts: the attempts of the rephraser; null if no language model rewords statements.
         read_replies: returns every stored reply of a writer; used for method llmeval only.
+        find_turns: returns whose turn it is in a series of editions; used for the rephraser `reviewed` only.
 
     Raises:
         InputError: the pool lacks wordings that are needed, or a reply is missing.
@@ -62,7 +65,7 @@ def build_samples(
             return choose_rewordings(statements, attempts, wording.rephraser_name)
         require_wordings(prototypes, wording.pool_name)
         return reword_statements(
-            statements, triplets, prototypes, wording.seed, is_reviewed=wording.is_reviewed
+            statements, triplets, prototypes, wording.seed, find_turns(), is_reviewed=wording.is_reviewed
         )
 
     return pl.concat(build_method(method) for method in wording.methods)
@@ -86,26 +89,31 @@ def reword_statements(
     triplets: pl.DataFrame,
     prototypes: RelationPrototypes,
     seed: int,
+    turns: WordingTurns | None = None,
     *,
     is_reviewed: bool = True,
 ) -> pl.DataFrame:
     """Return the samples of method pretexeval by the rephraser `reviewed`: one wording per variant.
 
-    The draw depends on the variant and the seed, and for demonstrations on the variant alone.
+    The draw depends on the variant and the seed, and for demonstrations on the variant alone. In a series of
+    editions, the wordings take turns.
     """
     salts = {"test": str(seed), "demonstration": DEMONSTRATION_SALT}
+
+    def choose(variant_id: str, transformation: str, split: str, head: str, is_positive: bool) -> str:
+        cell = prototypes.cells[transformation]
+        if turns is not None and split == "test":
+            return turns.choose(cell, variant_id, head, is_positive)
+        return draw_one(cell.wordings, "wording", salts[split], variant_id)
+
+    entities = triplets.select("triplet_id", "head", "tail", "is_positive")
+    rows = statements.join(entities, on="triplet_id", how="left", maintain_order="left_right")
     wordings = [
-        draw_one(prototypes.cells[transformation].wordings, "wording", salts[split], variant_id)
-        for variant_id, transformation, split in statements.select(
-            "variant_id", "transformation", "split"
-        ).iter_rows()
+        choose(*row)
+        for row in rows.select("variant_id", "transformation", "split", "head", "is_positive").iter_rows()
     ]
-    entities = triplets.select("triplet_id", "head", "tail")
-    texts = (
-        statements.select("triplet_id")
-        .with_columns(pl.Series("template", wordings, pl.String))
-        .join(entities, on="triplet_id", how="left", maintain_order="left_right")
-        .select(write_sentence(pl.col("template")).alias("text"))
+    texts = rows.with_columns(pl.Series("template", wordings, pl.String)).select(
+        write_sentence(pl.col("template")).alias("text")
     )
     status, attempts = ("accepted", 1) if is_reviewed else ("as_is", 0)
     return _build_samples(statements.with_columns(texts["text"]), "pretexeval", "reviewed", status, attempts)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from primitives.errors import InputError
-from primitives.hashing import draw_one, hash_text
+from primitives.hashing import hash_text
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.circulation import draw_circulation
 from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads, collect_allowed, select_first_ids
+from tasks.drawing.series import Turn, draw_due
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def sample_triplets(
             "to test: add heads"
         )
     demonstrations = {h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT) for h in chosen.demonstrations}
-    pairs = _draw_pairs(Candidates(relation, chosen.tested, candidates.pool), sampling)
+    pairs = _draw_pairs(Candidates(relation, chosen.tested, candidates.pool), sampling, chosen.turn)
     if not pairs:
         raise InputError(
             f"relation {relation!r} has {len(chosen.tested)} heads to test, but no tail can be the negative "
@@ -90,24 +91,27 @@ def _list_left_out(candidates: Candidates, chosen: ChosenHeads, kept: Collection
     return tuple(sorted({h.name for h in candidates.heads} - capped - set(kept)))
 
 
-def _draw_pairs(candidates: Candidates, sampling: TripletSampling) -> dict[str, tuple[str, str]]:
+def _draw_pairs(
+    candidates: Candidates, sampling: TripletSampling, turn: Turn | None
+) -> dict[str, tuple[str, str]]:
     if sampling.negatives == "balanced":
-        return draw_balanced(candidates, str(sampling.seed))
+        return draw_balanced(candidates, str(sampling.seed), turn)
     if sampling.negatives == "matched":
-        return draw_circulation(candidates, str(sampling.seed))
-    return {h.name: _draw_pair(h, candidates, str(sampling.seed)) for h in candidates.heads}
+        return draw_circulation(candidates, str(sampling.seed), turn)
+    return {h.name: _draw_pair(h, candidates, str(sampling.seed), turn) for h in candidates.heads}
 
 
-def _draw_pair(head: Head, candidates: Candidates, salt: str) -> tuple[str, str]:
+def _draw_pair(head: Head, candidates: Candidates, salt: str, turn: Turn | None = None) -> tuple[str, str]:
     """Return a positive and a negative tail, each drawn uniformly from those that the head may have.
 
-    If the base asserts that tails are false of the head, the negative is one of those.
+    If the base asserts that tails are false of the head, the negative is one of those. In a series, both are
+    those whose turn it is.
     """
     key = (salt, candidates.relation)
-    possible = head.asserted or (tail for tail in candidates.pool if tail not in head.excluded)
+    possible = head.asserted or [tail for tail in candidates.pool if tail not in head.excluded]
     return (
-        draw_one(head.tails, *key, "positive", head.name),
-        draw_one(possible, *key, "negative", head.name),
+        draw_due(turn, head.tails, *key, "positive", head.name),
+        draw_due(turn, possible, *key, "negative", head.name),
     )
 
 

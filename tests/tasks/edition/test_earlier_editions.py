@@ -54,34 +54,34 @@ def configure_own_pool(root: Path) -> Config:
 def test_names_of_earlier_versions_are_those_that_they_gave(tmp_path: Path) -> None:
     """The names are from the commit before the gate had a version."""
     own = make_edition(tmp_path, BASE)
-    assert own.earlier is not None
-    assert own.earlier.edition_id == "own-seed1-20c79fae" != own.edition_id
+    (earlier,) = own.earlier
+    assert earlier.edition_id == "own-seed1-20c79fae" != own.edition_id
     tables = {"rephraser": {"kind": "model", "writer": "w"}, "writers": WRITERS}
     reworded = Edition(Config.model_validate(tables), TREATS, load_pool("revised"))
-    assert reworded.earlier is not None
-    assert reworded.earlier.edition_id == "own-seed1-3e208893" != reworded.edition_id
+    (earlier,) = reworded.earlier
+    assert earlier.edition_id == "own-seed1-3e208893" != reworded.edition_id
     bundled = make_edition(tmp_path, TREATS, load_pool("revised"))
     assert bundled.edition_id == "own-seed1-17dc2416"
-    assert bundled.earlier is None
+    assert bundled.earlier == ()
 
 
 def test_version_of_the_gate_is_part_of_a_new_edition_alone(tmp_path: Path) -> None:
     edition = plan_edition(configure_rephraser(tmp_path))
     assert edition.configuration["rephraser"]["gate"] == GATE_VERSION
-    assert edition.earlier is not None
-    assert "gate" not in edition.earlier.configuration["rephraser"]
+    (earlier,) = edition.earlier
+    assert "gate" not in earlier.configuration["rephraser"]
 
 
 def test_a_complete_earlier_edition_is_planned_again_until_it_gets_another_label(tmp_path: Path) -> None:
     config = configure_own_pool(tmp_path)
     new = plan_edition(config)
     assert new.as_written == new.base.relations
-    assert new.earlier is not None
-    files = write_files(new.earlier)
+    (earlier,) = new.earlier
+    files = write_files(earlier)
     assert plan_edition(config).edition_id == new.edition_id
-    complete_edition(new.earlier, list(files.values()), [])
+    complete_edition(earlier, list(files.values()), [])
     planned = fetch_edition(config, Mirror(config.storage))
-    assert planned.edition_id == new.earlier.edition_id
+    assert planned.edition_id == earlier.edition_id
     assert planned.is_whole()
     relation = planned.base.relations[0]
     assert set(build_frames(planned, relation)["samples"]["status"]) == {"accepted"}
@@ -103,8 +103,7 @@ class CopyingMirror(Mirror):
 
 
 def test_an_earlier_edition_of_another_host_is_fetched(tmp_path: Path) -> None:
-    earlier = plan_edition(configure_own_pool(tmp_path / "first")).earlier
-    assert earlier is not None
+    (earlier,) = plan_edition(configure_own_pool(tmp_path / "first")).earlier
     complete_edition(earlier, list(write_files(earlier).values()), [])
     config = configure_own_pool(tmp_path / "second")
     mirror = CopyingMirror(config.storage)
@@ -134,8 +133,7 @@ def write_reworded(edition: Edition) -> list[FileRef]:
 
 def test_lost_attempts_of_an_earlier_version_are_not_judged_by_another_gate(tmp_path: Path) -> None:
     config = configure_rephraser(tmp_path)
-    earlier = plan_edition(config).earlier
-    assert earlier is not None
+    (earlier,) = plan_edition(config).earlier
     refs = write_reworded(earlier)
     complete_edition(earlier, refs, [])
     require_earlier_attempts(plan_edition(config))
@@ -147,8 +145,7 @@ def test_lost_attempts_of_an_earlier_version_are_not_judged_by_another_gate(tmp_
 def test_prompts_do_not_depend_on_the_version_of_the_gate(tmp_path: Path) -> None:
     """So the stored replies of an earlier edition are those that the new one needs."""
     edition = plan_edition(configure_rephraser(tmp_path))
-    earlier = edition.earlier
-    assert earlier is not None
+    (earlier,) = edition.earlier
     assert edition.rephraser is not None
     assert earlier.rephraser is not None
     keys = [
@@ -157,3 +154,13 @@ def test_prompts_do_not_depend_on_the_version_of_the_gate(tmp_path: Path) -> Non
         for attempt in (1, 2)
     ]
     assert keys[:2] == keys[2:]
+
+
+def test_edition_of_the_week_that_was_no_series_is_used(tmp_path: Path) -> None:
+    week = plan_week(make_edition(tmp_path, BASE).config, datetime(2026, 11, 16, tzinfo=UTC))
+    edition = make_edition(tmp_path, BASE)
+    edition = replace(edition, config=week)
+    earlier = edition.earlier[0]
+    assert "series" not in earlier.configuration
+    assert earlier.label == edition.label == "2026-W47"
+    assert earlier.edition_id != edition.edition_id

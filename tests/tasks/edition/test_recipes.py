@@ -135,8 +135,8 @@ def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Non
     [
         ("primitives.hashing", STAGES),
         ("schemas.stages", STAGES),
-        ("knowledge.spelling", ("triplets",)),
-        ("tasks.drawing.candidates", ("triplets",)),
+        ("knowledge.spelling", ("triplets", "samples")),
+        ("tasks.drawing.candidates", ("triplets", "samples")),
         ("tasks.drawing.circulation", ("triplets",)),
         ("tasks.edition.triplets", ("triplets",)),
         ("tasks.edition.variants", ("variants",)),

@@ -1,0 +1,78 @@
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.stale_weeks import draw_week
+from config.file import Config
+from config.tables import KnowledgeConfig
+from flows.support.weeks import plan_week
+from knowledge.reader import read_knowledge_base
+from tasks.drawing.heads import Policy, TripletSampling, collect_allowed
+from tasks.drawing.series import Turn
+from tasks.edition.triplets import sample_triplets
+
+RELATION = "symptoms"
+ROWS = read_knowledge_base(KnowledgeConfig()).select_relation(RELATION)
+MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def draw(number: int, policy: Policy, cap: int | None = None) -> pl.DataFrame:
+    """Return the tested triplets of an edition of a series."""
+    sampling = TripletSampling(100 + number, policy, cap, Turn(1, number))
+    return sample_triplets(RELATION, ROWS, sampling).frame.filter(split="test")
+
+
+def count_tails(policy: Policy) -> dict[str, int]:
+    """Return head -> the number of its true tails."""
+    heads = collect_allowed(RELATION, ROWS, policy, None).heads
+    return {head.name: len(head.tails) for head in heads}
+
+
+@pytest.mark.parametrize(("policy", "share"), [("uniform", 1.0), ("balanced", 0.9), ("matched", 0.8)])
+def test_facts_come_back_when_all_tails_of_their_head_were_asked(policy: Policy, share: float) -> None:
+    n_tails = count_tails(policy)
+    drawn = pl.concat(draw(number, policy).filter("is_positive") for number in range(12, 15))
+    used = drawn.group_by("head").agg(pl.col("tail").n_unique())
+    expected = sum(min(3, n_tails[head]) for head in used["head"])
+    assert share * expected <= used["tail"].sum() <= expected
+
+
+def test_negatives_of_successive_editions_differ() -> None:
+    for policy, n_same in (("uniform", 0), ("balanced", 0.02)):
+        drawn = [draw(number, policy).filter(is_positive=False) for number in range(8)]
+        assert sum(map(len, drawn)) - pl.concat(drawn)["triplet_id"].n_unique() <= n_same * len(drawn[0]) * 8
+
+
+def test_heads_under_a_cap_take_turns() -> None:
+    everyone = set(draw(0, "uniform")["head"])
+    cap = 25
+    n_editions = -(-len(everyone) // (cap - 5))
+    drawn = [set(draw(number, "uniform", cap)["head"]) for number in range(n_editions)]
+    assert {len(heads) for heads in drawn} == {cap - 5}
+    assert set().union(*drawn) == everyone
+
+
+@given(
+    first=st.integers(0, 3000),
+    n_turns=st.integers(1, 20),
+    n_wordings=st.integers(1, 12),
+    variant_id=st.text("abc", max_size=3),
+)
+def test_every_wording_is_used_before_one_comes_back(
+    first: int, n_turns: int, n_wordings: int, variant_id: str
+) -> None:
+    wordings = [str(i) for i in range(n_wordings)]
+    numbers = [first + i * n_turns for i in range(n_wordings)]
+    used = [Turn(1, number).choose_wording(wordings, n_turns, variant_id) for number in numbers]
+    assert sorted(used) == sorted(wordings)
+
+
+def test_scheduled_weeks_repeat_no_text_before_they_must() -> None:
+    """A head of the base with one tail has four wordings of each form."""
+    config = Config.model_validate({"knowledge": {"relations": [RELATION]}})
+    weeks = [draw_week(plan_week(config, MONDAY + timedelta(weeks=week))) for week in range(4)]
+    texts = [text for week in weeks for texts in week.texts.values() for text in texts]
+    assert len(texts) - len(set(texts)) < 0.01 * len(texts)
