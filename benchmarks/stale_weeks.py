@@ -87,7 +87,7 @@ def measure_weeks(config: Config, n_weeks: int, *, is_series: bool = True) -> li
     for week in range(n_weeks):
         planned = plan_week(config, FIRST + timedelta(weeks=week))
         if not is_series:
-            table = planned.edition.model_copy(update={"series": None})
+            table = planned.edition.model_copy(update={"series": None, "number": None})
             planned = planned.model_copy(update={"edition": table})
         rows.append([str(week + 1), *used.add_week(draw_week(planned))])
     return rows

@@ -45,19 +45,6 @@ class KnowledgeConfig(ConfigTable):
         return self
 
 
-class SeriesConfig(ConfigTable):
-    """The place of an edition in a series, in which facts, negatives and wordings take turns.
-
-    An edition of a series repeats as little of the editions before it as the base and the pool allow. A
-    schedule sets both values.
-    """
-
-    seed: Annotated[int, Field(ge=0)] = 1
-    """Seed of the turns, which all editions of the series share."""
-    number: Annotated[int, Field(ge=0)]
-    """Number of the edition. Successive editions have successive numbers."""
-
-
 class EditionConfig(ConfigTable):
     """The settings that define an edition.
 
@@ -80,9 +67,12 @@ class EditionConfig(ConfigTable):
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use 1000;
     the default is no limit."""
-    series: SeriesConfig | None = None
-    """The place of the edition in a series whose editions repeat each other as little as possible, for
-    example `series = { number = 5 }`. The default is an edition by itself; a schedule numbers its weeks."""
+    series: Annotated[int, Field(ge=0)] | None = None
+    """Seed of a series of editions, in which facts, negatives and wordings take turns (docs/editions.md). The
+    default is an edition by itself. A schedule makes a series of its weeks, with `seed` as the seed of the
+    series."""
+    number: Annotated[int, Field(ge=0)] | None = None
+    """Number of the edition in its series. Successive editions have successive numbers."""
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
     of the papers' authors."""
@@ -90,6 +80,13 @@ class EditionConfig(ConfigTable):
     """How samples are made. `pretexeval`: eight variants, reworded. `prototype`: eight variants, not
     reworded. `direct`: only the plain statement. `llmeval`: statements that a language model writes directly
     from the triplet."""
+
+    @model_validator(mode="after")
+    def _check_series(self) -> Self:
+        if (self.series is None) != (self.number is None):
+            present, absent = ("number", "series") if self.series is None else ("series", "number")
+            raise ValueError(f"{absent} is needed with {present}")
+        return self
 
 
 class RephraserConfig(ConfigTable):

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from config.file import Config
-from config.tables import SeriesConfig
 from primitives.hashing import hash_text
 
 FIRST_MONDAY = datetime(1970, 1, 5, tzinfo=UTC)
@@ -28,6 +27,6 @@ def plan_week(config: Config, moment: datetime) -> Config:
     """
     week = name_week(moment)
     seed = int(hash_text("week", week, str(config.edition.seed), digits=8), 16) % 2**31
-    series = SeriesConfig(seed=config.edition.seed, number=count_weeks(moment))
-    edition = config.edition.model_copy(update={"label": week, "seed": seed, "series": series})
+    series = {"series": config.edition.seed, "number": count_weeks(moment)}
+    edition = config.edition.model_copy(update={"label": week, "seed": seed, **series})
     return config.model_copy(update={"edition": edition})

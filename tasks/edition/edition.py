@@ -1,7 +1,7 @@
 """An edition, one frozen, named test set: its plan and its name."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ class Edition:
         """The editions that earlier versions built with this configuration, if they named them otherwise."""
         if self.config.edition.series is not None:
             # The weeks of a schedule were no series.
-            table = self.config.edition.model_copy(update={"series": None})
+            table = self.config.edition.model_copy(update={"series": None, "number": None})
             by_itself = replace(self, config=self.config.model_copy(update={"edition": table}))
             return (by_itself, *by_itself.earlier)
         is_named_alike = self.rephraser is None and not self.as_written
@@ -76,7 +76,7 @@ class Edition:
     def sampling(self) -> TripletSampling:
         """How the triplets are drawn."""
         table = self.config.edition
-        turn = None if table.series is None else Turn(table.series.seed, table.series.number)
+        turn = None if table.series is None or table.number is None else Turn(table.series, table.number)
         return TripletSampling(table.seed, table.negatives, table.heads_per_relation, turn)
 
     @property
@@ -178,8 +178,8 @@ class Edition:
 
     def describe_series(self) -> dict[str, Any]:
         """Return, as JSON, the place of the edition in its series; empty for an edition by itself."""
-        series = self.config.edition.series
-        return {} if series is None else {"series": series.model_dump()}
+        turn = self.sampling.turn
+        return {} if turn is None else {"series": asdict(turn)}
 
     def describe_questions(self) -> dict[str, Any]:
         """Return, as JSON, the wording of the questions of each relation."""

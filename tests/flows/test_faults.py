@@ -102,7 +102,9 @@ def test_two_workers_with_the_same_model_ask_every_prompt_once(story: FaultScena
 
 def test_tables_equal_those_of_an_undisturbed_run(story: FaultScenario, tmp_path: Path) -> None:
     manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
+    series = manifest["configuration"]["series"]
     edition = {"seed": manifest["seed"], "label": manifest["label"]}
+    edition |= {"series": series["seed"], "number": series["number"]}
     root = tmp_path / "data"
     with serve_endpoint(answer_by_checksum) as quick:
         models = [LARGE, *(build_model_table(name, quick) for name in (*RESTARTED, TWICE))]

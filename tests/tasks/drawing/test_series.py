@@ -41,7 +41,8 @@ def test_facts_come_back_when_all_tails_of_their_head_were_asked(policy: Policy,
 
 
 def test_negatives_of_successive_editions_differ() -> None:
-    for policy, n_same in (("uniform", 0), ("balanced", 0.02)):
+    allowed: dict[Policy, float] = {"uniform": 0, "balanced": 0.02}
+    for policy, n_same in allowed.items():
         drawn = [draw(number, policy).filter(is_positive=False) for number in range(8)]
         assert sum(map(len, drawn)) - pl.concat(drawn)["triplet_id"].n_unique() <= n_same * len(drawn[0]) * 8
 
