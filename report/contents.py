@@ -95,6 +95,8 @@ class Contents:
     """Only the models with probabilities."""
     calibration_bins: list[Row]
     sample_quality: list[Row]
+    freshness: list[Row]
+    """How much of the edition no earlier edition of the base has used, by method."""
     rejection_reasons: list[Row]
     diversity: list[Row]
     human_review: list[Row]

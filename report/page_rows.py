@@ -35,6 +35,7 @@ EDITION_VIEWS = (
     "not_evaluated",
     "served_models",
     "sample_quality",
+    "freshness",
     "rejection_reasons",
     "diversity",
     "human_review",

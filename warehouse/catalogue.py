@@ -83,6 +83,7 @@ VIEWS = (
     "model_comparison",
     "detectable_difference",
     "edition_drift",
+    "freshness",
     "probability_calibration",
     "calibration_bins",
     "sample_quality",

@@ -1,5 +1,6 @@
 """The same model on two editions of one base."""
 
+import polars as pl
 import pytest
 
 from tests.support import simulated_models
@@ -83,6 +84,28 @@ def test_the_share_of_texts_that_are_the_same(data: DataFolder, fresh: DataFolde
     assert rates == pytest.approx([(8 + 16 + 16) / 48] * 2)
 
 
+def read_texts(data: DataFolder, edition_id: str) -> set[str]:
+    """Return the texts of the test samples, from the files of the edition."""
+    folder = data.root / "editions" / edition_id
+    samples = pl.read_parquet(folder / "samples" / "*.parquet")
+    return set(samples.filter(split="test")["text"])
+
+
+def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: DataFolder) -> None:
+    fresh.wording = ""
+    fresh.wordings = {"Influenza": "fresh "}
+    fresh.pairs[1] = ("symptoms", "Angina pectoris", "Chest pain", "Itch", "test")
+    publish_both(data, fresh)
+    first, second = data.query("from freshness")
+    assert (first["edition_id"], first["n_earlier_editions"], first["new_text_rate"]) == (EDITION, 0, 1.0)
+    before, after = read_texts(data, EDITION), read_texts(data, FRESH)
+    assert (second["n_earlier_editions"], second["n_texts"]) == (1, len(after))
+    assert second["n_new_texts"] == len(after - before) < len(after)
+    assert second["new_text_rate"] == pytest.approx(len(after - before) / len(after))
+    # Only Gout is new; Influenza has new texts about the fact of before.
+    assert (second["n_facts"], second["n_new_facts"]) == (4, 1)
+
+
 def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:
     data.write_model("leaked")
     data.write_answers(EDITION, "leaked", leaked)
@@ -93,6 +116,7 @@ def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: D
     build_warehouse(data.root)
     assert len(data.query("from leaderboard where model_id = 'leaked'")) == 2
     assert data.query("from edition_drift") == []
+    assert {row["n_earlier_editions"] for row in data.query("from freshness")} == {0}
 
 
 def test_a_model_without_an_answer_has_no_difference(data: DataFolder, fresh: DataFolder) -> None:
