@@ -15,6 +15,7 @@ from preflight.evaluation_estimates import (
     select_asked_samples,
 )
 from preflight.question_estimates import QuestionTally
+from preflight.text_supply import TextSupply, count_text_supply
 from preflight.writer_estimates import estimate_writers
 from storage.mirror import Mirror
 from tasks.edition.edition import fetch_edition
@@ -36,6 +37,8 @@ class RunPlan:
     n_bytes: int
     """Disk space that the run takes at most."""
     estimates: tuple[Estimate, ...]
+    text_supply: tuple[TextSupply, ...]
+    """For how many editions of a series the wordings of the pool give new texts about true facts."""
 
 
 def plan_run(config: Config, mirror: Mirror) -> RunPlan:
@@ -79,6 +82,7 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         count_questions(questions),
         estimate_disk_bytes(config, count_rows(edition)),
         (*estimate_writers(edition, drafts), *map(estimate_evaluation, tallies), *asked_questions),
+        count_text_supply(edition),
     )
 
 

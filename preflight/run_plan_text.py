@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import RunPlan
+from preflight.text_supply import render_text_supply
 from report.console import align
 
 COLUMNS = [
@@ -33,6 +34,8 @@ def render_plan(plan: RunPlan) -> str:
         *tables,
         f"disk: at most about {plan.n_bytes / 1e6:,.0f} MB",
     ]
+    if plan.text_supply:
+        parts.append(render_text_supply(plan.text_supply))
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
     rows = [_render_row(estimate) for estimate in plan.estimates]

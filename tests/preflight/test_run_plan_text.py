@@ -20,7 +20,7 @@ def test_numbers_read_well(written: str, expected: str) -> None:
 
 
 def test_a_plan_without_models_says_so() -> None:
-    plan = RunPlan("own-seed1-00000000", True, {"direct": 1200}, {"MCQ": 30}, 33_000_000, ())
+    plan = RunPlan("own-seed1-00000000", True, {"direct": 1200}, {"MCQ": 30}, 33_000_000, (), ())
     assert render_plan(plan).splitlines() == [
         "edition own-seed1-00000000: complete: nothing to build",
         "",
