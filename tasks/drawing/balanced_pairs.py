@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from primitives.hashing import draw_order, hash_text
 from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.name_overlap import NameOverlap
-from tasks.drawing.series import NEGATIVE_TURNS, Turn
+from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
 # Time grows with the third power of the number of heads: 1,000 heads take 1 s, 2,000 take 6 s.
 MAX_HEADS = 2000
@@ -45,7 +45,9 @@ EXCLUDED = 2**40
 """Stands for an infinite cost while costs are whole numbers."""
 
 
-def draw_balanced(candidates: Candidates, salt: str, turn: Turn | None = None) -> dict[str, tuple[str, str]]:
+def draw_balanced(
+    candidates: Candidates, salt: str, turn: SeriesTurn | None = None
+) -> dict[str, tuple[str, str]]:
     """Return head -> (positive tail, negative tail), for as many heads as can be kept.
 
     The positive tails and the negative tails are the same multiset. Heads that had to be left out are absent.
@@ -71,7 +73,7 @@ class _Facts:
 
 
 class _Assignment:
-    def __init__(self, heads: Sequence[Head], salt: tuple[str, str], turn: Turn | None) -> None:
+    def __init__(self, heads: Sequence[Head], salt: tuple[str, str], turn: SeriesTurn | None) -> None:
         self.heads = heads
         self.salt = salt
         self.turn = turn
@@ -133,7 +135,7 @@ class _Assignment:
         least, rank = np.divmod(np.minimum.reduceat(costs, starts, axis=0), MAX_TAILS)
         return np.where(least == EXCLUDED, np.inf, least), facts.tails[starts[:, None] + rank]
 
-    def _price_repeats(self, facts: _Facts, turn: Turn) -> NDArray[np.int64]:
+    def _price_repeats(self, facts: _Facts, turn: SeriesTurn) -> NDArray[np.int64]:
         """Return for the facts (rows) and all heads (columns) what tails cost whose turn it is not.
 
         Whose turn it is: of a fact, as the positive of its head; of its tail, as the negative of the column.

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from primitives.hashing import draw_order, hash_text
 from tasks.drawing.candidates import Candidates
-from tasks.drawing.series import Turn, draw_due
+from tasks.drawing.series import SeriesTurn, draw_due
 
 
 def draw_circulation(
-    candidates: Candidates, salt: str, turn: Turn | None = None
+    candidates: Candidates, salt: str, turn: SeriesTurn | None = None
 ) -> dict[str, tuple[str, str]]:
     """Return head -> (positive tail, negative tail), for as many heads as can be kept.
 
@@ -39,7 +39,7 @@ class _Step:
 
 
 class _Circulation:
-    def __init__(self, candidates: Candidates, salt: str, turn: Turn | None) -> None:
+    def __init__(self, candidates: Candidates, salt: str, turn: SeriesTurn | None) -> None:
         self.salt = (salt, candidates.relation)
         heads = {h.name: h for h in candidates.heads}
         self.heads = {name: heads[name] for name in draw_order(heads, *self.salt, "order")}

@@ -9,7 +9,7 @@ from primitives.hashing import draw_order
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.drawing.candidates import Candidates, Head, collect_candidates
 from tasks.drawing.related_names import exclude_related
-from tasks.drawing.series import Turn
+from tasks.drawing.series import SeriesTurn
 
 Policy = Literal["balanced", "matched", "uniform"]
 
@@ -21,7 +21,7 @@ class TripletSampling:
     seed: int
     negatives: Policy = "balanced"
     heads_per_relation: int | None = None
-    turn: Turn | None = None
+    turn: SeriesTurn | None = None
     """The place of the edition in its series; null for an edition by itself."""
 
 
@@ -33,7 +33,7 @@ class ChosenHeads:
     """All of them, with those that the cap leaves out."""
     demonstrations: tuple[Head, ...]
     tested: tuple[Head, ...]
-    turn: Turn | None
+    turn: SeriesTurn | None
     """The turn of the tested heads; null for an edition by itself."""
 
 

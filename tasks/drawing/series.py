@@ -19,7 +19,7 @@ guesser that compares letters reached 58 % on one of three relations of the star
 
 
 @dataclass(frozen=True)
-class Turn:
+class SeriesTurn:
     """The place of an edition in its series."""
 
     seed: int
@@ -27,7 +27,7 @@ class Turn:
     number: int
     """Successive editions have successive numbers."""
 
-    def slow_down(self, n_tested: int, n_heads: int) -> "Turn":
+    def slow_down(self, n_tested: int, n_heads: int) -> "SeriesTurn":
         """Return the turn of heads of which each edition tests only some, so that they come back later."""
         return replace(self, number=self.number * n_tested // n_heads)
 
@@ -54,7 +54,7 @@ class Turn:
         return wordings[(first + self.number + self.number // n_turns * skipped) % n_wordings]
 
 
-def draw_due(turn: Turn | None, items: Iterable[str], salt: str, *names: str) -> str:
+def draw_due(turn: SeriesTurn | None, items: Iterable[str], salt: str, *names: str) -> str:
     """Return the item whose turn it is; for an edition by itself, draw one.
 
     Args:

@@ -29,7 +29,7 @@ from storage.manifests import find_manifest, read_manifest_files
 from storage.mirror import Mirror
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
-from tasks.drawing.series import Turn
+from tasks.drawing.series import SeriesTurn
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.rephraser import Rephraser
 from tasks.judging.calibrated_judge import plan_judge
@@ -76,7 +76,9 @@ class Edition:
     def sampling(self) -> TripletSampling:
         """How the triplets are drawn."""
         table = self.config.edition
-        turn = None if table.series is None or table.number is None else Turn(table.series, table.number)
+        turn = (
+            None if table.series is None or table.number is None else SeriesTurn(table.series, table.number)
+        )
         return TripletSampling(table.seed, table.negatives, table.heads_per_relation, turn)
 
     @property

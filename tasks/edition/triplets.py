@@ -12,7 +12,7 @@ from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.circulation import draw_circulation
 from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads, collect_allowed, select_first_ids
-from tasks.drawing.series import Turn, draw_due
+from tasks.drawing.series import SeriesTurn, draw_due
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _list_left_out(candidates: Candidates, chosen: ChosenHeads, kept: Collection
 
 
 def _draw_pairs(
-    candidates: Candidates, sampling: TripletSampling, turn: Turn | None
+    candidates: Candidates, sampling: TripletSampling, turn: SeriesTurn | None
 ) -> dict[str, tuple[str, str]]:
     if sampling.negatives == "balanced":
         return draw_balanced(candidates, str(sampling.seed), turn)
@@ -101,7 +101,9 @@ def _draw_pairs(
     return {h.name: _draw_pair(h, candidates, str(sampling.seed), turn) for h in candidates.heads}
 
 
-def _draw_pair(head: Head, candidates: Candidates, salt: str, turn: Turn | None = None) -> tuple[str, str]:
+def _draw_pair(
+    head: Head, candidates: Candidates, salt: str, turn: SeriesTurn | None = None
+) -> tuple[str, str]:
     """Return a positive and a negative tail, each drawn uniformly from those that the head may have.
 
     If the base asserts that tails are false of the head, the negative is one of those. In a series, both are

@@ -7,14 +7,14 @@ import polars as pl
 
 from prototypes.templates import Cell
 from tasks.drawing.heads import Policy, TripletSampling, choose_heads, collect_allowed
-from tasks.drawing.series import NEGATIVE_TURNS, Turn
+from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 
 
 @dataclass(frozen=True)
 class WordingTurns:
     """Whose turn it is among the wordings of an edition of a series."""
 
-    turn: Turn
+    turn: SeriesTurn
     n_turns: Mapping[tuple[str, bool], int]
     """Head, and truth of its triplet -> after how many editions the triplet comes back, if it can."""
 

@@ -11,7 +11,7 @@ from config.tables import KnowledgeConfig
 from flows.support.weeks import plan_week
 from knowledge.reader import read_knowledge_base
 from tasks.drawing.heads import Policy, TripletSampling, collect_allowed
-from tasks.drawing.series import Turn
+from tasks.drawing.series import SeriesTurn
 from tasks.edition.triplets import sample_triplets
 
 RELATION = "symptoms"
@@ -21,7 +21,7 @@ MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 def draw(number: int, policy: Policy, cap: int | None = None) -> pl.DataFrame:
     """Return the tested triplets of an edition of a series."""
-    sampling = TripletSampling(100 + number, policy, cap, Turn(1, number))
+    sampling = TripletSampling(100 + number, policy, cap, SeriesTurn(1, number))
     return sample_triplets(RELATION, ROWS, sampling).frame.filter(split="test")
 
 
@@ -67,7 +67,7 @@ def test_every_wording_is_used_before_one_comes_back(
 ) -> None:
     wordings = [str(i) for i in range(n_wordings)]
     numbers = [first + i * n_turns for i in range(n_wordings)]
-    used = [Turn(1, number).choose_wording(wordings, n_turns, variant_id) for number in numbers]
+    used = [SeriesTurn(1, number).choose_wording(wordings, n_turns, variant_id) for number in numbers]
     assert sorted(used) == sorted(wordings)
 
 

@@ -13,7 +13,7 @@ from primitives.errors import InputError
 from primitives.hashing import hash_text
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.series import Turn
+from tasks.drawing.series import SeriesTurn
 from tasks.edition.triplets import list_left_out_heads, sample_triplets
 from tests.support.small_bases import (
     as_facts,
@@ -29,7 +29,7 @@ Row = dict[str, object]
 
 def sampling(policy: Policy, seed: int = 1, cap: int | None = None) -> TripletSampling:
     """Return how triplets are drawn; with an even seed, as an edition of a series."""
-    return TripletSampling(seed, policy, cap, None if seed % 2 else Turn(1, seed))
+    return TripletSampling(seed, policy, cap, None if seed % 2 else SeriesTurn(1, seed))
 
 
 def split(frame: pl.DataFrame, name: str) -> pl.DataFrame:
