@@ -175,7 +175,7 @@ class JudgeConfig(ConfigTable):
     api_key_env: str | None = None
     """Only with `base_url`: name of the environment variable that holds the key, as for a writer."""
     price_input: Annotated[float, Field(ge=0)] | None = None
-    """Only with `base_url`: price of a million tokens in USD, for the estimate of `pretexeval plan`."""
+    """Only with `base_url`: price of a million tokens in USD, for `pretexeval plan` and the view `cost`."""
     pair: str = "{premise}</s></s>{conclusion}"
     """Only with `base_url`: how the two texts become the one text that the endpoint classifies. It contains
     the separators of the model: `</s></s>` for RoBERTa and BART, `[SEP]` for BERT and DeBERTa."""
