@@ -11,13 +11,14 @@ from report.comparison_rows import N_EDITIONS_SHOWN
 from report.contents import Contents, Model
 from report.edition_rows import read_editions
 from report.leaders import describe_lead, find_lead, select_differences
+from report.made_of import describe_inputs, is_made_of, write_record
 from report.page_rows import read_contents
 from report.page_templates import render_template
 from report.question_leaders import describe_question_lead
 from report.reasoning_notes import note_unfinished, note_unfinished_questions
 from report.remarks import judge_against_shortcut
 from storage.files import write_atomically
-from storage.layout import page_file, samples_folder
+from storage.layout import page_file, page_record, samples_folder
 
 TITLE = "PretexEval"
 
@@ -57,10 +58,36 @@ def write_index(root: Path, *, title: str = TITLE) -> Path:
 
 
 def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> list[Path]:
-    """Write the pages of the editions, then the index, which links them; return the paths of the pages."""
-    pages = [write_report(root, i, title=title, others=edition_ids) for i in edition_ids]
-    write_index(root, title=title)
-    return pages
+    """Write the pages of the editions, then the index, which links them; return the paths of the pages.
+
+    A page is kept as it is if the warehouse, the code and the files of the page are those of the last time.
+    """
+    existing = {path.parent.name for path in (root / page_file()).parent.glob("*/index.html")}
+    with_page = sorted(existing.union(edition_ids))
+    for edition_id in edition_ids:
+        with _keep_unchanged(root, edition_id, [title, edition_id, with_page]) as is_kept:
+            if not is_kept:
+                write_report(root, edition_id, title=title, others=edition_ids)
+    with _keep_unchanged(root, None, [title, with_page]) as is_kept:
+        if not is_kept:
+            write_index(root, title=title)
+    return [root / page_file(edition_id) for edition_id in edition_ids]
+
+
+@contextmanager
+def _keep_unchanged(root: Path, edition_id: str | None, arguments: list[object]) -> Iterator[bool]:
+    """Say whether the page that is there can be kept; if not, record what the new one was made of."""
+    record = root / page_record(edition_id)
+    try:
+        # Before the page is made: if the warehouse is replaced meanwhile, the next time writes it again.
+        inputs = describe_inputs(root, *arguments)
+    except FileNotFoundError:
+        inputs = None
+    is_kept = inputs is not None and is_made_of(record, inputs)
+    yield is_kept
+    if inputs is not None and not is_kept:
+        with _explain_failure(record):
+            write_record(record, inputs, "**/*" if edition_id else "index.html")
 
 
 def render_page(contents: Contents, title: str = TITLE, with_page: Container[str] = ()) -> str:

@@ -1,0 +1,73 @@
+"""Pages are kept while nothing that they show has changed, and are never older than the warehouse."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from report.made_of import describe_inputs, is_made_of, write_record
+from report.page import write_pages
+from tests.report.conftest import fill_pairs
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder
+from tests.support.parsed_page import parse
+from warehouse.publishing import build_warehouse
+
+EDITION = "tiny-seed1-00000001"
+
+
+def test_pages_are_written_again_only_if_the_warehouse_changed(tmp_path: Path) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_edition(EDITION)
+    data.write_model("changing")
+    data.write_answers(EDITION, "changing", simulated_models.expert)
+    build_warehouse(data.root)
+    (page,) = write_pages(data.root, [EDITION])
+    files = [page, data.root / "report" / "index.html", page.parent / "samples" / "index.html"]
+    before = [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files]
+    assert write_pages(data.root, [EDITION]) == [page]
+    assert [(path.stat().st_ino, path.stat().st_mtime_ns) for path in files] == before
+    assert "masters 100.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+    data.write_answers(EDITION, "changing", simulated_models.polarity)
+    build_warehouse(data.root)
+    write_pages(data.root, [EDITION])
+    assert "masters 0.0\u00a0%" in parse(page.read_text(encoding="utf-8")).text
+    for path, status in zip(files[:2], before, strict=False):
+        assert (path.stat().st_ino, path.stat().st_mtime_ns) != status
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a warehouse, a page, and a record of it."""
+    for name in ("warehouse.duckdb", "page/index.html", "page/samples/data/0.js"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    write_record(tmp_path / "page" / "made_of.json", describe_inputs(tmp_path, "title"), "**/*")
+    return tmp_path
+
+
+def test_a_page_is_known_by_its_inputs_and_its_files(folder: Path) -> None:
+    record = folder / "page" / "made_of.json"
+    inputs = describe_inputs(folder, "title")
+    assert is_made_of(record, inputs)
+    assert not is_made_of(record, describe_inputs(folder, "another title"))
+    (folder / "page" / "samples" / "data" / "0.js").unlink()
+    assert not is_made_of(record, inputs)
+    record.write_text("{")
+    assert not is_made_of(record, inputs)
+
+
+def test_an_edited_page_is_not_kept(folder: Path) -> None:
+    path = folder / "page" / "index.html"
+    status = path.stat()
+    path.write_text("changed".ljust(status.st_size))
+    assert not is_made_of(folder / "page" / "made_of.json", describe_inputs(folder, "title"))
+
+
+def test_another_warehouse_of_the_same_size_is_noticed(folder: Path) -> None:
+    record, path = folder / "page" / "made_of.json", folder / "warehouse.duckdb"
+    aside = folder / "aside"
+    aside.write_bytes(path.read_bytes())
+    os.replace(aside, path)
+    assert not is_made_of(record, describe_inputs(folder, "title"))
