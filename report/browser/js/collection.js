@@ -8,6 +8,8 @@ const UNANSWERED = 4;
 const FAILED = 8;
 const UNFINISHED = 16;
 const NOT_ASKED = 32;
+// The code that each character stands for, by the number of the character.
+const CODES = Uint8Array.from({ length: 128 }, (_, k) => (String.fromCharCode(k) === "-" ? NOT_ASKED : parseInt(String.fromCharCode(k), 32)));
 // What a run made of a group, or of one of its triplets.
 const [INCOMPLETE, MISSED, MASTERED, ALL_WRONG] = [0, 1, 2, 3];
 const FACTS = ["incomplete", "missed", "mastered", "missed"];
@@ -54,7 +56,8 @@ class Collection {
   async loadStates(run) {
     if (!this.states.has(run)) {
       const text = (await new Series(run.states).readAll()).join("");
-      const codes = Uint8Array.from(text, (c) => (c === "-" ? NOT_ASKED : parseInt(c, 32)));
+      const codes = new Uint8Array(text.length);
+      for (let i = 0; i < text.length; i++) codes[i] = CODES[text.charCodeAt(i)];
       this.states.set(run, { codes, facts: this.judgeGroups(codes, this.allForms) });
     }
     return this.states.get(run);

@@ -53,6 +53,21 @@ class Series {
     return (await loadPiece(this.names[piece]))[k - this.firsts[piece]];
   }
 
+  // Return a function that reads the rows in their order: at once, or as a promise where a piece must be loaded.
+  // The piece after it is loaded, too, so that nobody waits for it later.
+  startReading() {
+    let piece = -1;
+    let rows = null;
+    const load = async (next) => {
+      if (next + 1 < this.names.length) loadPiece(this.names[next + 1]).catch(() => null);
+      [rows, piece] = [await loadPiece(this.names[next]), next];
+    };
+    return (k) => {
+      const isHere = piece >= 0 && k >= this.firsts[piece] && k < (this.firsts[piece + 1] ?? Infinity);
+      return isHere ? rows[k - this.firsts[piece]] : load(findLast(this.firsts, k)).then(() => rows[k - this.firsts[piece]]);
+    };
+  }
+
   async readAll() {
     const read = await Promise.all(this.names.map(loadPiece));
     this.names.forEach((name) => pieces.delete(name));

@@ -42,7 +42,6 @@ function readStatement(sample, shared, texts) {
     attempts: (attempts ?? []).map((attempt) => readAttempt(attempt, text)),
     prediction: hasPrediction ? ((code & CORRECT) !== 0 ? label : !label) : null,
     reply,
-    searched: [head, trueTail, falseTail, text, statement, reply?.response],
   };
 }
 
@@ -55,7 +54,6 @@ function readQuestion(sample, [pointId, head, pairId], [id, text, options, offer
   return {
     id, pairId: pointId, statementsPairId: pairId, head, text, options, offered, answer, source, reply,
     prediction: reply?.voted ?? null,
-    searched: [head, text, ...options, ...sample.replies.map((given) => given.response)],
   };
 }
 

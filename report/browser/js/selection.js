@@ -127,7 +127,7 @@ async function order(collection, run, items, name) {
   if (name === "mixed") return sortBy(items, (i) => Math.imul(i + 1, 2654435761) >>> 0);
   if (name === "likeliest") {
     const likely = (await collection.loadLikely(run)) ?? "";
-    return sortBy(items, (i) => -(Number(likely[i]) + 1 || 0));
+    return sortBy(items, (i) => 10 - (Number(likely[i]) + 1 || 0));
   }
   if (name !== "hardest" && name !== "easiest") return items;
   const nRight = new Uint16Array(collection.nItems);
@@ -135,10 +135,15 @@ async function order(collection, run, items, name) {
     const { codes } = await collection.loadStates(other);
     for (const i of items) if (codes[i] !== NOT_ASKED && codes[i] & CORRECT) nRight[i]++;
   }
-  const sign = name === "hardest" ? 1 : -1;
-  return sortBy(items, (i) => sign * nRight[i]);
+  const most = collection.listPeers(run).length;
+  return sortBy(items, name === "hardest" ? (i) => nRight[i] : (i) => most - nRight[i]);
 }
 
+// Sort by a whole number from 0 to 2^32 - 1; equal items keep their order. Numbers in one array are sorted ten times
+// as fast as pairs with a function that compares them.
+const N_PLACES = 2 ** 21;
+
 function sortBy(items, key) {
-  return items.map((i) => [key(i), i]).sort(([a, i], [b, j]) => a - b || i - j).map(([, i]) => i);
+  if (items.length > N_PLACES) return items.map((i) => [key(i), i]).sort(([a, i], [b, j]) => a - b || i - j).map(([, i]) => i);
+  return Array.from(Float64Array.from(items, (i, k) => key(i) * N_PLACES + k).sort(), (value) => items[value % N_PLACES]);
 }

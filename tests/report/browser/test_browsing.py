@@ -159,6 +159,46 @@ def write_cell(value: object) -> str:
     return f"'{value}" if str(value)[:1] in "=+-@" and isinstance(value, str) and value else str(value)
 
 
+def test_search_and_order_are_those_of_sql(
+    hostile: Path, chromium: Browser, addresses: dict[str, str]
+) -> None:
+    words = ["chest PAIN", "alert(3)", "first rewording", "fever"]
+    with chromium.new_context() as context:
+        page = WatchedPage(context, addresses["file"]).page
+        show(page, f"{addresses['file']}/{SAMPLES}#model=hostile")
+        found, hardest = page.evaluate(
+            """async (words) => {
+                const collection = collections.values().next().value;
+                const run = chooseRun(collection, { model: "hostile" });
+                const { items } = await select(collection, run, {});
+                const name = async (item) => (await readSample(collection, run, item)).id;
+                const mixed = await order(collection, run, items, "mixed");
+                const found = [];
+                const ignore = () => null;
+                for (const text of words) found.push(await searchItems(collection, run, mixed, text, ignore));
+                const list = (all) => Promise.all(all.map(name));
+                const hardest = await order(collection, run, items, "hardest");
+                return [await Promise.all(found.map(list)), await list(hardest)];
+            }""",
+            words,
+        )
+    rows = query_rows(
+        hostile,
+        "with pairs as (select pair_id, string_agg(head || '|' || tail, '|') as names from triplets "
+        "where split = 'test' group by pair_id), "
+        "judged as (select sample_id, count(*) filter (is_correct) as n_right from prediction_details "
+        "where scoring_policy = 'strict' and method = 'pretexeval' group by sample_id) "
+        "select sample_id, n_right, lower(concat_ws('|', names, text, response)) as searched "
+        "from prediction_details inner join pairs using (pair_id) inner join judged using (sample_id) "
+        "where model_id = 'hostile' and method = 'pretexeval' and scoring_policy = 'strict'",
+    )
+    for text, ids in zip(words, found, strict=True):
+        assert sorted(ids) == sorted(r["sample_id"] for r in rows if text.lower() in r["searched"])
+    assert len(found[1]) > 0
+    n_right = {row["sample_id"]: row["n_right"] for row in rows}
+    assert [n_right[sample_id] for sample_id in hardest] == sorted(n_right.values())
+
+
 def test_the_counts_of_the_filters_are_those_of_sql(
     hostile: Path, chromium: Browser, addresses: dict[str, str]
 ) -> None:
