@@ -54,6 +54,7 @@ def add_commands(subcommands: Subcommands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
     from cli.in_process import run_all
+    from warehouse.freshness import describe_stale_texts
 
     config = select_evaluations(load_config(options.config), options)
     report = run_all(config, report_progress)
@@ -65,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
     write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
     write_output(f"page       {page}")
+    if stale := describe_stale_texts(config.storage.root, report.edition_id, config.report.min_new_texts):
+        report_progress(stale)
     status = _report_failures(report.failures)
     if report.left_out:
         report_error(report.left_out)

@@ -21,6 +21,7 @@ from flows.support.weeks import plan_week
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE, page_file
 from tasks.evaluation.failures import has_failure, write_failure
+from warehouse.freshness import describe_stale_texts
 from warehouse.publishing import PartsLeftOut
 
 # How often the server may start a run whose worker is lost (deploy/automations.py). Without a limit, a run
@@ -40,7 +41,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             run or a second run builds the same edition.
 
     Raises:
-        InputError: the edition cannot be built; or a model failed, which is raised only after publishing.
+        InputError: the edition cannot be built; or a model failed, or too few texts are new, which is
+            raised only after publishing.
     """
     require_start_allowed()
     config = plan_week(load_config(config_file), find_moment())
@@ -58,6 +60,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         )
     if results.left_out:
         raise InputError(results.left_out)
+    if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
+        raise InputError(stale)
     return edition_id
 
 

@@ -15,6 +15,7 @@ from tests.support.expected_views import (
 from tests.support.stage_rows import Row, digest, write_record
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
+from warehouse.freshness import describe_stale_texts
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
 
@@ -104,6 +105,12 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
     assert second["new_text_rate"] == pytest.approx(len(after - before) / len(after))
     # Only Gout is new; Influenza has new texts about the fact of before.
     assert (second["n_facts"], second["n_new_facts"]) == (4, 1)
+    rate = second["new_text_rate"]
+    stale = describe_stale_texts(data.root, FRESH, rate + 0.01)
+    assert stale is not None
+    assert f"pretexeval: {rate:.1%}" in stale
+    for least, edition_id in ((rate, FRESH), (1.0, EDITION), (None, FRESH)):
+        assert describe_stale_texts(data.root, edition_id, least) is None
 
 
 def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:
