@@ -12,7 +12,7 @@ from benchmarks.timeline import read_timeline
 from config.file import Config, load_config
 from report.console import align
 from storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
 

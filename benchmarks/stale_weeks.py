@@ -17,7 +17,7 @@ from config.file import Config
 from flows.support.weeks import plan_week
 from report.console import align
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tasks.quality.guessers import guess_truth
 

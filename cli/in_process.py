@@ -121,7 +121,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
         InputError: if the knowledge base or the pool cannot be used. This is checked before Prefect starts
             and before anything is written.
     """
-    from tasks.edition.edition import fetch_edition, plan_edition
+    from tasks.edition.planning import fetch_edition, plan_edition
 
     # Problems of the base and the pool are reported before the storage is opened.
     plan_edition(config)
@@ -182,7 +182,7 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     Raises:
         InputError: if a model was never evaluated on the edition. This is checked before Prefect starts.
     """
-    from tasks.edition.edition import fetch_edition
+    from tasks.edition.planning import fetch_edition
     from tasks.evaluation.failures import plan_scored
     from tasks.evaluation.run_record import require_finished
 

@@ -96,7 +96,7 @@ def evaluate(options: argparse.Namespace) -> int:
 def publish(options: argparse.Namespace) -> int:
     """Publish the configuration's edition, or every complete edition if that one is not complete."""
     from cli.in_process import open_mirror, run_publish
-    from tasks.edition.edition import fetch_edition
+    from tasks.edition.planning import fetch_edition
 
     config = load_config(options.config)
     edition = fetch_edition(config, open_mirror(config.storage))
@@ -136,7 +136,7 @@ def score(options: argparse.Namespace) -> int:
 
 def tables(options: argparse.Namespace) -> int:
     """Print the papers' tables for the edition."""
-    from tasks.edition.edition import plan_edition
+    from tasks.edition.planning import plan_edition
 
     config = load_config(options.config)
     _print_tables(config, plan_edition(config).edition_id)

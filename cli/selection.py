@@ -84,7 +84,7 @@ def limit_pairs(config: Config, limit: int) -> Config:
 def _find_larger(config: Config, limits: dict[str, int]) -> list[str]:
     """Return the models whose evaluation, here or in the shared storage, covers more pairs than the limit."""
     from cli.in_process import open_mirror
-    from tasks.edition.edition import plan_edition
+    from tasks.edition.planning import plan_edition
     from tasks.evaluation.evaluation import plan_evaluation
     from tasks.evaluation.run_record import read_run
 

@@ -13,8 +13,9 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.mirror import Mirror
 from tasks.edition.buildable import require_earlier_attempts, require_wordings_of_pool
-from tasks.edition.edition import Edition, fetch_edition, plan_edition
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.stage_files import StageFiles, fetch_stored_files
 from tasks.edition.stage_task import RunStage, list_stage_files, run_stage
 

@@ -15,7 +15,7 @@ from report.page import write_pages
 from storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
 from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
 from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse

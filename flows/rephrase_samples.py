@@ -11,7 +11,8 @@ from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.edition.attempt_rounds import ask_rounds
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.rephraser import warn_of_weak_writer
 from tasks.edition.stage_files import provide_files, store_files
 from tasks.edition.statements import join_entities

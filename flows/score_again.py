@@ -10,7 +10,7 @@ from flows.publish import publish
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
-from tasks.edition.edition import fetch_edition
+from tasks.edition.planning import fetch_edition
 from tasks.evaluation import scoring
 from tasks.evaluation.failures import plan_scored
 

@@ -16,7 +16,8 @@ from preflight.wording_checks import DoubtfulWording, find_doubtful_wordings, re
 from report.console import align
 from schemas.stages import N_DEMONSTRATIONS
 from tasks.edition.buildable import require_buildable
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 
 MAX_LEFT_OUT_SHOWN = 10
 

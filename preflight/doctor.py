@@ -170,7 +170,7 @@ def _check_edition(config: Config | None) -> tuple[Edition | None, list[Finding]
         return None, [check_room(Path("data"), MIN_FREE_BYTES, "a run")]
     from preflight.disk_estimates import count_rows, estimate_disk_bytes
     from tasks.edition.buildable import require_buildable
-    from tasks.edition.edition import plan_edition
+    from tasks.edition.planning import plan_edition
 
     try:
         edition = plan_edition(config)

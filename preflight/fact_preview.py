@@ -11,7 +11,8 @@ from primitives.errors import InputError
 from primitives.untrusted_text import escape_line
 from report.page_templates import render_template
 from tasks.edition.buildable import require_buildable
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.preview import RelationPreview, preview_relations
 from tasks.evaluation.requests import select_samples
 

@@ -18,7 +18,7 @@ from preflight.question_estimates import QuestionTally
 from preflight.text_supply import TextSupply, count_text_supply
 from preflight.writer_estimates import estimate_writers
 from storage.mirror import Mirror
-from tasks.edition.edition import fetch_edition
+from tasks.edition.planning import fetch_edition
 from tasks.edition.preview import RelationPreview, preview_questions, preview_relations
 from tasks.evaluation.evaluation import plan_evaluation
 

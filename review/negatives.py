@@ -20,7 +20,8 @@ from primitives.untrusted_text import escape_cell
 from review.sheet import SheetRow, read_sheet
 from storage.files import write_atomically, write_bytes
 from tasks.edition.buildable import require_buildable
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.preview import preview_relations
 
 VERDICT = "could_be_true"

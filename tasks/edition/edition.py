@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +10,15 @@ from config.file import Config
 from gate import GATE_VERSION
 from knowledge.base import KnowledgeBase
 from knowledge.question_bank import QuestionBank
-from knowledge.reader import read_knowledge_base
-from primitives.errors import InputError, join_problems
 from primitives.hashing import hash_json
-from prototypes.pool import Pool, check_pool, load_pool
-from prototypes.question_wording import (
-    BUNDLED,
-    QuestionWording,
-    check_question_wording,
-    load_question_wording,
-)
+from prototypes.pool import Pool
+from prototypes.question_wording import QuestionWording
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES
 from storage.files import FileRef, count_rows
 from storage.layout import edition_folder, stage_file
 from storage.manifests import find_manifest, read_manifest_files
-from storage.mirror import Mirror
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.series import SeriesTurn
@@ -235,72 +227,3 @@ class Edition:
 
     def _is_intact(self, files: Collection[FileRef]) -> bool:
         return bool(files) and all(ref.is_intact(self.root) for ref in files)
-
-
-def plan_edition(config: Config) -> Edition:
-    """Return the edition that a configuration describes, without writing anything.
-
-    An edition that an earlier version completed stays as it is, under the name that it has. The last plan is
-    cached while the files that it was read from are unchanged, so that the flows of one command read the
-    knowledge base once.
-
-    Raises:
-        InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
-    """
-    edition = _plan_edition(config, _list_stamps(config))
-    return next((earlier for earlier in edition.earlier if earlier.is_complete()), edition)
-
-
-def fetch_edition(config: Config, mirror: Mirror) -> Edition:
-    """Return the planned edition, after the mirror has fetched what the shared storage has of it.
-
-    Raises:
-        InputError: as `plan_edition`; or the edition is complete on both sides, with different content.
-    """
-    for earlier in plan_edition(config).earlier:
-        mirror.pull_edition(earlier.edition_id)
-    edition = plan_edition(config)
-    mirror.pull_edition(edition.edition_id)
-    return edition
-
-
-@lru_cache(maxsize=1)
-def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
-    base = read_knowledge_base(config.knowledge, config.questions.synonyms)
-    pool = load_pool(config.edition.pool)
-    if isinstance(base, QuestionBank):
-        return Edition(config, base, pool)
-    problems = check_pool(pool, base.relations)
-    wording = None
-    if config.questions.settings:
-        path = config.questions.wording
-        wording = load_question_wording(None if path == BUNDLED else Path(path))
-        problems += check_question_wording(wording, base.relations)
-    if problems:
-        raise InputError(join_problems(problems))
-    return Edition(config, base, pool, wording)
-
-
-def _list_stamps(config: Config) -> tuple[object, ...]:
-    """Return the size and modification time of every file that a plan is read from, as a cache key."""
-    questions = config.questions
-    named = (
-        config.knowledge.path,
-        config.knowledge.aliases,
-        config.edition.pool,
-        questions.synonyms,
-        questions.wording,
-        *(writer.model for writer in config.list_writers()),
-        config.judge.calibration,
-    )
-    files = [file for source in named if source is not None for file in _list_files(Path(source))]
-    stamps = ((str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat()))
-    # Relative paths depend on the working directory.
-    return Path.cwd(), *stamps
-
-
-def _list_files(source: Path) -> list[Path]:
-    """Return the file, or the files directly in the folder; nothing if neither exists."""
-    if source.is_dir():
-        return sorted(path for path in source.iterdir() if path.is_file())
-    return [source] if source.is_file() else []

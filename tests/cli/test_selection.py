@@ -9,8 +9,8 @@ from cli.main import main
 from cli.selection import limit_pairs, select_models
 from config.file import Config, load_config
 from primitives.errors import InputError
-from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.recorded_evaluations import list_evaluations
 from tests.preflight.test_run_plan import Parrot

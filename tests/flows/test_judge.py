@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from config.file import load_config
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tests.flows.test_rephrase import list_prompts, read_stage
 from tests.support.command import (
     REPOSITORY,

@@ -12,7 +12,8 @@ import pytest
 
 from config.file import load_config
 from schemas.stages import STATEMENTS, TRIPLETS
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.statements import join_entities
 from tests.support.command import (
     Outcome,

@@ -14,8 +14,9 @@ from primitives.errors import InputError
 from schemas.question_stages import QUESTIONS
 from storage.files import FileRef
 from tasks.edition.buildable import require_wordings_of_pool
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
 from tests.support.command import write_config
 from tests.support.small_bases import STAGES

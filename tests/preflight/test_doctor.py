@@ -10,7 +10,7 @@ from preflight.disk_estimates import RowCounts, count_rows, estimate_disk_bytes
 from preflight.doctor import collect_findings, list_asked_models
 from preflight.findings import Finding, has_failures, render_findings
 from preflight.storage_checks import check_room
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
 from tests.support.small_bases import build_frames
 from tests.support.web_server import serve_routes

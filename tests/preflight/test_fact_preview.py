@@ -8,8 +8,8 @@ from cli.main import main
 from config.file import Config
 from preflight.fact_preview import PreviewedFact, PreviewedText, preview_edition, render_page, render_preview
 from primitives.errors import InputError
-from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tests.support.command import make_rows, write_base
 from tests.support.evaluations import list_prompts

@@ -12,8 +12,8 @@ from preflight.run_plan import RunPlan, plan_run
 from preflight.run_plan_text import render_cost, render_plan
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
-from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.request_files import key_requests
 from tests.support.command import REPOSITORY, block_packages, make_rows, run_command, write_base, write_config

@@ -9,8 +9,8 @@ import pytest
 from config.file import load_config
 from preflight.doctor import collect_findings
 from preflight.findings import Finding
-from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tests.support.command import make_rows, write_base, write_config
 from tests.support.endpoint import (

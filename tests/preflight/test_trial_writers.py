@@ -11,7 +11,7 @@ from preflight.doctor import collect_findings
 from preflight.findings import Finding
 from storage.mirror import Mirror
 from tasks.asking.writer_replies import ask_for_replies
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base, write_config
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_error, reply_to_chat, serve_endpoint
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from config.file import Config
 from config.tables import EditionConfig, KnowledgeConfig
 from preflight.wording_checks import find_doubtful_wordings, render_wording_warnings
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base
 
 POOL = """extends = "revised"

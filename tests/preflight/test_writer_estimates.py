@@ -13,7 +13,8 @@ from storage.files import write_stage_file
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
 from tasks.asking.writers import WriterPrompt
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tests.support.command import make_rows, write_base
 

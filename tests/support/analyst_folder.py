@@ -20,8 +20,9 @@ from schemas.exchange import Completion
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS
 from storage.mirror import Mirror
 from tasks.edition.attempt_rounds import ask_rounds
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
 from tasks.edition.stage_files import StageFiles, provide_files, store_files, validate_files
 from tasks.edition.statements import join_entities

@@ -21,7 +21,7 @@ from cli import main as command
 # Action -> the function that does it: the module that callers look it up in, and its name there.
 FUNCTIONS = {
     "read the knowledge base": ("knowledge.reader", "_read_source"),
-    "load the pool": ("tasks.edition.edition", "load_pool"),
+    "load the pool": ("tasks.edition.planning", "load_pool"),
     "render a prompt": ("tasks.asking.prompts", "PromptForm.render"),
     "hash a prompt": ("tasks.evaluation.requests", "hash_prompt"),
 }

@@ -12,7 +12,8 @@ import polars as pl
 from config.file import Config
 from config.questions import QuestionsConfig
 from config.tables import EditionConfig, KnowledgeConfig, StorageConfig
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
+from tasks.edition.planning import plan_edition
 from tests.support.small_bases import (
     STAGES,
     make_base,

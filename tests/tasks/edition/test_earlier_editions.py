@@ -20,8 +20,9 @@ from storage.layout import edition_folder
 from storage.mirror import Mirror
 from tasks.asking.writers import Reply
 from tasks.edition.buildable import require_buildable, require_earlier_attempts
-from tasks.edition.edition import Edition, fetch_edition, plan_edition
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.preview import build_statement_frames
 from tasks.edition.recipes import RECIPES
 from tests.support.command import REPOSITORY

@@ -13,8 +13,9 @@ from knowledge.left_out import LeftOut
 from primitives.errors import InputError
 from prototypes.pool import Pool
 from storage.manifests import read_manifest
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.planning import plan_edition
 from tests.support.small_bases import (
     STAGES,
     make_base,

@@ -15,8 +15,9 @@ from storage.mirror import Mirror
 from tasks.asking.model_records import restore_model_records
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.edition.attempt_rounds import ask_rounds
-from tasks.edition.edition import Edition, plan_edition
+from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files, store_files
 from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens

@@ -17,8 +17,8 @@ from primitives.errors import InputError
 from storage.mirror import Mirror
 from storage.records import read_record
 from tasks.asking.question_prompts import render_answer
-from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.import_run import ImportedRun, import_responses

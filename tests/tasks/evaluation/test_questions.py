@@ -15,8 +15,8 @@ from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS
 from storage.files import read_stage_file
 from storage.mirror import Mirror
 from tasks.asking.question_prompts import render_answer
-from tasks.edition.edition import plan_edition
 from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.evaluation.chains import (
     ask_chains,

@@ -11,7 +11,7 @@ from cli.main import main
 from config.file import Config, load_config
 from primitives.errors import InputError
 from storage.mirror import Mirror
-from tasks.edition.edition import plan_edition
+from tasks.edition.planning import plan_edition
 from tasks.judging.calibrated_judge import calibrate_judge, plan_judge, write_calibration
 from tasks.judging.calibration import Limits
 from tasks.judging.measurement import COLUMNS

@@ -1,0 +1,82 @@
+"""Plan the edition that a configuration describes, from the knowledge base, the pool and the wordings."""
+
+from functools import lru_cache
+from pathlib import Path
+
+from config.file import Config
+from knowledge.question_bank import QuestionBank
+from knowledge.reader import read_knowledge_base
+from primitives.errors import InputError, join_problems
+from prototypes.pool import check_pool, load_pool
+from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
+from storage.mirror import Mirror
+from tasks.edition.edition import Edition
+
+
+def plan_edition(config: Config) -> Edition:
+    """Return the edition that a configuration describes, without writing anything.
+
+    An edition that an earlier version completed stays as it is, under the name that it has. The last plan is
+    cached while the files that it was read from are unchanged, so that the flows of one command read the
+    knowledge base once.
+
+    Raises:
+        InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
+    """
+    edition = _plan_edition(config, _list_stamps(config))
+    return next((earlier for earlier in edition.earlier if earlier.is_complete()), edition)
+
+
+def fetch_edition(config: Config, mirror: Mirror) -> Edition:
+    """Return the planned edition, after the mirror has fetched what the shared storage has of it.
+
+    Raises:
+        InputError: as `plan_edition`; or the edition is complete on both sides, with different content.
+    """
+    for earlier in plan_edition(config).earlier:
+        mirror.pull_edition(earlier.edition_id)
+    edition = plan_edition(config)
+    mirror.pull_edition(edition.edition_id)
+    return edition
+
+
+@lru_cache(maxsize=1)
+def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
+    base = read_knowledge_base(config.knowledge, config.questions.synonyms)
+    pool = load_pool(config.edition.pool)
+    if isinstance(base, QuestionBank):
+        return Edition(config, base, pool)
+    problems = check_pool(pool, base.relations)
+    wording = None
+    if config.questions.settings:
+        path = config.questions.wording
+        wording = load_question_wording(None if path == BUNDLED else Path(path))
+        problems += check_question_wording(wording, base.relations)
+    if problems:
+        raise InputError(join_problems(problems))
+    return Edition(config, base, pool, wording)
+
+
+def _list_stamps(config: Config) -> tuple[object, ...]:
+    """Return the size and modification time of every file that a plan is read from, as a cache key."""
+    questions = config.questions
+    named = (
+        config.knowledge.path,
+        config.knowledge.aliases,
+        config.edition.pool,
+        questions.synonyms,
+        questions.wording,
+        *(writer.model for writer in config.list_writers()),
+        config.judge.calibration,
+    )
+    files = [file for source in named if source is not None for file in _list_files(Path(source))]
+    stamps = ((str(file), status.st_size, status.st_mtime_ns) for file in files if (status := file.stat()))
+    # Relative paths depend on the working directory.
+    return Path.cwd(), *stamps
+
+
+def _list_files(source: Path) -> list[Path]:
+    """Return the file, or the files directly in the folder; nothing if neither exists."""
+    if source.is_dir():
+        return sorted(path for path in source.iterdir() if path.is_file())
+    return [source] if source.is_file() else []
