@@ -240,11 +240,11 @@ class ModelConfig(EngineConfig):
     """A model to evaluate; one table per model.
 
     The model's answers are stored by its identity, the prompt and the sampling parameters. After a change of
-    `prompt_style`, `system_prompt`, `max_tokens`, `temperature`, `seed`, `logprobs`, `extra_body`, `rename`,
-    `leave_out` or `reasoning_parser`, the model is asked again. After a change of `name`, or of anything else
-    that identifies the model (weights, tokenizer, `revision`, `dtype`, `quantization`), it counts as another
-    model. After a change of `concurrency`, `timeout_s`, a price or the address of an endpoint, nothing is
-    asked again.
+    `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `temperature`, `seed`, `logprobs`,
+    `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a change of
+    `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
+    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, a price or the
+    address of an endpoint, nothing is asked again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"
@@ -261,6 +261,9 @@ class ModelConfig(EngineConfig):
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
     The default is all pairs."""
+    n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
+    """Number of held-out samples, or questions, that each prompt shows with their answers. The papers show
+    five."""
     logprobs: bool = False
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
 

@@ -10,7 +10,7 @@ import duckdb
 from primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.exchange import MAX_ERROR_RATE
-from schemas.stages import PREDICTIONS, REQUESTS
+from schemas.stages import N_DEMONSTRATIONS, PREDICTIONS, REQUESTS
 from storage.layout import RUN, model_file, responses_folder
 from warehouse.catalogue import insert_row
 from warehouse.records import (
@@ -166,8 +166,11 @@ def read_circumstances(folder: Path, run: dict[str, Any]) -> list[Any]:
     """Return the last columns of runs: when it finished, its duration, limit, what answered, and prices."""
     finished_at = parse_time(folder / RUN, run, "finished_at")
     limit = run.get("max_error_rate", MAX_ERROR_RATE)
-    # Two more columns are filled from the requests (note_how_asked).
-    return [finished_at, run.get("duration_s"), limit, run.get("served"), *read_price(run), None, None]
+    # Two more columns are filled from the requests (note_how_asked). Older records do not say how many
+    # demonstrations were shown, because there were always five.
+    n_demonstrations = run.get("n_demonstrations", N_DEMONSTRATIONS)
+    circumstances = [finished_at, run.get("duration_s"), limit, run.get("served"), *read_price(run)]
+    return [*circumstances, None, None, n_demonstrations]
 
 
 def note_how_asked(

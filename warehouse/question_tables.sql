@@ -40,7 +40,8 @@ create table question_runs (
     price_output double,
     price_currency varchar,
     prompt_style varchar,
-    sampling json
+    sampling json,
+    n_demonstrations tinyint
 );
 
 -- What every repeat of a question answered: the answer that was read, the rule that found it, and the response.

@@ -190,7 +190,8 @@ create table runs (
     price_output double,
     price_currency varchar,
     prompt_style varchar,
-    sampling json
+    sampling json,
+    n_demonstrations tinyint
 );
 
 -- One row per edition, setting and name of a model whose last evaluation ended with an error. failed_at is UTC.

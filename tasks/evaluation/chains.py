@@ -22,7 +22,7 @@ from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.question_requests import build_question, select_demonstrations
+from tasks.evaluation.question_requests import GROUP, build_question, select_demonstrations
 
 Row = Mapping[str, Any]
 ANSWER = re.compile(r"\banswers?\b", re.IGNORECASE)
@@ -69,7 +69,8 @@ def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
     requests = []
     for ref in evaluation.row_files().values():
         questions = read_stage_files(evaluation.root, [ref], evaluation.subject.rows)
-        for row in select_demonstrations(questions).iter_rows(named=True):
+        shown = select_demonstrations(questions).group_by(*GROUP, maintain_order=True)
+        for row in shown.head(settings.n_demonstrations).iter_rows(named=True):
             prompt, _ = settings.fit((), build_question(row).render(is_reasoned=True))
             key = hash_prompt(settings.model_id, prompt, settings.sampling)
             requests.append(ChainRequest(row, key, prompt))

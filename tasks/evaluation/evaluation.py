@@ -70,7 +70,14 @@ class Evaluation:
         """How the model is asked."""
         form = PromptForm(self.model.prompt_style, self.model.system_prompt)
         sampling, counter = self.subject.build_sampling(self.model), TokenCounter(self.model)
-        return RequestSettings(self.model_id, form, sampling, counter.limit, counter.count)
+        return RequestSettings(
+            self.model_id,
+            form,
+            sampling,
+            counter.limit,
+            counter.count,
+            n_demonstrations=self.model.n_demonstrations,
+        )
 
     def read_settled_keys(self) -> set[str]:
         """Return the keys of the prompts of which every repeat is answered, or cannot be."""

@@ -82,6 +82,7 @@ def key_requests(evaluation: Evaluation) -> str:
             "sampling": settings.sampling.render_json(),
             "n_tokens_limit": settings.n_tokens_limit,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
+            "n_demonstrations": settings.n_demonstrations,
             "n_repeats": evaluation.subject.n_repeats,
             "chains": read_chains(evaluation),
             "schema": str(evaluation.subject.requests.schema),

@@ -7,7 +7,7 @@ import polars as pl
 
 from primitives.hashing import draw_order
 from schemas.exchange import Prompt, Sampling, hash_prompt
-from schemas.stages import REQUESTS
+from schemas.stages import N_DEMONSTRATIONS, REQUESTS
 from tasks.asking.prompts import QUESTION, PromptForm, Shot, fit_prompt
 from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
 
@@ -24,12 +24,14 @@ class RequestSettings:
     count_tokens: Callable[[str], float]
     chains: Mapping[str, str] = field(default_factory=dict)
     """question_id -> the chain of thought that is shown with a demonstration."""
+    n_demonstrations: int = N_DEMONSTRATIONS
+    """How many demonstrations are shown, the first ones in their drawn order."""
 
     def fit(self, demonstrations: Sequence[Shot], question: str) -> tuple[Prompt, int]:
         """Return the prompt, and how many demonstrations were dropped from its front to make it fit."""
-        limit = self.n_tokens_limit
+        limit, shown = self.n_tokens_limit, demonstrations[: self.n_demonstrations]
         n_tokens_left = None if limit is None else limit - self.sampling.max_tokens
-        return fit_prompt(self.form, demonstrations, question, n_tokens_left, self.count_tokens)
+        return fit_prompt(self.form, shown, question, n_tokens_left, self.count_tokens)
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,7 @@ def complete_run(
             "key": key_run(evaluation, requests.key),
             "requests_key": requests.key,
             "pairs_per_relation": evaluation.model.pairs_per_relation,
+            "n_demonstrations": _count_demonstrations(evaluation),
             **vars(report),
             "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 1),
@@ -138,6 +139,12 @@ def complete_run(
         },
     )
     remove_pending_requests(evaluation)
+
+
+def _count_demonstrations(evaluation: Evaluation) -> int | None:
+    """Return how many demonstrations the prompts show; null if another program asked the model."""
+    model = evaluation.model
+    return None if model.engine == "imported" else model.n_demonstrations
 
 
 def _list_served(evaluation: Evaluation, requests: RequestFiles) -> list[str]:

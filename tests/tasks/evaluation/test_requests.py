@@ -21,9 +21,22 @@ def samples(tmp_path: Path) -> pl.DataFrame:
     return build_frames(edition, "r")["samples"]
 
 
-def build(samples: pl.DataFrame, model_id: str = "m-1", limit: int | None = None, **options: int) -> Requests:
+def build(
+    samples: pl.DataFrame,
+    model_id: str = "m-1",
+    limit: int | None = None,
+    n_demonstrations: int = 5,
+    **options: int,
+) -> Requests:
     sampling = Sampling(**options)  # type: ignore[arg-type]
-    settings = RequestSettings(model_id, PromptForm(), sampling, limit, lambda text: len(text.split()))
+    settings = RequestSettings(
+        model_id,
+        PromptForm(),
+        sampling,
+        limit,
+        lambda text: len(text.split()),
+        n_demonstrations=n_demonstrations,
+    )
     return build_requests(select_samples(samples, None), draw_demonstrations_of_methods(samples), settings)
 
 
@@ -67,6 +80,16 @@ def test_keys_depend_on_prompt_sampling_and_model(samples: pl.DataFrame) -> None
     assert set(shuffled.frame["prompt_key"]) == set(requests.frame["prompt_key"])
     for other in (build(samples, max_tokens=5), build(samples, "m-2", max_tokens=4)):
         assert not set(other.frame["prompt_key"]) & set(requests.frame["prompt_key"])
+
+
+def test_fewer_demonstrations_are_the_first_of_the_five(samples: pl.DataFrame) -> None:
+    five, *fewer = (build(samples, n_demonstrations=n) for n in (5, 2, 0))
+    assert five.frame.equals(build(samples).frame)
+    for n, requests in zip((2, 0), fewer, strict=True):
+        assert requests.frame["n_demonstrations_dropped"].to_list() == [0] * len(requests.prompts)
+        for prompt, whole in zip(requests.prompts, five.prompts, strict=True):
+            parts = whole.text.split("Statement: ")
+            assert prompt.text == "Statement: ".join([*parts[: n + 1], parts[-1]])
 
 
 def test_prompts_of_different_styles_have_different_keys() -> None:
