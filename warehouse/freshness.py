@@ -1,8 +1,21 @@
-"""Whether an edition has enough texts that no earlier edition of its base has used."""
+"""How much of an edition no earlier edition of its base has used, in words."""
 
 from pathlib import Path
+from typing import Any
 
 from warehouse.query import read_rows
+
+
+def describe_freshness(root: Path, edition_id: str) -> str | None:
+    """Return how much is new, by method for texts; null for the first edition of a base."""
+    rows = [row for row in _read_freshness(root, edition_id) if row["n_earlier_editions"]]
+    if not rows:
+        return None
+    texts = ", ".join(f"{row['new_text_rate']:.1%} of the texts of {row['method']}" for row in rows)
+    n_earlier = rows[0]["n_earlier_editions"]
+    editions = "1 earlier edition" if n_earlier == 1 else f"{n_earlier:,} earlier editions"
+    facts = f"{rows[0]['new_fact_rate']:.1%} of the facts"
+    return f"New, compared with {editions} of this base: {texts}, and {facts}."
 
 
 def describe_stale_texts(root: Path, edition_id: str, min_new_texts: float | None) -> str | None:
@@ -15,7 +28,7 @@ def describe_stale_texts(root: Path, edition_id: str, min_new_texts: float | Non
         return None
     stale = [
         f"{row['method']}: {row['new_text_rate']:.1%}"
-        for row in read_rows(root, f"from freshness where edition_id = '{edition_id}'")
+        for row in _read_freshness(root, edition_id)
         if row["new_text_rate"] < min_new_texts
     ]
     if not stale:
@@ -25,3 +38,7 @@ def describe_stale_texts(root: Path, edition_id: str, min_new_texts: float | Non
         f"({', '.join(stale)}): a model may have seen the others in earlier editions. Add facts or wordings, "
         'or let a language model reword (rephraser.kind = "model")'
     )
+
+
+def _read_freshness(root: Path, edition_id: str) -> list[dict[str, Any]]:
+    return read_rows(root, f"from freshness where edition_id = '{edition_id}' order by method")

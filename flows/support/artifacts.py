@@ -22,6 +22,7 @@ from report.facet_scores import read_facet_scores, select_first_policy
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
+from warehouse.freshness import describe_freshness
 from warehouse.query import read_rows
 
 # Every update is a request to the server.
@@ -120,7 +121,9 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
         }
         for row in read_not_evaluated(root, edition_id)
     ]
-    description = " ".join([f"Leaderboard of {edition_id}.", *note_unfinished(rows)])
+    freshness = describe_freshness(root, edition_id)
+    notes = [*note_unfinished(rows), *([freshness] if freshness else [])]
+    description = " ".join([f"Leaderboard of {edition_id}.", *notes])
     create_table_artifact(scored + failed, key="leaderboard", description=description)
 
 

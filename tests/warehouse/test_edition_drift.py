@@ -15,7 +15,7 @@ from tests.support.expected_views import (
 from tests.support.stage_rows import Row, digest, write_record
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from warehouse.freshness import describe_stale_texts
+from warehouse.freshness import describe_freshness, describe_stale_texts
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
 
@@ -109,6 +109,10 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
     stale = describe_stale_texts(data.root, FRESH, rate + 0.01)
     assert stale is not None
     assert f"pretexeval: {rate:.1%}" in stale
+    assert describe_freshness(data.root, EDITION) is None
+    sentence = describe_freshness(data.root, FRESH)
+    assert sentence is not None
+    assert f"{rate:.1%} of the texts of pretexeval, and 25.0% of the facts" in sentence
     for least, edition_id in ((rate, FRESH), (1.0, EDITION), (None, FRESH)):
         assert describe_stale_texts(data.root, edition_id, least) is None
 
