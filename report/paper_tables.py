@@ -1,10 +1,11 @@
-"""Render the papers' tables for the console: methods, components, transformations, joint accuracy curve.
+"""Render the papers' tables for the console: methods, components, transformations, relations, joint accuracy.
 
-They correspond to tables 1 to 3 and figure 4 of PretexEval: gains over random in percentage points, here with
-95 % intervals.
+They correspond to tables 1 to 3 and 15 and figure 4 of PretexEval: gains over random in percentage points,
+here with 95 % intervals. Where there are several models, their mean follows, which has no interval.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
 from typing import Any
 
 from report.console import align
@@ -20,11 +21,13 @@ COMPONENTS = {
 }
 # The steps of transformation_ablation, in PretexEval's order.
 STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
+MEAN = "mean of models"
+LOSS = "relative loss %"
 GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0.5)"
 
 
 def render_paper_tables(query: Query, edition_id: str) -> str:
-    """Return the four tables of an edition under the policy strict, without those that would be empty.
+    """Return the five tables of an edition under the policy strict, without those that would be empty.
 
     Args:
         query: runs SQL on the warehouse and returns columns and rows.
@@ -45,6 +48,11 @@ def render_paper_tables(query: Query, edition_id: str) -> str:
         ),
     ]
     tables = [_render_gains(title, columns, query(sql)[1]) for title, columns, sql in parts]
+    sql = (
+        f"select model, relation, {GAIN} from accuracy_by_relation {where} and method = 'pretexeval' "
+        "order by relation, model"
+    )
+    tables.append(_render_relations(query(sql)[1]))
     sql = f"select model, method, n, 100 * joint_accuracy from joint_accuracy_curve {where} order by all"
     tables.append(_render_curve(query(sql)[1]))
     return "\n\n".join(table for table in tables if table)
@@ -56,12 +64,49 @@ def _name(column: str, names: dict[Any, str]) -> str:
 
 
 def _render_gains(title: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> str | None:
-    cells: Cells = {
-        (model, name): f"{gain:+.1f} [{low:+.1f}, {high:+.1f}]"
-        for model, name, gain, low, high in rows
-        if gain is not None
+    found = [row for row in rows if row[2] is not None]
+    cells = _render_cells(found)
+    for name, mean in _average(found).items():
+        cells[MEAN, name] = mean
+    for model, loss in _find_losses(found).items():
+        cells[model, LOSS] = loss
+    return _render_grid(title, (*columns, LOSS), cells)
+
+
+def _render_relations(rows: Iterable[tuple[Any, ...]]) -> str | None:
+    """Return a line per relation and a column per model, because there are more relations than fit."""
+    found = [(relation, model, *gains) for model, relation, *gains in rows if gains[0] is not None]
+    models = list(dict.fromkeys(model for _, model, *_ in found))
+    cells = _render_cells(found)
+    if len(models) > 1:
+        for relation, mean in _average([(model, name, *gain) for name, model, *gain in found]).items():
+            cells[relation, MEAN] = mean
+    return _render_grid("Relations: gain over random", (*models, MEAN), cells, "relation")
+
+
+def _render_cells(rows: Iterable[tuple[Any, ...]]) -> Cells:
+    return {(one, other): f"{gain:+.1f} [{low:+.1f}, {high:+.1f}]" for one, other, gain, low, high in rows}
+
+
+def _average(rows: Sequence[tuple[Any, ...]]) -> dict[str, str]:
+    """Return column -> the mean of the models, for the columns that all of several models have."""
+    models = {model for model, *_ in rows}
+    gains: dict[str, list[float]] = {}
+    for _, name, gain, *_ in rows:
+        gains.setdefault(name, []).append(gain)
+    if len(models) < 2:
+        return {}
+    return {name: f"{fmean(values):+.1f}" for name, values in gains.items() if len(values) == len(models)}
+
+
+def _find_losses(rows: Iterable[tuple[Any, ...]]) -> dict[str, str]:
+    """Return model -> which part of its gain by the method direct it loses by PretexEval, in per cent."""
+    gains = {(model, name): gain for model, name, gain, *_ in rows}
+    return {
+        model: f"{100 * (1 - gains[model, 'pretexeval'] / gain):.0f}"
+        for (model, name), gain in gains.items()
+        if name == "direct" and gain > 0 and (model, "pretexeval") in gains
     }
-    return _render_grid(title, columns, cells)
 
 
 def _render_curve(rows: Iterable[tuple[Any, ...]]) -> str | None:
@@ -74,10 +119,10 @@ def _render_curve(rows: Iterable[tuple[Any, ...]]) -> str | None:
     return _render_grid("Joint accuracy (%) when n samples are asked", counts, cells)
 
 
-def _render_grid(title: str, columns: Sequence[str], cells: Cells) -> str | None:
+def _render_grid(title: str, columns: Sequence[str], cells: Cells, first: str = "model") -> str | None:
     if not cells:
         return None
     present = [column for column in columns if any(name == column for _, name in cells)]
-    models = list(dict.fromkeys(model for model, _ in cells))
-    rows = [[model, *(cells.get((model, column), "-") for column in present)] for model in models]
-    return f"{title}\n{align(['model', *present], rows)}"
+    lines = list(dict.fromkeys(line for line, _ in cells))
+    rows = [[line, *(cells.get((line, column), "-") for column in present)] for line in lines]
+    return f"{title}\n{align([first, *present], rows)}"

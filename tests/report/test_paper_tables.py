@@ -24,12 +24,35 @@ def test_gains_stand_by_model_and_method_in_the_papers_order() -> None:
             ("small", "direct", 0.0, -2.0, 2.0),
         ]
     )
-    title, names, _, large, small = text.splitlines()
+    title, names, _, large, small, mean = text.splitlines()
     assert title == "Methods: gain over random"
     assert names.split() == ["model", "direct", "pretexeval"]
     assert large.split(maxsplit=1)[1].startswith("-1.0 [-3.0, +1.0]")
     assert large.endswith("+12.3 [+10.0, +14.9]")
     assert small.split()[-1] == "-"
+    # Not all models were asked by the method pretexeval.
+    assert mean.split() == ["mean", "of", "models", "-0.5", "-"]
+
+
+def test_the_relative_loss_is_a_part_of_the_gain_by_the_method_direct() -> None:
+    direct, full = ("large", "direct", 40.0, 38.0, 42.0), ("large", "pretexeval", 30.0, 28.0, 32.0)
+    guess = [("small", "direct", -1.0, -3.0, 1.0), ("small", "pretexeval", 2.0, 0.0, 4.0)]
+    *_, large, small, mean = render(average_accuracy=[direct, full, *guess]).splitlines()
+    assert large.split()[-1] == "25"
+    assert small.split()[-1] == mean.split()[-1] == "-"
+
+
+def test_relations_are_lines_with_the_mean_of_the_models() -> None:
+    rows = [("a", "symptoms", 10.0, 8.0, 12.0), ("b", "symptoms", 20.0, 18.0, 22.0)]
+    text = render(accuracy_by_relation=[*rows, ("a", "drugs", 1.0, 0.0, 2.0)])
+    title, names, _, symptoms, drugs = text.splitlines()
+    assert (title, names.split()) == (
+        "Relations: gain over random",
+        ["relation", "a", "b", "mean", "of", "models"],
+    )
+    assert symptoms.split()[0] == "symptoms"
+    assert symptoms.endswith("+15.0")
+    assert drugs.endswith("-")
 
 
 def test_the_curve_has_a_column_for_each_number_of_samples() -> None:
