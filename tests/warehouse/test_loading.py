@@ -31,8 +31,9 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     assert count(data, "responses") == count(data, "predictions") == 64
     (run,) = dump(data, "runs")
     assert run[:10] == (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5, 0.01)
-    # What answered and its prices are not in the record; the last two columns are from the requests.
-    assert run[10:] == (None, None, None, None, "completion", "{}")
+    # What answered and its prices are not in the record. Style and sampling are from the requests; records of
+    # older versions are of five demonstrations.
+    assert run[10:] == (None, None, None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]
