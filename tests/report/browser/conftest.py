@@ -89,9 +89,12 @@ def write_prompt(model_id: str, text: str) -> str:
     return "no text at all" if model_id == "thinker" and "ins" in text else asked
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """A browser for all tests of pages."""
+    """A browser for the tests of a module.
+
+    While it runs, no other test of this process can start a loop of asyncio.
+    """
     with start_chromium() as browser:
         yield browser
 
