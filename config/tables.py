@@ -36,12 +36,17 @@ class KnowledgeConfig(ConfigTable):
     """Table of other names of heads and tails: CSV, TSV or Parquet with the columns alias and name, or alias
     and id (docs/knowledge-bases.md). The gate accepts a rewording that uses one of them, and a triplet that
     is true under another name is never drawn as a negative."""
+    since: Path | None = None
+    """An older release of the base: a file or folder in the same format. Only facts that it does not hold are
+    tested (docs/knowledge-bases.md)."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
         if (self.path is None) != (self.format == "starter"):
             rule = "needed" if self.path is None else "not allowed"
             raise ValueError(f"path is {rule} with format {self.format!r}")
+        if self.since is not None and self.format in ("starter", "medqa"):
+            raise ValueError(f"since is not allowed with format {self.format!r}")
         return self
 
 

@@ -42,11 +42,16 @@ def add_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
     rows = _select_named(base, rows)
     aliases = _find_aliases(base, rows)
     _require_own_aliases(base, rows)
-    triplets = base.triplets
-    for side in SIDES:
-        triplets = _add_true_triplets(triplets, side, aliases)
+    triplets = add_true_triplets(base.triplets, aliases)
     _require_not_false(base, triplets)
     return replace(base, triplets=triplets, aliases=aliases)
+
+
+def add_true_triplets(triplets: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
+    """Return the triplets, and those that say the same under other names, which are marked ``also_true``."""
+    for side in SIDES:
+        triplets = _add_true_triplets(triplets, side, aliases)
+    return triplets
 
 
 def read_alias_table(path: Path) -> pl.DataFrame:

@@ -42,6 +42,8 @@ class KnowledgeBase:
     """Reason -> how many parts were left out for it beyond those that are listed."""
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Name of a head or a tail -> its other names, sorted; names without any are missing."""
+    n_known: int | None = None
+    """How many facts are not tested because an older release holds them; null if none was given."""
 
     @property
     def relations(self) -> list[str]:

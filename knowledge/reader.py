@@ -12,6 +12,7 @@ from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from knowledge.medqa import read_medqa
 from knowledge.question_bank import QuestionBank
+from knowledge.releases import Release, keep_new_facts
 from knowledge.rows import Source, build_base, clean_rows
 from knowledge.starter import read_starter
 from knowledge.synonyms import SynonymTable, read_synonyms
@@ -45,7 +46,28 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     aliases = list_alias_cells(chosen.rows)
     if config.aliases is not None:
         aliases = pl.concat([aliases, read_alias_table(config.aliases)])
-    return base if aliases.is_empty() else add_aliases(base, aliases)
+    base = base if aliases.is_empty() else add_aliases(base, aliases)
+    if config.since is None:
+        return base
+    return keep_new_facts(base, read_release(config, config.since, base))
+
+
+def read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
+    """Return what another release of the base holds in the relations of the base.
+
+    Args:
+        path: its file or folder, in the format of the base.
+
+    Raises:
+        InputError: the release cannot be read, or has a problem.
+    """
+    if not path.exists():
+        raise InputError(
+            f"release {path} does not exist: correct since or releases of [knowledge] (relative paths start "
+            f"at {Path.cwd()})"
+        )
+    rows = clean_rows(READERS[config.format](path)).rows
+    return Release(rows.filter(pl.col("relation").is_in(base.relations)), base.aliases)
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:

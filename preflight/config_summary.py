@@ -11,6 +11,7 @@ from engines.identity import identify_model
 from engines.model_files import require_readable
 from knowledge.left_out import LeftOut
 from knowledge.question_bank import QuestionBank
+from preflight.new_facts import count_new_facts, render_new_facts
 from preflight.question_summary import QuestionSummary, render_questions, summarize_questions
 from preflight.wording_checks import DoubtfulWording, find_doubtful_wordings, render_wording_warnings
 from report.console import align
@@ -57,6 +58,10 @@ class ConfigSummary:
     relations: tuple[RelationCounts, ...]
     questions: QuestionSummary | None
     """None if no questions are asked."""
+    n_new_facts: int | None
+    """Facts that may be tested because the older release lacks them; None if no such release is given."""
+    n_known_facts: int | None
+    """Facts that are not tested because the older release holds them; None likewise."""
     n_left_out: int
     left_out: tuple[LeftOut, ...]
     """What the base's source has and the base lacks; the first parts of every reason."""
@@ -88,6 +93,8 @@ def summarize_config(config: Config, problems_of_models: Mapping[str, str]) -> t
         len(edition.base.items) if isinstance(edition.base, QuestionBank) else None,
         relations,
         questions,
+        count_new_facts(edition),
+        edition.base.n_known,
         len(edition.base.left_out) + sum(edition.base.not_listed.values()),
         edition.base.left_out,
         tuple(doubtful),
@@ -119,6 +126,8 @@ def render_summary(edition: Edition, summary: ConfigSummary) -> str:
     parts = [f"edition {summary.edition_id}", _render_relations(summary)]
     if summary.questions is not None:
         parts.append(render_questions(summary.questions))
+    if summary.n_new_facts is not None and summary.n_known_facts is not None:
+        parts.append(render_new_facts(summary.n_new_facts, summary.n_known_facts))
     if summary.left_out:
         parts.append(_render_left_out(summary))
     if warnings := render_wording_warnings(edition, summary.doubtful_wordings):

@@ -14,6 +14,7 @@ from preflight.evaluation_estimates import (
     estimate_evaluation,
     select_asked_samples,
 )
+from preflight.new_facts import count_new_facts
 from preflight.question_estimates import QuestionTally
 from preflight.text_supply import TextSupply, count_text_supply
 from preflight.writer_estimates import estimate_writers
@@ -39,6 +40,10 @@ class RunPlan:
     estimates: tuple[Estimate, ...]
     text_supply: tuple[TextSupply, ...]
     """For how many editions of a series the wordings of the pool give new texts about true facts."""
+    n_new_facts: int | None = None
+    """Facts that may be tested because the older release lacks them; None if no such release is given."""
+    n_known_facts: int | None = None
+    """Facts that are not tested because the older release holds them; None likewise."""
 
 
 def plan_run(config: Config, mirror: Mirror) -> RunPlan:
@@ -83,6 +88,8 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         estimate_disk_bytes(config, count_rows(edition)),
         (*estimate_writers(edition, drafts), *map(estimate_evaluation, tallies), *asked_questions),
         count_text_supply(edition),
+        count_new_facts(edition),
+        edition.base.n_known,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from preflight.estimates import Estimate, Span
+from preflight.new_facts import render_new_facts
 from preflight.run_plan import RunPlan
 from preflight.text_supply import render_text_supply
 from report.console import align
@@ -34,6 +35,8 @@ def render_plan(plan: RunPlan) -> str:
         *tables,
         f"disk: at most about {plan.n_bytes / 1e6:,.0f} MB",
     ]
+    if plan.n_new_facts is not None and plan.n_known_facts is not None:
+        parts.append(render_new_facts(plan.n_new_facts, plan.n_known_facts))
     if plan.text_supply:
         parts.append(render_text_supply(plan.text_supply))
     if not plan.estimates:

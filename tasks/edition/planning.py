@@ -11,6 +11,7 @@ from prototypes.pool import check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
 from storage.mirror import Mirror
 from tasks.edition.edition import Edition
+from tasks.edition.new_facts import leave_out_small_relations
 
 
 def plan_edition(config: Config) -> Edition:
@@ -54,7 +55,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
         problems += check_question_wording(wording, base.relations)
     if problems:
         raise InputError(join_problems(problems))
-    return Edition(config, base, pool, wording)
+    return leave_out_small_relations(Edition(config, base, pool, wording))
 
 
 def _list_stamps(config: Config) -> tuple[object, ...]:
@@ -63,6 +64,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
     named = (
         config.knowledge.path,
         config.knowledge.aliases,
+        config.knowledge.since,
         config.edition.pool,
         questions.synonyms,
         questions.wording,

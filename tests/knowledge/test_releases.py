@@ -1,0 +1,93 @@
+"""Only facts that an older release lacks are tested, and nothing that is true of either is a negative."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+from config.tables import KnowledgeConfig
+from knowledge.base import KnowledgeBase
+from knowledge.left_out import LeftOut
+from knowledge.reader import read_knowledge_base
+from primitives.errors import InputError
+from tasks.drawing.heads import collect_allowed
+
+HEADER = "head,relation,tail,also_true,also_false,head_id,tail_id\n"
+NEW = "gout,r,colchicine,,,,\nasthma,r,salbutamol,,,C1,D1\nfever,r,aspirin,,,,\n"
+
+
+def read(folder: Path, new: str, older: str, aliases: str = "") -> KnowledgeBase:
+    for name, text in (("new.csv", HEADER + new), ("older.csv", HEADER + older), ("aliases.csv", aliases)):
+        (folder / name).write_text(text, encoding="utf-8")
+    config = KnowledgeConfig(
+        name="own",
+        format="table",
+        path=folder / "new.csv",
+        since=folder / "older.csv",
+        aliases=folder / "aliases.csv" if aliases else None,
+    )
+    return read_knowledge_base(config)
+
+
+def list_tested(base: KnowledgeBase) -> list[tuple[str, ...]]:
+    return base.triplets.filter(~pl.col("also_true")).select("head", "tail").rows()
+
+
+@pytest.mark.parametrize(
+    "older",
+    ["Asthma,r,SALBUTAMOL.,,,,\n", "wheezing,r,albuterol,,,C1,D1\n", "asthma,r,salbutamol,true,,,\n"],
+)
+def test_a_fact_of_the_older_release_is_known_by_name_or_id(tmp_path: Path, older: str) -> None:
+    base = read(tmp_path, NEW, older)
+    assert list_tested(base) == [("fever", "aspirin"), ("gout", "colchicine")]
+    assert base.n_known == 1
+
+
+def test_a_fact_with_several_ids_is_known_by_one_of_them(tmp_path: Path) -> None:
+    base = read(tmp_path, NEW + "asthma,r,salbutamol,,,C9,D9\n", "wheezing,r,albuterol,,,C1,D1\n")
+    assert list_tested(base) == [("fever", "aspirin"), ("gout", "colchicine")]
+    assert base.n_known == 1
+
+
+def test_a_fact_is_known_by_an_alias(tmp_path: Path) -> None:
+    base = read(tmp_path, NEW, "pyrexia,r,aspirin,,,,\n", "name,alias\nfever,pyrexia\n")
+    assert list_tested(base) == [("asthma", "salbutamol"), ("gout", "colchicine")]
+
+
+def test_nothing_that_either_release_holds_is_a_negative(tmp_path: Path) -> None:
+    # The new release lacks one fact of the older one, and denies another.
+    older = "gout,r,salbutamol,,,,\nfever,r,acetylsalicylic acid,,,,\ngout,r,aspirin,,,,\n"
+    new = NEW + "fever,r,salbutamol,true,,,\ngout,r,aspirin,,true,,\n"
+    base = read(tmp_path, new, older, "name,alias\naspirin,acetylsalicylic acid\n")
+    heads = collect_allowed("r", base.select_relation("r"), "uniform", base.select_false("r")).heads
+    found = {head.name: (set(head.tails), set(head.excluded), set(head.asserted)) for head in heads}
+    # fever → aspirin is known by the alias; gout → aspirin is neither true enough nor false enough.
+    assert found == {
+        "asthma": ({"salbutamol"}, {"salbutamol"}, set()),
+        "gout": ({"colchicine"}, {"colchicine", "salbutamol"}, set()),
+    }
+
+
+def test_relations_without_a_new_fact_are_left_out(tmp_path: Path) -> None:
+    base = read(tmp_path, NEW + "gout,s,toe,,,,\n", "gout,s,toe,,,,\n")
+    assert base.relations == ["r"]
+    assert base.left_out == (LeftOut("s", "the relation", "the older release holds all its facts"),)
+    with pytest.raises(InputError, match="the older release holds all facts of the base 'own'"):
+        read(tmp_path, NEW, NEW)
+
+
+def test_a_base_without_an_older_release_keeps_its_checksum(tmp_path: Path) -> None:
+    restricted = read(tmp_path, NEW, "gout,r,colchicine,,,,\n")
+    plain = read_knowledge_base(KnowledgeConfig(name="own", format="table", path=tmp_path / "new.csv"))
+    assert plain.n_known is None
+    assert plain.checksum_relation("r") != restricted.checksum_relation("r")
+
+
+def test_paths_are_checked(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="since is not allowed with format 'starter'"):
+        KnowledgeConfig(since=tmp_path)
+    read(tmp_path, NEW, "gout,r,colchicine,,,,\n")
+    config = KnowledgeConfig(format="table", path=tmp_path / "new.csv", since=tmp_path / "none.csv")
+    with pytest.raises(InputError, match=r"release .*none\.csv does not exist: correct since"):
+        read_knowledge_base(config)

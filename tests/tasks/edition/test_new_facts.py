@@ -1,0 +1,50 @@
+"""An edition of which only the facts are tested that an older release lacks."""
+
+from pathlib import Path
+
+import pytest
+
+from config.file import Config
+from knowledge.left_out import LeftOut
+from preflight.config_summary import render_summary, summarize_config
+from primitives.errors import InputError
+from tasks.edition.planning import plan_edition
+from tasks.edition.triplets import sample_triplets
+from tests.support.command import make_rows, write_base
+
+
+def configure(folder: Path, *n_new: int, n_heads: int = 20) -> Config:
+    """Return a configuration whose older release lacks the facts of the last heads of each relation."""
+    relations = ("may_treat", "may_prevent")[: len(n_new)]
+    rows = make_rows(*relations, n_heads=n_heads)
+    n_known = {relation: n_heads - n for relation, n in zip(relations, n_new, strict=True)}
+    older = [row for row in rows if int(row[0].split()[-1]) < n_known[row[1]]]
+    write_base(folder / "new.tsv", rows)
+    write_base(folder / "older.tsv", older)
+    table = {"name": "own", "format": "table", "path": folder / "new.tsv", "since": folder / "older.tsv"}
+    return Config.model_validate({"knowledge": table, "storage": {"root": folder / "data"}})
+
+
+def test_a_relation_with_too_few_new_facts_is_left_out(tmp_path: Path) -> None:
+    edition, summary = summarize_config(configure(tmp_path, 12, 6), {})
+    assert edition.base.relations == ["may_treat"]
+    reason = "too few heads have a fact that the older release lacks (6)"
+    assert summary.left_out == (LeftOut("may_prevent", "the relation", reason),)
+    # Heads have one tail, and those whose number is a multiple of three have two.
+    assert (summary.n_new_facts, summary.n_known_facts) == (12 + 4, (8 + 3) + (14 + 5))
+    text = render_summary(edition, summary)
+    assert f"may be tested: {summary.n_new_facts}; " in text
+    assert f"  may_prevent: the relation: {reason}\n" in text
+
+
+def test_only_new_facts_are_true_triplets(tmp_path: Path) -> None:
+    edition = plan_edition(configure(tmp_path, 12))
+    frame = sample_triplets("may_treat", edition.base.triplets, edition.sampling).frame
+    heads = {int(head.split()[-1]) for head in frame["head"]}
+    assert heads <= set(range(8, 20))
+    assert len(heads) > 5
+
+
+def test_too_few_new_facts_in_all_relations_are_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
+        plan_edition(configure(tmp_path, 3, 5))
