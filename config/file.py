@@ -77,6 +77,11 @@ class Config(ConfigTable):
         if self.judge.is_set and self.rephraser.kind != "model":
             key = "model" if self.judge.writer is None else "writer"
             raise ValueError(f"judge.{key} is not allowed without rephraser.kind = 'model'")
+        if self.judge.is_set and self.rephraser.gate == "off":
+            raise ValueError(
+                "rephraser.gate = 'off' is not allowed with a judge, because the judge decides together with "
+                "the gate: delete the table [judge], or delete gate"
+            )
         return self
 
     @model_validator(mode="after")

@@ -118,6 +118,10 @@ class RephraserConfig(ConfigTable):
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 3
     """Number of rewordings to try before the statement itself becomes the sample. Every attempt is stored,
     with the reasons for its rejection, in the table `attempts`."""
+    gate: Literal["on", "off"] = "on"
+    """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers. The first reply of the
+    writer becomes the sample as it is, or the statement if the reply is empty; `max_attempts` is 1. The table
+    `attempts` and the page say that the gate was off (docs/gate.md)."""
     max_new_words: Annotated[int, Field(ge=0)] | None = None
     """The most words that a rewording may add, drop or exchange, apart from harmless changes (docs/gate.md).
     Many of the free rewordings of a weak writer are wrong in ways that no rule sees. With 0, only harmless
@@ -131,6 +135,10 @@ class RephraserConfig(ConfigTable):
             raise ValueError(f"writer is {rule} with kind {self.kind!r}")
         if self.max_new_words is not None and self.kind != "model":
             raise ValueError(f"max_new_words is not allowed with kind {self.kind!r}: delete it")
+        if self.gate == "off" and self.kind != "model":
+            raise ValueError(f"gate = 'off' is not allowed with kind {self.kind!r}: delete it")
+        if self.gate == "off" and self.max_new_words is not None:
+            raise ValueError("max_new_words is not allowed with gate = 'off': the gate counts the words")
         return self
 
 

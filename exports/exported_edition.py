@@ -61,8 +61,13 @@ class ExportedEdition:
             "(PretexEval); questions are of four types (MultifacetEval). "
             f"Tested: {', '.join(counts)}. Knowledge base: {self.manifest.get('kb')}; "
             f"seed: {self.manifest.get('seed')}; negatives: {self.manifest.get('negatives')}; "
-            f"rephraser: {self.manifest.get('rephraser')}."
+            f"rephraser: {self.manifest.get('rephraser')}{self._describe_gate()}."
         )
+
+    def _describe_gate(self) -> str:
+        """Return what to add to the rephraser if nothing checked its rewordings."""
+        rephraser = self.manifest.get("configuration", {}).get("rephraser", {})
+        return ", whose rewordings nobody checked" if rephraser.get("gate") == "off" else ""
 
     def cite(self) -> str:
         """Return a citation in the format of BibTeX: the edition, and the methods that made it."""

@@ -134,6 +134,8 @@ def render_summary(edition: Edition, summary: ConfigSummary) -> str:
         parts.append(warnings)
     if summary.writers:
         parts.append("\n".join(f"writer {model_id}" for model_id in summary.writers))
+    if edition.config.rephraser.gate == "off":
+        parts.append("The gate is off: nothing checks that the rewordings say what their statements say.")
     models = [
         f"model {each.model}: cannot be evaluated" if each.problem else f"model {each.model_id}"
         for each in summary.models

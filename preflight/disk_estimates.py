@@ -53,7 +53,9 @@ def count_rows(edition: Edition) -> RowCounts:
     n_heads = [count_heads(edition, relation) for relation in relations]
     n_triplets = 2 * sum(n_heads)
     per_triplet = sum(SAMPLES_PER_TRIPLET[method] for method in config.edition.methods)
-    n_attempts = n_triplets * len(NAMES) * config.rephraser.max_attempts if config.rephraser.writer else 0
+    table = config.rephraser
+    per_variant = 0 if table.writer is None else table.max_attempts if table.gate == "on" else 1
+    n_attempts = n_triplets * len(NAMES) * per_variant
     tested = [max(n - N_DEMONSTRATIONS, 0) for n in n_heads]
     n_asked = sum(
         2 * per_triplet * min(n, model.pairs_per_relation or n) for model in config.models for n in tested

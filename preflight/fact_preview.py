@@ -21,6 +21,7 @@ UNWRITTEN = {
     "llmeval": "a language model has yet to write the texts, so none are shown",
 }
 """Method -> what a preview says of it before a model has written its texts."""
+GATE_OFF = "nothing will check its rewordings, because the gate is off"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,8 @@ def preview_edition(config: Config, n_pairs: int) -> tuple[Edition, EditionPrevi
     relations = list(preview_relations(edition))
     methods: tuple[str, ...] = config.edition.methods
     unwritten = {m: UNWRITTEN[m] for m in methods if any(m in each.unwritten_methods for each in relations)}
+    if "pretexeval" in unwritten and config.rephraser.gate == "off":
+        unwritten["pretexeval"] += f", and {GATE_OFF}"
     shown = _select_shown(methods, unwritten)
     return edition, EditionPreview(
         edition.edition_id,

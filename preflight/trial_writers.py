@@ -13,6 +13,7 @@ from config.engines import EngineConfig
 from preflight.findings import Finding
 from preflight.trial_prompts import UNFINISHED, ask_once, describe_asking, hide_key, shorten
 from primitives.errors import InputError
+from schemas.stages import GATE_OFF
 from tasks.asking.reasoning import find_marks
 from tasks.asking.writer_replies import read_replies, read_reply
 from tasks.asking.writers import Reply, Writer, WriterPrompt
@@ -77,6 +78,10 @@ def _try_rephraser(rephraser: Rephraser, statement: pl.DataFrame) -> WriterTrial
             rounds.send({"rephraser": {prompt.key: reply}})
         except StopIteration as end:
             (attempt,) = end.value.to_dicts()
+        if GATE_OFF in attempt["reasons"]:
+            return "used as it is, because the gate is off", ""
+        if not alone.has_gate:
+            return "empty, so the statement is used", ""
         if attempt["is_accepted"]:
             return "accepted by the gate", ""
         return f"rejected by the gate ({', '.join(attempt['reasons'])})", REJECTED

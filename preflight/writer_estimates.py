@@ -20,6 +20,7 @@ from preflight.estimates import (
     sample_rows,
 )
 from primitives.hashing import render_canonical_json
+from schemas.stages import GATE_OFF
 from storage.responses import ResponseStore
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.edition import Edition
@@ -91,7 +92,7 @@ def estimate_writers(edition: Edition, drafts: Sequence[RelationPreview]) -> lis
 
 
 def read_attempt_history(root: Path, model_id: str) -> AttemptHistory | None:
-    """Return the history over all editions under the root; None if the model made no attempt there.
+    """Return the history over all editions under the root; None if the gate checked no attempt of the model.
 
     A damaged file is left out: the history only serves an estimate, and a build makes the file again.
     """
@@ -101,7 +102,8 @@ def read_attempt_history(root: Path, model_id: str) -> AttemptHistory | None:
             rows = pl.read_parquet(path, columns=["variant_id", "rephraser", "reasons", "is_accepted"])
         except (OSError, pl.exceptions.PolarsError):
             continue
-        rows = rows.filter(pl.col("rephraser") == model_id)
+        is_checked = ~pl.col("reasons").list.contains(GATE_OFF)
+        rows = rows.filter(is_checked, rephraser=model_id)
         n_variants += rows["variant_id"].n_unique()
         n_attempts += rows.height
         n_passed += rows.filter(pl.col("is_accepted") | pl.col("reasons").list.contains(JUDGE)).height
@@ -124,7 +126,9 @@ def _estimate_rephraser(
         tally.add(draft.statements, *rounds)
     n_most = tally.n_wanted * rephraser.max_attempts
     n_prompts, note = Span(tally.n_wanted, n_most), f"1 to {rephraser.max_attempts} attempts per statement"
-    if history is not None:
+    if not rephraser.has_gate:
+        note = "1 attempt per statement, because the gate is off"
+    elif history is not None:
         n_prompts = Span.of(tally.n_wanted * min(history.n_attempts, rephraser.max_attempts))
         note = f"{history.n_attempts:.2f} attempts per statement, as for {history.n_variants:,} earlier ones"
     n_least = tally.n_wanted - tally.n_wanted_answered

@@ -7,7 +7,7 @@ from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.leaders import join_names, read_lead
 from report.remarks import judge_against_shortcut
-from report.wordings import name_rephraser
+from report.wordings import is_gate_off, name_rephraser
 from warehouse.query import open_warehouse
 
 # The columns of the first model in the list of editions.
@@ -66,7 +66,15 @@ def read_edition(reader: EditionReader) -> Row | None:
         "select min(finished_at) as first_evaluated_at, max(finished_at) as last_evaluated_at from "
         f"({select_runs(reader)}) where edition_id = $edition_id"
     )
-    return found[0] | counts[0] | dates[0] | {"rephraser": name_rephraser(found[0])}
+    return (
+        found[0]
+        | counts[0]
+        | dates[0]
+        | {
+            "rephraser": name_rephraser(found[0]),
+            "is_gate_off": is_gate_off(found[0]),
+        }
+    )
 
 
 def select_runs(reader: EditionReader) -> str:

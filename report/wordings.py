@@ -28,6 +28,16 @@ def name_rephraser(edition: Mapping[str, Any]) -> str | None:
     return f"{AS_WRITTEN} in {len(written)} relations of {n_relations}" if is_partial else AS_WRITTEN
 
 
+def is_gate_off(edition: Mapping[str, Any]) -> bool:
+    """Return whether a language model reworded the statements, and nothing checked its rewordings.
+
+    Args:
+        edition: a row of the table editions.
+    """
+    configuration = json.loads(edition["configuration"] or "{}")
+    return bool(configuration.get("rephraser", {}).get("gate") == "off")
+
+
 def list_as_written(pool: str, configuration: Mapping[str, Any]) -> list[str]:
     """Return the relations whose wordings nobody has reviewed.
 

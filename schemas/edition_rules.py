@@ -3,6 +3,7 @@
 import polars as pl
 
 from schemas.rules import Rule, is_constant_within, is_majority_value
+from schemas.stages import GATE_OFF
 from schemas.transformations import NAMES, POSITIVE_OF
 
 N_TRANSFORMATIONS = len(NAMES)
@@ -150,6 +151,7 @@ _STATEMENT_RULES = (
 )
 
 _IS_LLMEVAL = pl.col("method") == "llmeval"
+_IS_UNGATED = (pl.col("reasons").list.len() == 1) & (pl.col("reasons").list.first() == GATE_OFF)
 _IS_COMPLETE = pl.col("method").is_in(list(COMPLETE_METHODS))
 _SAMPLE_RULES = (
     *_build_text_rules("text"),
@@ -169,18 +171,19 @@ _SAMPLE_RULES = (
     ),
     Rule(
         "status_fits_attempts",
-        "the status is as_is if and only if there was no attempt",
-        ("status", "attempts"),
-        (pl.col("status") == "as_is") == (pl.col("attempts") == 0),
+        "the status is as_is if and only if there was no attempt, or a single one with the gate off",
+        ("status", "attempts", "reasons"),
+        (pl.col("status") == "as_is")
+        == ((pl.col("attempts") == 0) | (_IS_UNGATED & (pl.col("attempts") == 1))),
     ),
     Rule(
         "status_fits_reasons",
-        "a fallback has reasons, and a sample with the status as_is has none",
+        "a fallback has reasons; a sample with the status as_is has none, or that the gate was off",
         ("status", "reasons"),
         pl.when(pl.col("status") == "fallback")
         .then(pl.col("reasons").list.len() > 0)
         .when(pl.col("status") == "as_is")
-        .then(pl.col("reasons").list.len() == 0)
+        .then((pl.col("reasons").list.len() == 0) | _IS_UNGATED)
         .otherwise(True),
     ),
     Rule(

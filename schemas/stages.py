@@ -33,6 +33,8 @@ N_DEMONSTRATIONS = 5
 DEMONSTRATION_SALT = "demonstrations"
 METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
+# In the place of a reason, because no gate checked the text of an edition whose gate is off.
+GATE_OFF = "gate off"
 RESPONSE_STATUSES = ("ok", "error")
 GUESSERS = ("overlap",)
 

@@ -10,14 +10,16 @@ from typing import Any
 import polars as pl
 
 from gate import check_rewordings, clean_reply, find_collisions, fold_text
-from schemas.stages import ATTEMPTS
+from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.writers import Replies, Writer, WriterPrompt, require_replies
 from tasks.edition.judge_prompts import JUDGE, build_judge_prompts, select_aliases
 from tasks.edition.rephraser import Rephraser
+from tasks.edition.sentences import write_on_one_line
 from tasks.edition.statements import join_entities
 from tasks.judging.judge import Judge, combine_scores
 
 COLLISION = "collision"
+NO_TEXT = "no text"
 
 PromptsByWriter = dict[str, list[WriterPrompt]]
 """Writer (`rephraser` or `judge`) -> the prompts that it must reply to."""
@@ -76,7 +78,10 @@ def run_rounds(statements: pl.DataFrame, rephraser: Rephraser) -> Rounds:
             {"attempt": attempt, "rephraser": rephraser.writer.model_id, **row}
             for row in (yield from _reword(waiting, rephraser, attempt))
         ]
-        _apply_gate(rows, rephraser, text_labels)
+        if rephraser.has_gate:
+            _apply_gate(rows, rephraser, text_labels)
+        else:
+            _leave_unchecked(rows)
         if rephraser.judge is not None:
             yield from _apply_judge(rows, rephraser.judge, rephraser.aliases, text_labels)
         for row in rows:
@@ -94,12 +99,20 @@ def _reword(
     rows = list(waiting.iter_rows(named=True))
     prompts = [rephraser.build_prompt(row["statement"], attempt, row["split"]) for row in rows]
     replies = (yield {"rephraser": prompts})["rephraser"]
+    clean = clean_reply if rephraser.has_gate else write_on_one_line
     for row, prompt in zip(rows, prompts, strict=True):
         reply = replies[prompt.key]
         row["prompt_key"] = prompt.key
-        row["text"] = None if reply.text is None else clean_reply(reply.text)
+        row["text"] = None if reply.text is None else clean(reply.text)
         row["reasons"] = () if reply.error is None else (reply.error,)
     return rows
+
+
+def _leave_unchecked(rows: Iterable[dict[str, Any]]) -> None:
+    """Say in every row with a text that the gate was off."""
+    for row in rows:
+        if row["text"] is not None:
+            row["reasons"] = (GATE_OFF if row["text"] else NO_TEXT,)
 
 
 def _apply_gate(rows: Sequence[dict[str, Any]], rephraser: Rephraser, text_labels: dict[str, bool]) -> None:

@@ -54,7 +54,9 @@ class Edition:
             table = self.config.edition.model_copy(update={"series": None, "number": None})
             by_itself = replace(self, config=self.config.model_copy(update={"edition": table}))
             return (by_itself, *by_itself.earlier)
-        is_named_alike = self.rephraser is None and not self.as_written
+        # Earlier versions had a gate that was always on.
+        is_gated = self.rephraser is not None and self.rephraser.has_gate
+        is_named_alike = not is_gated and not self.as_written
         if self.is_earlier or not self.has_triplets or self.base.aliases or is_named_alike:
             return ()
         return (replace(self, is_earlier=True),)
@@ -84,16 +86,18 @@ class Edition:
         table = self.config.rephraser
         if table.writer is None:
             return None
+        has_gate = table.gate == "on"
         return Rephraser(
             identify_writer(self.config.find_writer(table.writer)),
             table.instruction,
             table.temperature,
             table.max_tokens,
-            table.max_attempts,
+            table.max_attempts if has_gate else 1,
             self.config.edition.seed,
             table.max_new_words,
             plan_judge(self.config),
-            self.base.aliases,
+            self.base.aliases if has_gate else {},
+            has_gate,
         )
 
     @cached_property
@@ -186,7 +190,8 @@ class Edition:
         """Return, as JSON, the rephraser, how it is asked, and which gate checks its rewordings."""
         if self.rephraser is None:
             return {"kind": self.rephraser_name}
-        return self.rephraser.describe() | ({} if self.is_earlier else {"gate": GATE_VERSION})
+        gate = GATE_VERSION if self.rephraser.has_gate else "off"
+        return self.rephraser.describe() | ({} if self.is_earlier else {"gate": gate})
 
     @cached_property
     def edition_id(self) -> str:

@@ -12,11 +12,11 @@ from primitives.hashing import hash_text
 from schemas.stages import SAMPLES
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, WriterPrompt
+from tasks.edition.sentences import write_on_one_line
 
 N_STATEMENTS = len(NAMES)
 # The number or bullet of a line in a list.
 ENUMERATION = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*•–])\s+")
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 MIN_WORDS = 3
 
 
@@ -88,6 +88,6 @@ def list_statements(reply: str) -> list[str]:
 
     Numbers and bullets are removed from the lines.
     """
-    lines = (CONTROL.sub(" ", ENUMERATION.sub("", line.strip())).strip() for line in reply.splitlines())
+    lines = (write_on_one_line(ENUMERATION.sub("", line.strip())) for line in reply.splitlines())
     usable = [line for line in lines if len(line.split()) >= MIN_WORDS and not line.endswith(":")]
     return list(dict.fromkeys(usable))[:N_STATEMENTS]

@@ -31,6 +31,8 @@ class Rephraser:
     judge: Judge | None = None
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Name of a head or a tail -> the other names under which the gate accepts it."""
+    has_gate: bool = True
+    """Whether the gate checks the rewordings; if not, the first one is used as it is."""
 
     def build_prompt(self, statement: str, attempt: int, split: str) -> WriterPrompt:
         """Return the prompt of one attempt (1, 2, …).
@@ -64,9 +66,13 @@ class Rephraser:
 def warn_of_weak_writer(rephraser: Rephraser, attempts: Iterable[pl.DataFrame]) -> str | None:
     """Return a warning if the gate rejects most rewordings, although it may accept any number of new words.
 
+    Without the gate there is no warning.
+
     Args:
         attempts: the attempts of each relation.
     """
+    if not rephraser.has_gate:
+        return None
     written = [frame.filter(pl.col("text").is_not_null()) for frame in attempts]
     n_written = sum(map(len, written))
     n_rejected = sum(len(frame.filter(~pl.col("is_accepted"))) for frame in written)

@@ -8,7 +8,7 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import draw_one, hash_text
 from prototypes.templates import RelationPrototypes
-from schemas.stages import DEMONSTRATION_SALT, SAMPLES
+from schemas.stages import DEMONSTRATION_SALT, GATE_OFF, SAMPLES
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
@@ -122,23 +122,33 @@ def reword_statements(
 def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:
     """Return the samples of method pretexeval: the accepted rewording, or else the statement itself.
 
+    A rewording that no gate has checked is used as it is.
+
     Args:
         attempts: the attempts of the same relation by this rephraser.
         rephraser: the model id.
     """
+    is_unchecked = pl.col("reasons").list.contains(GATE_OFF)
     by_variant = attempts.sort("variant_id", "attempt").group_by("variant_id", maintain_order=True)
     outcomes = by_variant.agg(
-        pl.col("text").filter("is_accepted").first().alias("reworded"),
+        pl.col("text").filter(pl.col("is_accepted") | is_unchecked).first().alias("reworded"),
+        is_unchecked.any().alias("is_unchecked"),
         pl.col("attempt").max().alias("n_attempts"),
         pl.col("reasons").explode(empty_as_null=False).alias("rejections"),
     )
     chosen = statements.join(outcomes, on="variant_id", how="left", maintain_order="left")
-    is_accepted = pl.col("reworded").is_not_null()
+    status = (
+        pl.when("is_unchecked")
+        .then(pl.lit("as_is"))
+        .when(pl.col("reworded").is_not_null())
+        .then(pl.lit("accepted"))
+        .otherwise(pl.lit("fallback"))
+    )
     texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
     samples = _build_samples(texts, "pretexeval", rephraser, "accepted", attempts=0)
     return samples.with_columns(
         chosen.select(
-            pl.when(is_accepted).then(pl.lit("accepted")).otherwise(pl.lit("fallback")).alias("status"),
+            status.alias("status"),
             pl.col("n_attempts").cast(pl.Int16).alias("attempts"),
             pl.col("rejections").alias("reasons"),
         )

@@ -4,6 +4,7 @@ import re
 
 import polars as pl
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 # Names after "an": those that begin with a vowel sound. U sounds like a consonant in "uterus", "unit", "UV",
 # E in "European" and "Ewing", O in "one"; letters of abbreviations are spelled out ("an MRI", "an mRNA", "an
 # X-ray"), unless they look like a word ("a SARS virus"); numbers are read ("an 8-year", "an 11-beta").
@@ -22,6 +23,11 @@ _VOWEL_SOUND = "^(?:" + "|".join(
 ) + ")"  # fmt: skip
 # A name such as "mTOR", "p53" or "β-catenin" keeps its small letter.
 _SMALL_WORD = r"^[\p{Ll}--\p{Greek}]{2,}(?:[^\p{L}\p{N}]|$)"
+
+
+def write_on_one_line(text: str) -> str:
+    """Return a text of a model without white space at its ends; each line break becomes a space."""
+    return _CONTROL.sub(" ", text).strip()
 
 
 def write_sentence(template: pl.Expr) -> pl.Expr:

@@ -199,3 +199,23 @@ def test_reading_a_configuration_imports_nothing_heavy() -> None:
 def test_values_that_nothing_can_store_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_config(write_config(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ('[rephraser]\ngate = "off"\n', "gate = 'off' is not allowed with kind 'reviewed'"),
+        (
+            '[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\nmax_new_words = 0\n',
+            "max_new_words is not allowed with gate = 'off'",
+        ),
+        (
+            '[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n[judge]\nwriter = "a"\n',
+            "rephraser.gate = 'off' is not allowed with a judge",
+        ),
+    ],
+)
+def test_nothing_that_belongs_to_the_gate_is_allowed_without_it(
+    tmp_path: Path, tables: str, expected: str
+) -> None:
+    assert expected in read_error(write_config(tmp_path, tables + ENDPOINT.replace("models", "writers")))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from prototypes.pool import load_pool
-from report.wordings import name_rephraser
+from report.wordings import is_gate_off, name_rephraser
 
 REVIEWED = load_pool("revised").checksum_relation("may_treat")
 
@@ -32,3 +32,10 @@ def test_only_reviewed_wordings_are_called_reviewed(
 @pytest.mark.parametrize("rephraser", ["none", "writer-0123abcd", None])
 def test_other_rephrasers_keep_their_name(rephraser: str | None) -> None:
     assert name_rephraser({"pool": "own", "rephraser": rephraser, "configuration": None}) == rephraser
+
+
+@pytest.mark.parametrize(("gate", "expected"), [("off", True), (2, False)])
+def test_only_editions_without_the_gate_are_said_to_lack_it(gate: object, expected: bool) -> None:
+    configuration = json.dumps({"rephraser": {"kind": "model", "gate": gate}})
+    assert is_gate_off({"configuration": configuration}) is expected
+    assert not is_gate_off({"configuration": None})

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from schemas.stages import GATE_OFF
 from tests.support.good_frames import PAIRS, make_frame
 
 
@@ -92,6 +93,7 @@ BROKEN = (
     BrokenRow("samples", {"transformation": "inv"}, "method", "variant_fits_method", row=LLMEVAL),
     BrokenRow("samples", {"attempts": 0}, "status", "status_fits_attempts"),
     BrokenRow("samples", {"status": "as_is"}, "status", "status_fits_attempts"),
+    BrokenRow("samples", {"reasons": [GATE_OFF]}, "status", "status_fits_attempts"),
     BrokenRow("samples", FALLBACK, "status", "status_fits_reasons"),
     BrokenRow("samples", {"reasons": ["polarity"]}, "status", "status_fits_reasons", row=DIRECT),
     BrokenRow("samples", {"reasons": None}, "reasons", "is_not_null"),

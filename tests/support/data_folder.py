@@ -121,6 +121,7 @@ class DataFolder:
         attempts: list[Row] | None = None,
         kb: str = "starter",
         knowledge: dict[str, str] | None = None,
+        rephraser: Row | None = None,
     ) -> None:
         folder = self.root / "editions" / edition_id
         stages = {
@@ -150,7 +151,11 @@ class DataFolder:
                 "methods": list(methods),
                 "n_pairs": len(self.pairs),
                 "files": files,
-                "configuration": {"edition": {"seed": 1}, "knowledge": knowledge or {}},
+                "configuration": {
+                    "edition": {"seed": 1},
+                    "knowledge": knowledge or {},
+                    "rephraser": rephraser or {},
+                },
             },
         )
 

@@ -93,6 +93,17 @@ def test_rejection_reasons(data: DataFolder) -> None:
     ]
 
 
+def test_rewordings_that_no_gate_checked_are_neither_accepted_nor_rejected(data: DataFolder) -> None:
+    first, second, *_ = data.samples("pretexeval")
+    attempts = [attempt(first, 1, "gate off"), attempt(second, 1, "no text")]
+    data.write_edition(EDITION, attempts=attempts, rephraser={"gate": "off"})
+    build_warehouse(data.root)
+    (row,) = data.query("from sample_quality")
+    assert (row["n_attempts"], row["acceptance_rate"]) == (2, None)
+    rejected = data.query("select reason, n_rejected, n_attempts from rejection_reasons")
+    assert [tuple(found.values()) for found in rejected] == [("no text", 1, 2)]
+
+
 def measured(sample: Row, distance: float, spread: float | None) -> Row:
     return sample | {
         "lexical_distance": distance,

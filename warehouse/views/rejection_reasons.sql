@@ -1,6 +1,7 @@
 -- Grain: one row per edition, rephraser and reason to reject a rewording.
 -- Of the n_attempts to reword the edition's test samples, the gate rejected n_rejected for this reason
--- (rejection_rate is their share). An attempt may have several reasons; each counts once.
+-- (rejection_rate is their share). An attempt may have several reasons; each counts once. Texts that no gate
+-- checked ("gate off") were not rejected.
 create or replace view rejection_reasons as
 with test_variants as (
     select edition_id, variant_id
@@ -23,6 +24,7 @@ totals as (
 rejected as (
     select edition_id, rephraser, unnest(list_distinct(reasons)) as reason
     from tried
+    where not list_contains(reasons, 'gate off')
 )
 
 select

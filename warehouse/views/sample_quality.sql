@@ -2,10 +2,10 @@
 -- What happened to the rewordings of the test samples (method, sections 2.6 and 4). Of the n_samples,
 -- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
 -- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
--- llmeval, or a wording of a pool that nobody has reviewed. Editions of earlier versions count wordings of
--- such pools as accepted. mean_attempts is the mean number of attempts per sample. Of the n_attempts to
--- reword them,
--- acceptance_rate passed. n_judged attempts have both verdicts of the judge; judge_agreement is the share
+-- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.
+-- Editions of earlier versions count wordings of such pools as accepted. mean_attempts is the mean number of
+-- attempts per sample. Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was
+-- off. n_judged attempts have both verdicts of the judge; judge_agreement is the share
 -- with yes in both (the text follows from the statement, and the statement from the text). The view
 -- rejection_reasons has the reasons for the rejected attempts.
 -- n_triplets: the edition's test triplets. n_incomplete_triplets: those with fewer than K samples, or none
@@ -55,13 +55,18 @@ test_variants as (
     where split = 'test' and method = 'pretexeval'
 ),
 
+gates as (
+    select edition_id, coalesce((configuration ->> '$.rephraser.gate') = 'off', false) as is_gate_off
+    from editions
+),
+
 tried as (
     select
         attempts.edition_id,
         'pretexeval' as method,
         attempts.rephraser,
         count(*) as n_attempts,
-        avg(is_accepted::integer) as acceptance_rate,
+        avg(is_accepted::integer) filter (where not is_gate_off) as acceptance_rate,
         count(is_judged_implied and is_judged_implying) filter (
             where is_judged_implied is not null and is_judged_implying is not null
         ) as n_judged,
@@ -70,6 +75,7 @@ tried as (
         ) as judge_agreement
     from attempts
     inner join test_variants using (edition_id, variant_id)
+    inner join gates using (edition_id)
     group by attempts.edition_id, attempts.rephraser
 )
 

@@ -9,7 +9,7 @@ import pytest
 
 from config.engines import WriterConfig
 from config.tables import JudgeConfig, RephraserConfig
-from schemas.stages import ATTEMPTS
+from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import PromptsByWriter, run_rounds
 from tasks.edition.rephraser import Rephraser, warn_of_weak_writer
@@ -239,6 +239,35 @@ def test_samples_are_accepted_rewordings_or_else_statements() -> None:
     tried = pl.DataFrame(attempts).with_columns(pl.lit(False).alias("is_accepted"))
     (fallback,) = choose_rewordings(statements, tried, "w").filter(variant_id=first).select(columns).rows()
     assert fallback[1:4] == (statements["statement"][0], "fallback", 2)
+
+
+def test_without_the_gate_the_first_reply_is_the_sample_as_it_is() -> None:
+    """Any reply is used, unless it is empty or missing: the statement is then the sample."""
+    facts = make_rows(ASTHMA, ECZEMA, ASTHMA, ASTHMA)
+    facts = facts.with_columns(pl.format("{} ({})", "statement", "variant_id").alias("statement"))
+    replies = {"v0": ' "Statement: wrong\nand false.. "\n', "v1": "Hm.", "v2": " \n ", "v3": None}
+
+    def answer(prompt: WriterPrompt) -> str | None:
+        return next(text for key, text in replies.items() if f"({key})" in prompt.prompt.text)
+
+    rephraser = replace(REPHRASER, max_attempts=1, has_gate=False)
+    frame = run(facts, rephraser, {"rephraser": answer})
+    assert frame.select("text", "is_accepted", "reasons").rows() == [
+        ('"Statement: wrong and false.. "', False, [GATE_OFF]),
+        ("Hm.", False, [GATE_OFF]),
+        ("", False, ["no text"]),
+        (None, False, ["prompt too long"]),
+    ]
+    assert warn_of_weak_writer(rephraser, [frame]) is None
+    statements = make_frame("statements")[:4]
+    of_statements = frame.with_columns(statements["variant_id"])
+    samples = choose_rewordings(statements, of_statements, "w-00000000")
+    assert samples.select("text", "status", "attempts", "reasons").rows() == [
+        ('"Statement: wrong and false.. "', "as_is", 1, [GATE_OFF]),
+        ("Hm.", "as_is", 1, [GATE_OFF]),
+        (statements["statement"][2], "fallback", 1, ["no text"]),
+        (statements["statement"][3], "fallback", 1, ["prompt too long"]),
+    ]
 
 
 def test_aliases_of_the_base_are_given_to_the_gate() -> None:

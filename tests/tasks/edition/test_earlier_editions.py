@@ -76,6 +76,16 @@ def test_version_of_the_gate_is_part_of_a_new_edition_alone(tmp_path: Path) -> N
     assert "gate" not in earlier.configuration["rephraser"]
 
 
+def test_an_edition_without_the_gate_is_never_one_of_an_earlier_version(tmp_path: Path) -> None:
+    config = configure_rephraser(tmp_path)
+    off = config.rephraser.model_copy(update={"gate": "off", "max_attempts": 3})
+    edition = plan_edition(config.model_copy(update={"rephraser": off}))
+    described = edition.configuration["rephraser"]
+    assert (described["gate"], described["max_attempts"]) == ("off", 1)
+    assert edition.edition_id != plan_edition(config).edition_id
+    assert edition.earlier == ()
+
+
 def test_a_complete_earlier_edition_is_planned_again_until_it_gets_another_label(tmp_path: Path) -> None:
     config = configure_own_pool(tmp_path)
     new = plan_edition(config)

@@ -89,10 +89,10 @@ def test_error_names_stage_expectation_and_first_five_rows() -> None:
     assert caught.value.report is report
     lines = str(caught.value).splitlines()
     assert lines[0].startswith(f"stage samples of {EDITION}: 1 of ")
-    assert lines[1].startswith("  status, attempts: status_fits_attempts (")
+    assert lines[1].startswith("  status, attempts, reasons: status_fits_attempts (")
     assert lines[1].endswith("): 32 unexpected")
     ids = frame["sample_id"].to_list()[:5]
-    assert lines[2:7] == [f"    sample_id={i!r}, status='accepted', attempts=0" for i in ids]
+    assert lines[2:7] == [f"    sample_id={i!r}, status='accepted', attempts=0, reasons=[]" for i in ids]
     assert lines[7] == "    and 27 more"
 
 
