@@ -25,7 +25,9 @@ from primitives.toml_files import check_table, parse_toml, replace_variables
 # `$NAME` in these values is replaced from the environment. Each of them is a path or may be one.
 PATH_KEYS = (
     ("knowledge", "path"),
+    ("knowledge", "query"),
     ("knowledge", "aliases"),
+    ("knowledge", "since"),
     ("edition", "pool"),
     ("questions", "wording"),
     ("questions", "synonyms"),

@@ -21,15 +21,19 @@ class KnowledgeConfig(ConfigTable):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=MAX_BASE_NAME)] = "starter"
     """Short name of the base. It is the first part of the edition's name."""
-    format: Literal["starter", "medlama", "table", "disek", "medqa"] = "starter"
+    format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
     """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the folder of CSV files as its authors
     publish it. `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail, and
-    optionally ids, marks and aliases (docs/knowledge-bases.md). `disek`: one row per disease and
+    optionally ids, marks and aliases (docs/knowledge-bases.md). `sql`: the result of a query of the files
+    as somebody else publishes them (docs/knowledge-bases.md). `disek`: one row per disease and
     aspect (docs/disek.md). `medqa`: the questions of MedQA, which has no triplets, so that editions of it
     have only questions (docs/multifaceteval.md)."""
     path: Path | None = None
     """File or folder of the base. It is required with every format except `starter`, which does not allow
     it."""
+    query: Path | None = None
+    """Only `sql`, where it is required: file with one SELECT of DuckDB, in which `$path` stands for `path`.
+    The query can read nothing else."""
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
     aliases: Path | None = None
@@ -45,6 +49,9 @@ class KnowledgeConfig(ConfigTable):
         if (self.path is None) != (self.format == "starter"):
             rule = "needed" if self.path is None else "not allowed"
             raise ValueError(f"path is {rule} with format {self.format!r}")
+        if (self.query is None) != (self.format != "sql"):
+            rule = "needed" if self.query is None else "not allowed"
+            raise ValueError(f"query is {rule} with format {self.format!r}")
         if self.since is not None and self.format in ("starter", "medqa"):
             raise ValueError(f"since is not allowed with format {self.format!r}")
         return self

@@ -15,6 +15,8 @@ PLACE = pl.format(
     pl.col("file"),
     pl.when(pl.col("file").str.to_lowercase().str.ends_with(".parquet"))
     .then(pl.lit("row index"))
+    .when(pl.col("file").str.to_lowercase().str.ends_with(".sql"))
+    .then(pl.lit("row of the result"))
     .otherwise(pl.lit("line")),
     pl.col("row"),
 )

@@ -11,9 +11,10 @@ from knowledge.base import KnowledgeBase
 from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from knowledge.medqa import read_medqa
+from knowledge.query import read_query
 from knowledge.question_bank import QuestionBank
 from knowledge.releases import Release, keep_new_facts
-from knowledge.rows import Source, build_base, clean_rows
+from knowledge.rows import Source, build_base, clean_rows, select_relations
 from knowledge.starter import read_starter
 from knowledge.synonyms import SynonymTable, read_synonyms
 from knowledge.tables import read_tables
@@ -36,11 +37,14 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     """
     if config.format == "medqa":
         return _read_question_bank(config, synonyms)
-    source = clean_rows(_read_source(config))
-    relations = _choose_relations(config, source)
+    source = _read_source(config)
+    if config.relations:
+        # Before the rows are cleaned, because problems of other relations do not matter.
+        source = select_relations(source, _require_known(config, source))
+    cleaned = clean_rows(source)
+    relations = _choose_relations(config, cleaned)
     _require_file_names(relations)
-    is_chosen = pl.col("relation").is_in(relations)
-    chosen = Source(source.rows.filter(is_chosen), source.left_out)
+    chosen = Source(cleaned.rows.filter(pl.col("relation").is_in(relations)), cleaned.left_out)
     base = build_base(config.name, chosen)
     _require_tested_rows(base, relations)
     aliases = list_alias_cells(chosen.rows)
@@ -66,8 +70,8 @@ def read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Re
             f"release {path} does not exist: correct since or releases of [knowledge] (relative paths start "
             f"at {Path.cwd()})"
         )
-    rows = clean_rows(READERS[config.format](path)).rows
-    return Release(rows.filter(pl.col("relation").is_in(base.relations)), base.aliases)
+    source = select_relations(_read_path(config, path), base.relations)
+    return Release(clean_rows(source).rows, base.aliases)
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
@@ -86,7 +90,13 @@ def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> Quest
 
 
 def _read_source(config: KnowledgeConfig) -> Source:
-    return read_starter() if config.path is None else READERS[config.format](_require_path(config))
+    return read_starter() if config.path is None else _read_path(config, _require_path(config))
+
+
+def _read_path(config: KnowledgeConfig, path: Path) -> Source:
+    if config.query is not None:
+        return read_query(config.query, path, config.relations)
+    return READERS[config.format](path)
 
 
 def _require_path(config: KnowledgeConfig) -> Path:
@@ -98,16 +108,23 @@ def _require_path(config: KnowledgeConfig) -> Path:
     return config.path
 
 
-def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
-    """Return the configured relations, by default all except the two inverse relations of MedLAMA."""
-    found = sorted(source.rows["relation"].unique().to_list())
+def _require_known(config: KnowledgeConfig, source: Source) -> tuple[str, ...]:
+    """Return the configured relations; raise InputError if the source does not have all of them."""
+    names = source.rows["relation"].str.strip_chars().drop_nulls().unique()
+    found = sorted(name for name in names if name)
     if unknown := sorted(set(config.relations) - set(found)):
         raise InputError(
             f"relations of [knowledge] names {', '.join(unknown)}, but "
             f"{config.path or 'the starter base'} has no such relation; it has {', '.join(found)}"
         )
+    return config.relations
+
+
+def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
+    """Return the configured relations, by default all except the two inverse relations of MedLAMA."""
     if config.relations:
         return sorted(set(config.relations))
+    found = sorted(source.rows["relation"].unique().to_list())
     is_inverse = INVERSE_RELATIONS if config.format == "medlama" else frozenset()
     if not (relations := [name for name in found if name not in is_inverse]):
         raise InputError(

@@ -17,7 +17,7 @@ from knowledge.left_out import MAX_LISTED, LeftOut
 from knowledge.spelling import BLANK, INVISIBLE
 from primitives.errors import InputError
 
-# row: the line number, from 1; in a Parquet file, the row index, from 0.
+# row: the line number, from 1; in a Parquet file, the row index, from 0; in the result of a query, from 1.
 # problem: an error that the reader itself found, or null.
 SOURCE_SCHEMA = {
     "relation": pl.String,
@@ -99,6 +99,13 @@ def require_columns(path: Path, found: Sequence[str], required: Sequence[str]) -
         )
     if repeated := [name for name in required if list(found).count(name) > 1]:
         raise InputError(f"{path} has the column {repeated[0]} twice: keep one")
+
+
+def select_relations(source: Source, relations: Sequence[str]) -> Source:
+    """Return the rows of these relations, and those of which the relation is not known."""
+    name = pl.col("relation").str.strip_chars()
+    is_known = name.is_not_null() & (name != "") & pl.col("problem").is_null()
+    return Source(source.rows.filter(~is_known | name.is_in(list(relations))), source.left_out)
 
 
 def clean_rows(source: Source) -> Source:

@@ -109,14 +109,22 @@ def _as_text(name: str, value: object) -> str | None:
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
-    frame = read_parquet_columns(path, REQUIRED, OPTIONAL)
+    return store_as_text(path, read_parquet_columns(path, REQUIRED, OPTIONAL)).with_row_index("row")
+
+
+def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return typed columns as text: ids may be integers, marks booleans, and aliases lists of texts.
+
+    Raises:
+        InputError: a column is of another type.
+    """
     lists = [name for name in ALIASES if frame.schema.get(name) == pl.List(pl.String)]
     frame = frame.with_columns(pl.col(lists).list.join(ALIAS_SEPARATOR, ignore_nulls=True))
     for name, dtype in frame.schema.items():
         is_other = (name.endswith("_id") and dtype.is_integer()) or (name in MARKS and dtype == pl.Boolean)
         if not is_other and dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             raise InputError(f"{path}: column {name} is of type {dtype}: store it as text")
-    return frame.cast(pl.String).with_row_index("row")
+    return frame.cast(pl.String)
 
 
 def read_parquet_columns(

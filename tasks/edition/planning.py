@@ -63,6 +63,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
     questions = config.questions
     named = (
         config.knowledge.path,
+        config.knowledge.query,
         config.knowledge.aliases,
         config.knowledge.since,
         config.edition.pool,

@@ -1,0 +1,88 @@
+"""The result of a query as a knowledge base, and what a query must not do."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from config.tables import KnowledgeConfig
+from knowledge.base import KnowledgeBase
+from knowledge.reader import read_knowledge_base
+from primitives.errors import InputError
+
+ROWS = "drug|use|disease|n|other\nA|off-label use|B|1|x\nA|indication|C|01|y\nD|indication|E|3|\n"
+SELECT = """
+select drug as head, use as relation, disease as tail, n as head_id, other in ('y') as also_true,
+    [other] as tail_aliases
+from read_csv($path, delim = '|', header = true, auto_detect = false, columns = {
+    drug: 'varchar', use: 'varchar', disease: 'varchar', n: 'varchar', other: 'varchar'
+})
+"""
+
+
+def read(folder: Path, select: str, path: Path | None = None, *relations: str) -> KnowledgeBase:
+    data = folder / "data.rrf"
+    data.write_text(ROWS, encoding="utf-8")
+    query = folder / "query.sql"
+    query.write_text(select, encoding="utf-8")
+    chosen = relations or ("indication",)
+    return read_knowledge_base(
+        KnowledgeConfig(name="own", format="sql", path=path or data, query=query, relations=chosen)
+    )
+
+
+def read_error(folder: Path, select: str, *relations: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(folder, select, None, *relations)
+    return str(caught.value)
+
+
+def test_only_the_chosen_relations_are_checked(tmp_path: Path) -> None:
+    base = read(tmp_path, f"-- Comment; here.\n{SELECT} order by all; -- the end")
+    assert base.triplets.select("head", "tail", "head_id", "also_true").rows() == [
+        ("A", "C", "01", True),
+        ("D", "E", "3", False),
+    ]
+    assert base.aliases == {"C": ("y",)}
+    error = read_error(tmp_path, SELECT, "off-label use")
+    assert f"{tmp_path}/query.sql, row of the result 1: relation 'off-label use' cannot name a file" in error
+    assert "it has indication" in read_error(tmp_path, SELECT, "indication", "no_such_relation")
+
+
+def test_a_folder_may_hold_compressed_files(tmp_path: Path) -> None:
+    folder = tmp_path / "it's a folder"
+    folder.mkdir()
+    (folder / "part.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    select = SELECT.replace("$path", "$path || '/part*'")
+    assert read(tmp_path, select, folder).triplets["tail"].to_list() == ["C", "E"]
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("selekt 1", "syntax error"),
+        (f"{SELECT}; select 1", "has to be one SELECT"),
+        ("copy (select 1) to 'here'", "has to be one SELECT"),
+        ("select 1 as head", "has the parameters none: write $path"),
+        (f"select * from ({SELECT}) where $other", "has the parameters $other, $path: write $path"),
+        ("select 'a' as head, $path as tail", "query.sql has no column relation; it has head, tail"),
+        (f"select * replace (3.5 as head_id) from ({SELECT})", "column head_id is of type Decimal"),
+        (f"select * from ({SELECT}), read_text('/etc/hostname')", "may read only"),
+        (f"select * from ({SELECT}), glob('/etc/*')", "may read only"),
+        (f"select * from ({SELECT}), read_csv($path || '/../query.sql')", "may read only"),
+        (f"select * from ({SELECT}), read_csv('http://127.0.0.1:9/x.csv')", "may read only"),
+        (f"select * from ({SELECT}), sources", "Table with name sources does not exist"),
+        (f"select * from ({SELECT}) where also_true > 'x'", "Could not convert"),
+    ],
+)
+def test_a_query_that_cannot_be_used_is_an_error(tmp_path: Path, select: str, expected: str) -> None:
+    error = read_error(tmp_path, select)
+    assert expected in error
+    assert str(tmp_path / "query.sql") in error
+
+
+def test_a_damaged_file_is_an_error_with_its_line(tmp_path: Path) -> None:
+    data = tmp_path / "bad.csv"
+    data.write_text("drug|use|disease|n|other\nA|indication|C|1|y\nB|indication\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"bad\.csv: .*Line: 3 .*B\|indication"):
+        read(tmp_path, SELECT, data)
