@@ -13,7 +13,7 @@ from config.engines import MAX_BASE_NAME, MAX_LABEL, MAX_MODEL_NAME, ConfigTable
 from schemas.exchange import MAX_ERROR_RATE
 
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
-Method = Literal["pretexeval", "prototype", "direct", "llmeval"]
+Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
 
 
 class KnowledgeConfig(ConfigTable):
@@ -91,7 +91,9 @@ class EditionConfig(ConfigTable):
     methods: tuple[Method, ...] = ("pretexeval",)
     """How samples are made. `pretexeval`: eight variants, reworded. `prototype`: eight variants, not
     reworded. `direct`: only the plain statement. `llmeval`: statements that a language model writes directly
-    from the triplet."""
+    from the triplet. `origin`: only the template of the base itself, as in the first paper's "Origin": the
+    column `default_prompt` of the authors' CSV, and otherwise what MedLAMA's own templates are, the name of
+    the relation between the two names."""
 
     @model_validator(mode="after")
     def _check_series(self) -> Self:

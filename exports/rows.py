@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from schemas.columns import Stage
-from schemas.stages import METHODS, SAMPLES, TRIPLETS
+from schemas.stages import METHODS, SAMPLES, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
 from storage.files import read_stage_files
 from storage.manifests import read_manifest_files
@@ -14,13 +14,13 @@ from tasks.asking.prompts import QUESTION, PromptForm
 from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
 from tasks.evaluation.requests import select_samples
 
-N_IN_TRIPLET = {method: 1 if method == "direct" else len(NAMES) for method in METHODS}
+N_IN_TRIPLET = {method: 1 if method in SINGLE_METHODS else len(NAMES) for method in METHODS}
 """Method -> how many samples a complete triplet has."""
 COLUMNS = {
     "sample_id": "id of the sample in the edition; responses are imported by it",
     "prompt": "the exact text that an evaluation sends: demonstrations and question; null if not tested",
     "target": "the right answer: True or False",
-    "method": "how the statement was made: pretexeval, prototype, direct or llmeval",
+    "method": "how the statement was made: pretexeval, prototype, direct, llmeval or origin",
     "relation": "relation of the knowledge base",
     "transformation": "the predicate transformation; null for llmeval",
     "triplet_id": "id of the triplet; a triplet counts for the joint accuracy if all its samples are right",

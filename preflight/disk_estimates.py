@@ -7,12 +7,12 @@ import polars as pl
 
 from config.file import Config
 from knowledge.question_bank import QuestionBank
-from schemas.stages import N_DEMONSTRATIONS
+from schemas.stages import METHODS, N_DEMONSTRATIONS, SINGLE_METHODS
 from schemas.transformations import NAMES
 from storage.layout import WAREHOUSE
 from tasks.edition.edition import Edition
 
-SAMPLES_PER_TRIPLET = {"pretexeval": len(NAMES), "prototype": len(NAMES), "direct": 1, "llmeval": len(NAMES)}
+SAMPLES_PER_TRIPLET = {method: 1 if method in SINGLE_METHODS else len(NAMES) for method in METHODS}
 # Bytes per row, measured on the starter base and on MedLAMA; the higher of the two.
 STATEMENT_BYTES = 100
 SAMPLE_BYTES = 60

@@ -70,7 +70,7 @@ def load_predictions(
 
     Args:
         model: the name of one model; None: all of them.
-        method: pretexeval, prototype, direct or llmeval; None: all of them.
+        method: pretexeval, prototype, direct, llmeval or origin; None: all of them.
         scoring_policy: strict, coin-flip or excluded.
 
     Raises:

@@ -3,7 +3,8 @@
 The pool has two forms:
 
 - The authors' CSV, one row per relation: pid, default_prompt, human_prompt, prompt2 … prompt8. The columns
-  human_prompt to prompt8 are none, dn, inv, inv_dn, ins, ins_dn, inv_ins, inv_ins_dn.
+  human_prompt to prompt8 are none, dn, inv, inv_dn, ins, ins_dn, inv_ins, inv_ins_dn. default_prompt is
+  MedLAMA's own template, which the method origin uses; the CSV may lack it.
 - A Parquet table, one row per cell: relation, transformation (None, DN, Inv, Inv+DN, Ins, Ins+DN, Inv+Ins,
   Inv+Ins+DN) and the template, which is in pretex_csv or, if that is null, in table_002.
 
@@ -22,7 +23,7 @@ from prototypes.checks import check_slots
 from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.transformations import NAMES
 
-# Column of the CSV -> transformation. default_prompt is MedLAMA's own prompt and is not used.
+# Column of the CSV -> transformation.
 CSV_COLUMNS = {
     "human_prompt": "none",
     "prompt2": "dn",
@@ -33,6 +34,7 @@ CSV_COLUMNS = {
     "prompt7": "inv_ins",
     "prompt8": "inv_ins_dn",
 }
+ORIGIN = "default_prompt"
 TABLE_COLUMNS = ("pretex_csv", "table_002")
 # The authors' files do not name the predicates of the instantiated form.
 INSTANCE = ("P", "Q")
@@ -57,7 +59,7 @@ def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
     if problems := list(_find_problems(cells)):
         raise InputError("\n  ".join([f"prototype pool {path} is incomplete:", *problems]))
     return {
-        relation: build_prototypes(relation, INSTANCE, {n: [t] for n, t in texts.items()})
+        relation: build_prototypes(relation, INSTANCE, {n: [texts[n]] for n in NAMES}, texts.get(ORIGIN))
         for relation, texts in cells.items()
     }
 
@@ -101,6 +103,8 @@ def _iterate_cells(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[
     for record in reader:
         for column, transformation in CSV_COLUMNS.items():
             yield record["pid"], transformation, record[column] or ""
+        if template := (record.get(ORIGIN) or "").strip():
+            yield record["pid"], ORIGIN, template
 
 
 def _iterate_parquet(path: Path) -> Iterator[tuple[str, str, str]]:

@@ -38,11 +38,25 @@ class RelationPrototypes:
     """Names of the predicates P(X, x) and Q(x, Y) of the instantiated form."""
     cells: dict[str, Cell]
     """Transformation -> cell, in the order of the transformations."""
+    default_prompt: str | None = None
+    """The base's own template, if the pool has it. Only the method origin uses it."""
+
+    @property
+    def origin(self) -> str:
+        """Return the base's own template, or what MedLAMA's are: the relation's name between the two names.
+
+        Source: `default_prompt` in data/medlama/prompts.csv of cambridgeltl/medlama (Meng et al., ACL 2022),
+        for example `[X] disease has abnormal cell [Y] .` Other white space than there is not kept.
+        """
+        return self.default_prompt or f"[X] {self.relation.replace('_', ' ')} [Y]."
 
 
 def build_prototypes(
-    relation: str, instance: tuple[str, str], cells: Mapping[str, Sequence[str]]
+    relation: str,
+    instance: tuple[str, str],
+    cells: Mapping[str, Sequence[str]],
+    default_prompt: str | None = None,
 ) -> RelationPrototypes:
     """Build the prototypes of a relation from its eight cells, each with the prototype first."""
     ordered = {name: Cell(cells[name][0], tuple(cells[name][1:])) for name in NAMES}
-    return RelationPrototypes(relation, instance, ordered)
+    return RelationPrototypes(relation, instance, ordered, default_prompt)

@@ -12,7 +12,7 @@ from report.paper_tables import METHODS as PAPER_METHODS
 from report.question_contents import QuestionContents
 from report.remarks import list_remarks
 from schemas.columns import SCORING_POLICIES
-from schemas.stages import METHODS
+from schemas.stages import METHODS, SINGLE_METHODS
 
 Row = dict[str, Any]
 
@@ -36,7 +36,7 @@ class Setting:
     @property
     def n_per_triplet(self) -> int:
         """Return K, the number of samples of a triplet."""
-        return 1 if self.method == "direct" else 8
+        return 1 if self.method in SINGLE_METHODS else 8
 
     @property
     def n_per_pair(self) -> int:

@@ -13,7 +13,7 @@ from report.console import align
 Query = Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]
 Cells = dict[tuple[str, str], str]
 
-METHODS = ("direct", "llmeval", "prototype", "pretexeval")
+METHODS = ("origin", "direct", "llmeval", "prototype", "pretexeval")
 COMPONENTS = {
     "full": "PretexEval",
     "without_transformations": "w/o transformations",

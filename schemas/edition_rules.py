@@ -3,7 +3,7 @@
 import polars as pl
 
 from schemas.rules import Rule, is_constant_within, is_majority_value
-from schemas.stages import GATE_OFF
+from schemas.stages import GATE_OFF, SINGLE_METHODS
 from schemas.transformations import NAMES, POSITIVE_OF
 
 N_TRANSFORMATIONS = len(NAMES)
@@ -158,9 +158,9 @@ _SAMPLE_RULES = (
     *_build_variant_rules(("method",), _IS_COMPLETE),
     Rule(
         "direct_is_asked_once",
-        "method direct has one sample per triplet, of the transformation none",
+        "methods direct and origin have one sample per triplet, of the transformation none",
         ("method", "triplet_id", "transformation"),
-        (pl.col("method") != "direct")
+        ~pl.col("method").is_in(SINGLE_METHODS)
         | ((pl.col("transformation") == "none") & (pl.len().over("method", "triplet_id") == 1)),
     ),
     Rule(

@@ -31,7 +31,9 @@ N_DEMONSTRATIONS = 5
 """Pairs of a relation that are held out to demonstrate the task."""
 # Demonstrations are drawn without the edition's seed: with it, every edition would change every prompt.
 DEMONSTRATION_SALT = "demonstrations"
-METHODS = ("pretexeval", "prototype", "direct", "llmeval")
+METHODS = ("pretexeval", "prototype", "direct", "llmeval", "origin")
+# Methods that make one sample of a triplet; the others make as many as there are transformations.
+SINGLE_METHODS = ("direct", "origin")
 SAMPLE_STATUSES = ("accepted", "fallback", "as_is")
 # In the place of a reason, because no gate checked the text of an edition whose gate is off.
 GATE_OFF = "gate off"

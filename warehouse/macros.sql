@@ -27,8 +27,8 @@ create macro mcnemar_mid_p(b, c) as
         )
     end;
 
--- The number of samples of a complete triplet: direct uses only the template of `none`, the others K = 8.
-create macro samples_per_triplet(method) as case when method = 'direct' then 1 else 8 end;
+-- The number of samples of a complete triplet: direct and origin use one template, the others K = 8.
+create macro samples_per_triplet(method) as case when method in ('direct', 'origin') then 1 else 8 end;
 
 -- The two halves of a bit set of pair_scores: the positive and the negative triplet.
 create macro positive_bits(bits) as bits & 255;

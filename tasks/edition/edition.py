@@ -155,6 +155,8 @@ class Edition:
         if not self.has_triplets:
             names = {"format": EDITION_FORMAT, "kb": self.base.name, "seed": table.seed}
             return {**names, **questions, "knowledge": {r: self.base.checksum_relation(r) for r in relations}}
+        has_origin = "origin" in table.methods
+        origin = {"origin": {r: self.pool.relations[r].origin for r in relations}} if has_origin else {}
         llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.describe()}
         as_written = {"as_written": self.as_written} if self.as_written else {}
         return {
@@ -168,6 +170,7 @@ class Edition:
             "pool": self.pool.name,
             "rephraser": self.describe_rephraser(),
             **llmeval,
+            **origin,
             **questions,
             **as_written,
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},

@@ -140,6 +140,7 @@ def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str
 
 
 def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
+    origin = edition.pool.relations[relation].origin
     return {
         "prototypes": edition.pool.checksum_relation(relation),
         "methods": list(edition.config.edition.methods),
@@ -147,6 +148,7 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
         "llmeval": None if edition.llmeval is None else edition.llmeval.describe(),
         "seed": edition.config.edition.seed,
         "is_reviewed": relation not in edition.as_written,
+        **({"origin": origin} if "origin" in edition.config.edition.methods else {}),
         # The turns of the wordings depend on the facts of the relation.
         **({"series": _describe_sampling(edition, relation)} if edition.describe_series() else {}),
     }

@@ -8,7 +8,7 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import draw_one, hash_text
 from prototypes.templates import RelationPrototypes
-from schemas.stages import DEMONSTRATION_SALT, GATE_OFF, SAMPLES
+from schemas.stages import DEMONSTRATION_SALT, GATE_OFF, SAMPLES, SINGLE_METHODS
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
@@ -59,6 +59,8 @@ def build_samples(
             replies = read_replies(wording.llmeval.writer)
             require_replies(wording.llmeval.build_prompts(triplets), replies, wording.llmeval.writer)
             return build_llmeval_samples(triplets, wording.llmeval, replies)
+        if method == "origin":
+            return keep_statements(write_origin(statements, triplets, prototypes.origin), method)
         if method != "pretexeval" or wording.rephraser_kind == "none":
             return keep_statements(statements, method)
         if attempts is not None:
@@ -156,11 +158,20 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
 
 
 def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
-    """Return samples with the texts of their statements: all eight, or for method `direct` only `none`."""
-    if method == "direct":
+    """Return samples with the texts of their statements: all eight, or for a single method only `none`."""
+    if method in SINGLE_METHODS:
         statements = statements.filter(pl.col("transformation") == "none")
     as_text = statements.with_columns(pl.col("statement").alias("text"))
     return _build_samples(as_text, method, "none", "as_is", attempts=0)
+
+
+def write_origin(statements: pl.DataFrame, triplets: pl.DataFrame, template: str) -> pl.DataFrame:
+    """Return the statements with the base's own template in place of their prototypes."""
+    sentence = write_sentence(pl.lit(template)).alias("statement")
+    rows = statements.join(
+        triplets.select("triplet_id", "head", "tail"), on="triplet_id", how="left", maintain_order="left"
+    )
+    return rows.with_columns(sentence).select(statements.columns)
 
 
 def _build_samples(

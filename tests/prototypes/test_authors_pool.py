@@ -44,6 +44,16 @@ def test_the_columns_of_the_csv_are_the_transformations(tmp_path: Path) -> None:
     assert all(cell.wordings == () for cell in prototypes.cells.values())
 
 
+def test_the_default_prompt_is_the_template_of_origin(tmp_path: Path) -> None:
+    """Those that MedLAMA publishes are the name of the relation between the two slots."""
+    rows = [["may_treat", "[Y] by [X] .", *TEXTS], ["has_physiologic_effect", "", *TEXTS]]
+    relations = load_pool(write_csv(tmp_path, *rows)).relations
+    assert relations["may_treat"].origin == "[Y] by [X]."
+    assert relations["has_physiologic_effect"].origin == "[X] has physiologic effect [Y]."
+    with pytest.raises(InputError, match=r"may_treat default_prompt holds \[Y\] 0 times"):
+        load_pool(write_csv(tmp_path, ["may_treat", "[X] may treat .", *TEXTS]))
+
+
 def test_faults_of_the_authors_are_kept(tmp_path: Path) -> None:
     faulty = ["[Y]  may be associate with [X]", *TEXTS[1:]]
     pool = load_pool(write_csv(tmp_path, ["may_treat", "", *faulty]))

@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def test_name_contains_base_and_label(tmp_path: Path) -> None:
         {"negatives": "uniform"},
         {"heads_per_relation": 10},
         {"methods": ("pretexeval", "direct")},
+        {"methods": ("pretexeval", "origin")},
         {"kind": "none"},
         {"base": make_base(r=make_facts(20, 6))},
         {"base": make_base(r=make_facts(20, 6), s=make_facts(17, 5))},
@@ -56,6 +58,16 @@ def test_name_contains_base_and_label(tmp_path: Path) -> None:
 def test_every_change_of_the_test_set_changes_the_name(tmp_path: Path, table: dict[str, Any]) -> None:
     other = make_edition(tmp_path, **{"base": BASE, **table})
     assert other.edition_id != make_edition(tmp_path, BASE).edition_id
+
+
+def test_the_base_s_own_template_changes_only_editions_that_use_it(tmp_path: Path) -> None:
+    """So editions of before keep their names, although a CSV of the authors has a default prompt."""
+    plain = {"r": make_prototypes("r"), "s": make_prototypes("s")}
+    with_prompt = plain | {"r": replace(plain["r"], default_prompt="[Y] r [X].")}
+    pools = [Pool("own", relations) for relations in (plain, with_prompt)]
+    for methods, n_names in ((("pretexeval",), 1), (("origin",), 2)):
+        names = {make_edition(tmp_path, BASE, pool, methods=methods).edition_id for pool in pools}
+        assert len(names) == n_names
 
 
 def test_name_does_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -> None:

@@ -106,6 +106,19 @@ def test_unrephrased_sample_is_its_statement(tmp_path: Path, method: str, kind: 
     assert set(samples["reasons"].list.len()) == {0}
 
 
+def test_origin_fills_the_template_of_the_base_in_place_of_the_prototype(tmp_path: Path) -> None:
+    base = make_base(may_treat=make_facts(40, 10))
+    frames = build_frames(make_edition(tmp_path, base, methods=("origin",)), "may_treat")
+    triplets = frames["triplets"].select("triplet_id", "head", "tail", "is_positive")
+    rows = frames["samples"].join(triplets, on="triplet_id")
+    assert rows.height == triplets.height == 80
+    for text, head, tail in rows.select("text", "head", "tail").iter_rows():
+        assert text.casefold() == f"{head} may treat {tail}.".casefold()
+    assert rows["label"].equals(rows["is_positive"], check_names=False)
+    constant = ["method", "transformation", "status"]
+    assert rows.select(constant).unique().rows() == [("origin", "none", "as_is")]
+
+
 def test_samples_of_methods_follow_each_other_and_have_distinct_ids(tmp_path: Path) -> None:
     samples = make_samples(tmp_path, methods=("direct", "prototype"))
     assert samples["method"].to_list() == ["direct"] * 80 + ["prototype"] * 640
