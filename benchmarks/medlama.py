@@ -11,7 +11,7 @@ from schemas.stages import EDITION_STAGES
 
 CONFIG = Path("configs/medlama.toml")
 VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
-# The log line of tasks.edition.stage_task about each stage.
+# The log line of flows.support.stage_task about each stage.
 # All stages but the attempts of a language model.
 N_STAGES = len(EDITION_STAGES) - 1
 STAGE_LINE = re.compile(r"(\w+): (\d+) of \d+ relations made in ([\d.]+) s, validated in ([\d.]+) s")

@@ -9,6 +9,7 @@ from flows.support.dispatch import require_subflow
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
+from flows.support.stage_task import RunStage, list_stage_files, run_stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.mirror import Mirror
@@ -17,7 +18,6 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.stage_files import StageFiles, fetch_stored_files
-from tasks.edition.stage_task import RunStage, list_stage_files, run_stage
 
 
 @flow(

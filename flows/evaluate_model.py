@@ -10,13 +10,12 @@ from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
-from tasks.evaluation import chains, request_files
+from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
-from tasks.evaluation.scoring import score_evaluation, score_finished
 
 
 @flow(
@@ -56,7 +55,7 @@ def complete_evaluation(evaluation: Evaluation) -> None:
     Imported answers are only scored again: there is no model to ask.
     """
     if evaluation.model.engine == "imported":
-        score_finished(evaluation)
+        score_imported(evaluation)
         return
     started = time.monotonic()
     provide_keys([evaluation.model])
@@ -93,4 +92,10 @@ def ask_model(evaluation: Evaluation, requests: RequestFiles) -> AskingReport:
 @task(name="score-answers", **RETRIES)
 def score_answers(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
     """Write the predictions of the evaluation."""
-    return score_evaluation(evaluation, requests)
+    return scoring.score_evaluation(evaluation, requests)
+
+
+@task(name="score-imported", **RETRIES)
+def score_imported(evaluation: Evaluation) -> None:
+    """Write the predictions of an evaluation whose answers were imported, and its record."""
+    scoring.score_finished(evaluation)

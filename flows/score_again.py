@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prefect import flow
+from prefect import flow, task
 
 from config.file import Config
 from flows.publish import publish
 from flows.support.keys import open_mirror
-from flows.support.retries import read_time_limit
+from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
 from tasks.edition.planning import fetch_edition
 from tasks.evaluation import scoring
+from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.failures import plan_scored
 
 
@@ -37,7 +38,13 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
         if policies:
             table = replace(evaluation.scoring, policies=tuple(policies))
             evaluation = replace(evaluation, scoring=table)
-        scoring.score_again(evaluation)
+        score_answers_again(evaluation)
         mirror.push_evaluation(edition_id, evaluation.model_id, setting)
     publish(config, edition_id)
     return edition_id
+
+
+@task(name="score-answers-again", **RETRIES)
+def score_answers_again(evaluation: Evaluation) -> None:
+    """Write the predictions of one model again, unless they are up to date."""
+    scoring.score_again(evaluation)

@@ -165,9 +165,8 @@ def test_only_what_several_folders_need_is_primitive() -> None:
 
 
 @EVERY_MODULE
-def test_prefect_is_imported_in_flows_and_where_steps_become_tasks(module: str) -> None:
+def test_prefect_is_imported_in_flows_and_deployments_only(module: str) -> None:
     is_allowed = module.startswith(("flows/", "deploy/")) and not module.startswith("deploy/local/")
-    is_allowed = is_allowed or module == "tasks/edition/stage_task.py"
     assert is_allowed or not uses_prefect(read(module))
 
 

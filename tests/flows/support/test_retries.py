@@ -1,12 +1,16 @@
 """Which errors are retried, and how long a deployment run may take."""
 
 import errno
+import importlib
+import pkgutil
 
 import pytest
+from prefect import Task
 from prefect.client.schemas.objects import State
 from prefect.states import Failed
 from ruamel.yaml import YAML
 
+import flows
 from deploy.owned import SCHEDULED_FLOW, SUBFLOWS
 from flows.support.retries import RETRIES, TIME_LIMIT_VARIABLE, is_transient, read_time_limit
 from primitives.errors import InputError
@@ -49,6 +53,20 @@ def test_permanent_error_is_not_retried(error: Exception) -> None:
     assert not is_transient(error)
     state: State[None] = Failed(data=error)
     assert not RETRIES["retry_condition_fn"](None, None, state)
+
+
+def test_every_task_is_retried_in_the_same_way() -> None:
+    modules = [importlib.import_module(each.name) for each in pkgutil.walk_packages(flows.__path__, "flows.")]
+    tasks = {
+        each.name: each for module in modules for each in vars(module).values() if isinstance(each, Task)
+    }
+    assert {"build_stage", "ask-model", "load-warehouse"} <= tasks.keys()
+    different = [
+        name
+        for name, each in tasks.items()
+        if (each.retries, each.retry_delay_seconds, each.retry_condition_fn) != tuple(RETRIES.values())
+    ]
+    assert different == []
 
 
 def test_delays_between_retries_increase() -> None:

@@ -7,6 +7,7 @@ from prefect import get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
+from flows.support.retries import RETRIES
 from storage.files import FileRef
 from tasks.edition.edition import Edition
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
@@ -32,7 +33,7 @@ def list_stage_files(*stages: StageFiles) -> list[FileRef]:
     return [ref for stage in stages for ref in stage.files.values()]
 
 
-@task(cache_policy=NO_CACHE)
+@task(cache_policy=NO_CACHE, **RETRIES)
 def build_stage(edition: Edition, name: str, before: tuple[StageFiles, ...]) -> StageFiles:
     """Build the missing files of one stage, and validate the stage as a whole."""
     started = time.monotonic()
