@@ -35,7 +35,7 @@ is an error, so a misspelt key is never ignored.
 - Types are strict: `"1"` is not a number, and `1` is not a text.
 
 `configs/` has complete examples: `quickstart.toml`, `facets.toml`, `comparison.toml`, `medlama.toml`,
-`medqa.toml` and `paper.toml`.
+`medqa.toml`, `paper.toml` and `paper-phi3.toml`.
 """
 COLUMNS = "| key | type | default | meaning |\n| --- | --- | --- | --- |"
 PIPE = r"\|"
