@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from config.file import Config
-from flows.support.weeks import plan_week
+from flows.support.periods import plan_period
 from report.console import align
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.planning import plan_edition
@@ -85,7 +85,7 @@ def measure_weeks(config: Config, n_weeks: int, *, is_series: bool = True) -> li
     """
     used, rows = Used(), []
     for week in range(n_weeks):
-        planned = plan_week(config, FIRST + timedelta(weeks=week))
+        planned = plan_period(config, FIRST + timedelta(weeks=week))
         if not is_series:
             table = planned.edition.model_copy(update={"series": None, "number": None})
             planned = planned.model_copy(update={"edition": table})

@@ -8,6 +8,7 @@ from pydantic import field_validator, model_validator
 
 from config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
+from config.schedule import ScheduleConfig
 from config.tables import (
     EditionConfig,
     JudgeConfig,
@@ -55,6 +56,7 @@ class Config(ConfigTable):
     scoring: ScoringConfig = ScoringConfig()
     storage: StorageConfig = StorageConfig()
     report: ReportConfig = ReportConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
 
     @field_validator("models", "writers")
     @classmethod

@@ -81,7 +81,7 @@ class EditionConfig(ConfigTable):
     the default is no limit."""
     series: Annotated[int, Field(ge=0)] | None = None
     """Seed of a series of editions, in which facts, negatives and wordings take turns (docs/editions.md). The
-    default is an edition by itself. A schedule makes a series of its weeks, with `seed` as the seed of the
+    default is an edition by itself. A schedule makes a series of its periods, with `seed` as the seed of the
     series."""
     number: Annotated[int, Field(ge=0)] | None = None
     """Number of the edition in its series. Successive editions have successive numbers."""

@@ -66,7 +66,7 @@ def build_crash_lost(installation: InstallationNames) -> Automation:
 def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[UUID]) -> Automation:
     """Return the automation that retries crashed runs of these deployments.
 
-    The retry is the same run, so it makes the edition of the same week, however late it is. The flow itself
+    The retry is the same run, so it makes the edition of the same period, however late it is. The flow itself
     limits the number of retries.
     """
     return Automation(

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 from prefect.client.orchestration import get_client
 
+from config.file import load_config
 from config.installation_names import INSTALLATION_VARIABLE, InstallationNames
 from deploy.automations import find_old_automations, provide_automations
 from deploy.changes import Change
@@ -48,8 +49,8 @@ def deploy(
             earlier version registered for it is deleted.
 
     Raises:
-        InputError: if no server is named, it refuses access, a name belongs to somebody else, a pool cannot
-            be created, or Prefect refuses a deployment.
+        InputError: if the configuration is not valid, no server is named, it refuses access, a name belongs
+            to somebody else, a pool cannot be created, or Prefect refuses a deployment.
     """
     if "PREFECT_API_URL" not in os.environ:
         raise InputError("PREFECT_API_URL is not set: set it to the API of the server to register with")
@@ -58,7 +59,8 @@ def deploy(
         raise InputError(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
-    registration = Registration(installation or InstallationNames(), config_file, plan.home)
+    schedule = load_config(config_file).schedule
+    registration = Registration(installation or InstallationNames(), config_file, plan.home, schedule)
     with explain_refusals():
         return _register(registration, plan, n_gpus, updates_pools=updates_pools, moves=moves)
 
@@ -117,6 +119,8 @@ def _deploy_flows(registration: Registration) -> None:
         "PRETEXEVAL_HOME": str(registration.home),
         "PRETEXEVAL_CONFIG": str(registration.config_file),
         "PRETEXEVAL_SCHEDULE": registration.installation.name_schedule(registration.config_file),
+        "PRETEXEVAL_CRON": registration.schedule.cron,
+        "PRETEXEVAL_TIMEZONE": registration.schedule.timezone,
         "PRETEXEVAL_TAG": registration.installation.tag,
         INSTALLATION_VARIABLE: registration.installation.name,
         "PYTHONPATH": str(PROJECT),

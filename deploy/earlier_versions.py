@@ -1,6 +1,6 @@
 """What earlier versions registered under names that all installations shared, as `regenerate/regenerate`.
 
-A move deletes those that belong to the installation, because their schedule would start every week again.
+A move deletes those that belong to the installation, because their schedule would start runs again.
 """
 
 from dataclasses import dataclass

@@ -8,9 +8,11 @@ from typing import Any
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.responses import DeploymentResponse
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ObjectNotFound
 
 from config.installation_names import InstallationNames
+from config.schedule import ScheduleConfig
 from deploy.changes import Change, Kind
 from primitives.errors import InputError
 
@@ -30,6 +32,7 @@ class Registration:
     installation: InstallationNames
     config_file: Path
     home: Path
+    schedule: ScheduleConfig
 
     @property
     def names(self) -> list[str]:
@@ -111,8 +114,20 @@ def compare(before: Deployments, after: Deployments, names: Sequence[str]) -> li
     for name in names:
         is_same = name in before and _describe(before[name]) == _describe(after[name])
         kind: Kind = "unchanged" if is_same else "changed" if name in before else "created"
-        changes.append(Change(kind, f"deployment {name}"))
+        times = [_describe_times(each[name]) for each in (before, after) if name in each]
+        note = times[-1] if times[0] == times[-1] else f"{times[0]} before, now {times[-1]}"
+        changes.append(Change(kind, f"deployment {name}", note))
     return changes
+
+
+def _describe_times(deployment: DeploymentResponse) -> str:
+    """Return when a deployment runs, such as `0 3 * * 1 Etc/UTC`; empty if it has no schedule."""
+    times = []
+    for each in deployment.schedules:
+        cron = each.schedule
+        time = f"{cron.cron} {cron.timezone}" if isinstance(cron, CronSchedule) else "another schedule"
+        times.append(time if each.active else f"{time}, switched off")
+    return "; ".join(sorted(times))
 
 
 def _describe(deployment: DeploymentResponse) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from config.schedule import find_first_day
 from exports.tables import QUESTION_TABLE, SAMPLE_TABLE, ExportedTable
 
 UNKNOWN_LICENCE = (
@@ -42,14 +43,11 @@ class ExportedEdition:
 
     @property
     def published(self) -> date | None:
-        """The first day of the week that a scheduled edition is labelled with; null without such a label.
+        """The first day of the period that a scheduled edition is named after; null for other editions.
 
         An edition has no other date, because it is the same whenever and wherever it is built.
         """
-        try:
-            return date.fromisoformat(f"{self.manifest.get('label')}-1")
-        except ValueError:
-            return None
+        return find_first_day(str(self.manifest.get("label")))
 
     def describe(self) -> str:
         """Return one paragraph about the edition."""

@@ -1,4 +1,4 @@
-"""regenerate: build the edition of the week, evaluate all models on it, publish. The schedule runs this."""
+"""regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
 from flows.support.dispatch import run_subflows
 from flows.support.keys import open_mirror
+from flows.support.periods import plan_period
 from flows.support.retries import read_time_limit
-from flows.support.run_names import find_moment, name_week_run
+from flows.support.run_names import find_moment, name_period_run
 from flows.support.run_tags import tag_runs
-from flows.support.weeks import plan_week
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE, page_file
 from tasks.evaluation.failures import has_failure, write_failure
@@ -29,23 +29,23 @@ from warehouse.publishing import PartsLeftOut
 MAX_STARTS = 4
 
 
-@flow(name="regenerate", flow_run_name=name_week_run, timeout_seconds=read_time_limit())
+@flow(name="regenerate", flow_run_name=name_period_run, timeout_seconds=read_time_limit())
 def regenerate(config_file: Path, moment: datetime | None = None) -> str:
-    """Build, evaluate and publish the edition of the week, and return its name. Existing files are reused.
+    """Build, evaluate and publish the edition of the period, and return its name. Existing files are reused.
 
     Models are evaluated concurrently, as many as the work pool allows.
 
     Args:
-        config_file: a TOML file; the week's label and seed replace those of the file.
-        moment: a time in the week of the edition; by default the scheduled time of the run, so that a late
-            run or a second run builds the same edition.
+        config_file: a TOML file; the period's label and seed replace those of the file.
+        moment: a time in the edition's period (day, week or month); by default the scheduled time of the
+            run, so that a late run or a second run builds the same edition.
 
     Raises:
         InputError: the edition cannot be built; or a model failed, or too few texts are new, which is
             raised only after publishing.
     """
     require_start_allowed()
-    config = plan_week(load_config(config_file), find_moment())
+    config = plan_period(load_config(config_file), find_moment())
     with tag_runs():
         edition_id = build_test_set(config)
         results = evaluate_and_publish(config, edition_id)

@@ -1,4 +1,4 @@
-"""Names of flow runs: the action, the knowledge base, and the week or the seed."""
+"""Names of flow runs: the action, the knowledge base, and the period or the seed."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -6,8 +6,9 @@ from pathlib import Path
 
 from prefect import runtime
 
-from config.file import Config
-from flows.support.weeks import name_week
+from config.file import Config, load_config
+from flows.support.periods import name_period
+from primitives.errors import InputError
 
 
 def name_edition_run(action: str) -> Callable[[], str]:
@@ -36,14 +37,20 @@ def name_publish_run() -> str:
     return f"publish-{runtime.flow_run.parameters.get('edition_id') or 'everything'}"
 
 
-def name_week_run() -> str:
-    """Return a name such as `regenerate-medlama-2026-W47`, from the configuration file and the week."""
+def name_period_run() -> str:
+    """Return a name such as `regenerate-medlama-2026-W47`, from the configuration file and the period.
+
+    The flow itself reports a file that is not valid, so its run is named without the period.
+    """
     file = Path(runtime.flow_run.parameters["config_file"])
-    return f"regenerate-{file.stem}-{name_week(find_moment())}"
+    try:
+        return f"regenerate-{file.stem}-{name_period(load_config(file).schedule, find_moment())}"
+    except InputError:
+        return f"regenerate-{file.stem}"
 
 
 def find_moment() -> datetime:
-    """Return the time that determines the week: the parameter `moment`, or else the scheduled start.
+    """Return the time that determines the period: the parameter `moment`, or else the scheduled start.
 
     A run that is started again later has the same time.
     """

@@ -1,7 +1,8 @@
 """Changes of scores since the previous edition: in the leaderboard, and as events if they are significant.
 
-The previous edition is searched among the weekly ones, for each model separately: a model that failed last
-week is compared with the week before that. An edition built by hand (seed1) does not belong to the series.
+The previous edition is searched among the scheduled ones with the same kind of period, for each model
+separately: a model that failed last week is compared with the week before that. An edition built by hand
+(seed1) does not belong to the series.
 """
 
 from pathlib import Path
@@ -28,8 +29,8 @@ inner join this
     on editions.kb = this.kb and editions.pool = this.pool and editions.negatives = this.negatives
 where
     error_counts.is_evaluated
-    and regexp_full_match(editions.label, '\d{{4}}-W\d\d')
-    and regexp_full_match(this.label, '\d{{4}}-W\d\d')
+    and regexp_full_match(this.label, '\d{{4}}-(W?\d\d|\d\d-\d\d)')
+    and regexp_replace(editions.label, '\d', '0', 'g') = regexp_replace(this.label, '\d', '0', 'g')
     and editions.label < this.label
 qualify 1 = row_number() over (
     partition by runs.model_id

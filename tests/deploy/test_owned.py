@@ -1,5 +1,6 @@
 """Which deployments an installation may replace, and which of an earlier version belong to it."""
 
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -7,11 +8,12 @@ import pytest
 from prefect.client.schemas.responses import DeploymentResponse
 
 from config.installation_names import InstallationNames
+from config.schedule import ScheduleConfig
 from deploy.owned import WORKING_DIRECTORY, Registration, require_own
 from primitives.errors import InputError
 
 HOME = Path("/srv/lab")
-REGISTRATION = Registration(InstallationNames("lab"), Path("configs/mine.toml"), HOME)
+REGISTRATION = Registration(InstallationNames("lab"), Path("configs/mine.toml"), HOME, ScheduleConfig())
 NAME = "regenerate/lab.mine"
 
 
@@ -32,7 +34,7 @@ def make_deployment(
 @pytest.mark.parametrize("config_file", [None, "configs/mine.toml", "./configs/../configs/mine.toml"])
 def test_its_own_may_be_replaced(config_file: str | None) -> None:
     require_own(NAME, make_deployment(config_file=config_file), REGISTRATION, moves=False)
-    absolute = Registration(REGISTRATION.installation, HOME / "configs" / "mine.toml", HOME)
+    absolute = replace(REGISTRATION, config_file=HOME / "configs" / "mine.toml")
     require_own(NAME, make_deployment(config_file=config_file), absolute, moves=False)
 
 

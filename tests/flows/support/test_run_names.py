@@ -1,6 +1,7 @@
 """Names of flow runs, and the limit of restarts of `regenerate`."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from prefect import runtime
 from config.file import Config
 from config.tables import EditionConfig
 from flows.regenerate import MAX_STARTS, require_start_allowed
-from flows.support.run_names import name_edition_run, name_publish_run, name_week_run
+from flows.support.run_names import name_edition_run, name_period_run, name_publish_run
 from primitives.errors import InputError
+
+DAILY = '[schedule]\ncron = "0 3 * * *"\nperiod = "day"\ntimezone = "Asia/Tokyo"'
 
 
 def set_parameters(monkeypatch: pytest.MonkeyPatch, **parameters: Any) -> None:  # noqa: ANN401 - of any flow
@@ -43,22 +46,30 @@ def test_name_of_a_publication_contains_its_edition(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("scheduled", "given", "week"),
+    ("schedule", "scheduled", "given", "period"),
     [
-        ("2026-11-16T03:00:00", None, "2026-W47"),
+        ("", "2026-11-16T03:00:00", None, "2026-W47"),
         # The ISO week of a day is that of its Thursday.
-        ("2027-01-03T23:59:59", None, "2026-W53"),
-        ("2027-01-04T00:00:00", None, "2027-W01"),
-        ("2027-01-04T00:00:00", datetime(2026, 11, 16, tzinfo=UTC), "2026-W47"),
+        ("", "2027-01-03T23:59:59", None, "2026-W53"),
+        ("", "2027-01-04T00:00:00", None, "2027-W01"),
+        ("", "2027-01-04T00:00:00", datetime(2026, 11, 16, tzinfo=UTC), "2026-W47"),
+        (DAILY, "2026-11-16T20:00:00", None, "2026-11-17"),
     ],
 )
-def test_name_of_regenerate_contains_the_week_of_its_moment_or_schedule(
-    monkeypatch: pytest.MonkeyPatch, scheduled: str, given: datetime | None, week: str
+def test_name_of_regenerate_contains_the_period_of_its_moment_or_schedule(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    schedule: str,
+    scheduled: str,
+    given: datetime | None,
+    period: str,
 ) -> None:
-    set_parameters(monkeypatch, config_file="configs/medlama.toml", moment=given)
+    file = tmp_path / "medlama.toml"
+    file.write_text(schedule, encoding="utf-8")
+    set_parameters(monkeypatch, config_file=str(file), moment=given)
     moment = datetime.fromisoformat(scheduled).replace(tzinfo=UTC)
     monkeypatch.setattr(runtime.flow_run, "scheduled_start_time", moment, raising=False)
-    assert name_week_run() == f"regenerate-medlama-{week}"
+    assert name_period_run() == f"regenerate-medlama-{period}"
 
 
 def test_run_that_lost_its_worker_too_often_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,15 @@ def test_editions_of_the_same_week_are_not_compared(series: Series) -> None:
     assert read_since(root, "starter-2026-W48-00000000") == {"expert": "starter-2026-W47-00000002"}
 
 
+def test_editions_of_a_day_and_of_a_week_are_not_compared(series: Series) -> None:
+    names = {label: f"starter-{label}-00000001" for label in ("2026-11-21", "2026-11-22", "2026-W47")}
+    for label, edition_id in names.items():
+        series.add(edition_id, label, simulated_models.expert)
+    root = series.publish()
+    assert read_since(root, names["2026-11-22"]) == {"expert": names["2026-11-21"]}
+    assert read_since(root, names["2026-W47"]) == {"expert": None}
+
+
 def test_edition_of_another_kind_is_not_compared(series: Series) -> None:
     for week, changes in enumerate(({"kb": "medlama"}, {"pool": "own"}, {"negatives": "uniform"}), start=45):
         series.add(f"starter-2026-W{week}-00000001", f"2026-W{week}", simulated_models.expert, **changes)

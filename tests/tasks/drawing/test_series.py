@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from benchmarks.stale_weeks import draw_week
 from config.file import Config
 from config.tables import KnowledgeConfig
-from flows.support.weeks import plan_week
+from flows.support.periods import plan_period
 from knowledge.reader import read_knowledge_base
 from tasks.drawing.heads import Policy, TripletSampling, collect_allowed
 from tasks.drawing.series import SeriesTurn
@@ -74,6 +74,6 @@ def test_every_wording_is_used_before_one_comes_back(
 def test_scheduled_weeks_repeat_no_text_before_they_must() -> None:
     """A head of the base with one tail has four wordings of each form."""
     config = Config.model_validate({"knowledge": {"relations": [RELATION]}})
-    weeks = [draw_week(plan_week(config, MONDAY + timedelta(weeks=week))) for week in range(4)]
+    weeks = [draw_week(plan_period(config, MONDAY + timedelta(weeks=week))) for week in range(4)]
     texts = [text for week in weeks for texts in week.texts.values() for text in texts]
     assert len(texts) - len(set(texts)) < 0.01 * len(texts)

@@ -10,7 +10,7 @@ import pytest
 
 from config.file import Config, load_config
 from config.tables import StorageConfig
-from flows.support.weeks import plan_week
+from flows.support.periods import plan_period
 from gate import GATE_VERSION
 from primitives.errors import InputError
 from prototypes.pool import load_pool
@@ -172,7 +172,7 @@ def test_prompts_do_not_depend_on_the_version_of_the_gate(tmp_path: Path) -> Non
 
 def test_edition_of_the_week_that_was_no_series_is_used(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    week = replace(edition, config=plan_week(edition.config, datetime(2026, 11, 16, tzinfo=UTC)))
+    week = replace(edition, config=plan_period(edition.config, datetime(2026, 11, 16, tzinfo=UTC)))
     earlier = week.earlier[0]
     assert "series" in week.configuration
     assert "series" not in earlier.configuration
