@@ -14,6 +14,7 @@ from tests.support.command import Outcome, run_command
 pytestmark = pytest.mark.slow
 
 CONFIG = "configs/quickstart.toml"
+DAILY = '[schedule]\ncron = "30 4 * * *"\ntimezone = "Europe/Berlin"\nperiod = "day"\n'
 Row = dict[str, Any]
 
 
@@ -127,6 +128,16 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
     assert enabled == {each["id"]: each["id"] != first for each in automations}
     there = registry.client.post("/deployments/filter", json={}).json()
     assert sorted(each["name"] for each in there) == [*["pretexeval"] * 4, "pretexeval.quickstart"]
+    # A configuration with another schedule: the times change, and what was switched off stays off.
+    (registry.folder / CONFIG).write_text(DAILY)
+    changed = registry.deploy().require()
+    assert (
+        "changed    deployment regenerate/pretexeval.quickstart (0 3 * * 1 Etc/UTC, switched off before, "
+        "now 30 4 * * * Europe/Berlin, switched off)" in changed.out
+    )
+    (later,) = registry.get("/deployments/name/regenerate/pretexeval.quickstart")["schedules"]
+    assert later["schedule"] == {"cron": "30 4 * * *", "timezone": "Europe/Berlin", "day_or": True}
+    assert later["active"] is False
     # The type of a pool cannot change.
     refused = registry.deploy("--pool-type", "docker", "--move").require(2)
     assert "of type process" in refused.err
