@@ -107,6 +107,8 @@ def _render_type(schema: dict[str, Any]) -> str:
     match schema["type"]:
         case "array":
             items = schema["items"]
+            if "$ref" in items:
+                return "list of tables"
             return f"list of {_render_type(items) if 'enum' in items else 'texts'}"
         case "integer" | "number" as kind:
             return f"{kind}{_render_bounds(schema)}"

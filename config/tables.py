@@ -12,8 +12,20 @@ from pydantic import Field, model_validator
 from config.engines import MAX_BASE_NAME, MAX_LABEL, MAX_MODEL_NAME, ConfigTable, WriterConfig
 from schemas.exchange import MAX_ERROR_RATE
 
+NEW = "new"
+"""The age of a fact that none of the older releases holds."""
+
 # These repeat METHODS of schemas.stages, because that module imports pyarrow, which takes 0.2 s.
 Method = Literal["pretexeval", "prototype", "direct", "llmeval", "origin"]
+
+
+class ReleaseConfig(ConfigTable):
+    """A release of the base, in the same format as the base."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")]
+    """Name of the release in tables and on pages."""
+    path: Path
+    """Its file or folder."""
 
 
 class KnowledgeConfig(ConfigTable):
@@ -43,6 +55,9 @@ class KnowledgeConfig(ConfigTable):
     since: Path | None = None
     """An older release of the base: a file or folder in the same format. Only facts that it does not hold are
     tested (docs/knowledge-bases.md)."""
+    releases: tuple[ReleaseConfig, ...] = ()
+    """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. The age of
+    a fact is the oldest of them that holds it, and the view `accuracy_by_age` divides the scores by it."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
@@ -52,8 +67,12 @@ class KnowledgeConfig(ConfigTable):
         if (self.query is None) != (self.format != "sql"):
             rule = "needed" if self.query is None else "not allowed"
             raise ValueError(f"query is {rule} with format {self.format!r}")
-        if self.since is not None and self.format in ("starter", "medqa"):
-            raise ValueError(f"since is not allowed with format {self.format!r}")
+        for key in ("since", "releases"):
+            if getattr(self, key) and self.format in ("starter", "medqa"):
+                raise ValueError(f"{key} is not allowed with format {self.format!r}")
+        names = [release.name for release in self.releases]
+        if unfit := sorted({name for name in names if name == NEW or names.count(name) > 1}):
+            raise ValueError(f"releases names {unfit[0]!r} twice, or as the facts that no release holds")
         return self
 
 

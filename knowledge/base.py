@@ -44,6 +44,9 @@ class KnowledgeBase:
     """Name of a head or a tail -> its other names, sorted; names without any are missing."""
     n_known: int | None = None
     """How many facts are not tested because an older release holds them; null if none was given."""
+    releases: tuple[str, ...] = ()
+    """The names of the releases that give every fact its age, the oldest first. If there are any,
+    ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`."""
 
     @property
     def relations(self) -> list[str]:
@@ -74,6 +77,11 @@ class KnowledgeBase:
         if false_cells := _list_cells(self.select_false(relation)):
             cells += ["also_false", *false_cells]
         return hash_text(*cells, digits=32)
+
+    def checksum_ages(self, relation: str) -> str:
+        """Return the hash of the age of every fact of the relation (32 hex digits)."""
+        ages = self.select_relation(relation).select("head", "tail", "first_release").unique()
+        return hash_text(*(cell for row in ages.sort(pl.all()).iter_rows() for cell in row), digits=32)
 
 
 def _list_cells(rows: pl.DataFrame) -> list[str]:

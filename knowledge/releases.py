@@ -1,10 +1,11 @@
-"""Releases of a base: which facts an older one holds, and a base of which only the new facts are tested."""
+"""Releases of a base: which facts an older one holds, the age of each fact, and a base of only new facts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
 
+from config.tables import NEW
 from knowledge.aliases import Aliases, add_true_triplets
 from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.left_out import LeftOut
@@ -13,6 +14,7 @@ from primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"
 _CELLS = ("relation", "head", "head_id", "tail", "tail_id")
+_FACT = ("relation", "head", "tail")
 _Key = tuple[str, str, str]
 
 
@@ -44,7 +46,9 @@ class Release:
         """
         rows = triplets.select(_CELLS).iter_rows()
         held = [not self._keys.isdisjoint(_list_keys(row, self._aliases)) for row in rows]
-        return pl.Series(held, dtype=pl.Boolean)
+        marked = triplets.with_columns(pl.Series("is_held", held, dtype=pl.Boolean))
+        # A fact with several ids is held if the release has it with one of them.
+        return marked.select(pl.col("is_held").any().over(_FACT)).to_series()
 
 
 def _list_keys(cells: tuple[str, ...], aliases: Mapping[str, tuple[str, ...]]) -> Iterator[_Key]:
@@ -71,12 +75,9 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     Raises:
         InputError: no fact is new.
     """
-    fact = ("relation", "head", "tail")
-    # A fact with several ids is known if the release holds it with one of them.
-    is_known = pl.col("is_known").any().over(fact)
-    marked = base.triplets.with_columns(older.list_held(base.triplets).alias("is_known"))
-    known = marked.filter(~pl.col("also_true") & is_known)
-    own = marked.with_columns(pl.col("also_true") | is_known).drop("is_known")
+    is_known = older.list_held(base.triplets)
+    known = base.triplets.filter(~pl.col("also_true") & is_known)
+    own = base.triplets.with_columns(pl.col("also_true") | is_known)
     relations = sorted(own.filter(~pl.col("also_true"))["relation"].unique().to_list())
     if not relations:
         raise InputError(
@@ -93,5 +94,18 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
         triplets=triplets.sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True),
         also_false=base.also_false.filter(pl.col("relation").is_in(relations)),
         left_out=(*base.left_out, *(LeftOut(name, "the relation", ALL_KNOWN) for name in missing)),
-        n_known=known.select(fact).n_unique(),
+        n_known=known.select(_FACT).n_unique(),
     )
+
+
+def add_ages(base: KnowledgeBase, releases: Mapping[str, Release]) -> KnowledgeBase:
+    """Return the base with the age of every fact: the name of the oldest release that holds it, or `new`.
+
+    Args:
+        releases: name -> release, the oldest first.
+    """
+    age = pl.lit(NEW)
+    for name, release in reversed(list(releases.items())):
+        age = pl.when(release.list_held(base.triplets)).then(pl.lit(name)).otherwise(age)
+    triplets = base.triplets.with_columns(age.alias("first_release"))
+    return replace(base, triplets=triplets, releases=tuple(releases))

@@ -11,7 +11,7 @@ from engines.identity import identify_model
 from engines.model_files import require_readable
 from knowledge.left_out import LeftOut
 from knowledge.question_bank import QuestionBank
-from preflight.new_facts import count_new_facts, render_new_facts
+from preflight.new_facts import FactAge, count_ages, count_new_facts, render_ages, render_new_facts
 from preflight.question_summary import QuestionSummary, render_questions, summarize_questions
 from preflight.wording_checks import DoubtfulWording, find_doubtful_wordings, render_wording_warnings
 from report.console import align
@@ -62,6 +62,8 @@ class ConfigSummary:
     """Facts that may be tested because the older release lacks them; None if no such release is given."""
     n_known_facts: int | None
     """Facts that are not tested because the older release holds them; None likewise."""
+    ages: tuple[FactAge, ...]
+    """Empty unless releases of the base are given."""
     n_left_out: int
     left_out: tuple[LeftOut, ...]
     """What the base's source has and the base lacks; the first parts of every reason."""
@@ -95,6 +97,7 @@ def summarize_config(config: Config, problems_of_models: Mapping[str, str]) -> t
         questions,
         count_new_facts(edition),
         edition.base.n_known,
+        count_ages(edition),
         len(edition.base.left_out) + sum(edition.base.not_listed.values()),
         edition.base.left_out,
         tuple(doubtful),
@@ -128,6 +131,8 @@ def render_summary(edition: Edition, summary: ConfigSummary) -> str:
         parts.append(render_questions(summary.questions))
     if summary.n_new_facts is not None and summary.n_known_facts is not None:
         parts.append(render_new_facts(summary.n_new_facts, summary.n_known_facts))
+    if summary.ages:
+        parts.append(render_ages(summary.ages))
     if summary.left_out:
         parts.append(_render_left_out(summary))
     if warnings := render_wording_warnings(edition, summary.doubtful_wordings):

@@ -77,6 +77,8 @@ class Contents:
     accuracy_by_relation: list[Row]
     accuracy_by_transformation: list[Row]
     accuracy_by_negative: list[Row]
+    accuracy_by_age: list[Row]
+    """Empty unless the edition knows the ages of its facts."""
     shortcut_baselines: list[Row]
     known_mastery: list[Row]
     suspect_prototypes: list[Row]

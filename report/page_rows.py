@@ -24,6 +24,7 @@ SETTING_VIEWS = (
     "accuracy_by_relation",
     "accuracy_by_transformation",
     "accuracy_by_negative",
+    "accuracy_by_age",
     "transformation_ablation",
     "known_mastery",
     "suspect_prototypes",

@@ -132,6 +132,14 @@ _TRIPLET_RULES = (
         pl.col("is_asserted").is_null() | (pl.col("is_asserted") & ~pl.col("is_positive")),
     ),
     Rule(
+        "age_is_of_positive",
+        "only positive triplets have a first release, and if one has it, all of them do",
+        ("first_release", "is_positive"),
+        pl.when(pl.col("first_release").is_null().all())
+        .then(statement=True)
+        .otherwise(pl.col("first_release").is_not_null() == pl.col("is_positive")),
+    ),
+    Rule(
         "relation_has_both_splits",
         "every relation has pairs to test and pairs for demonstrations",
         ("relation", "split"),

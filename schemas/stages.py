@@ -61,6 +61,13 @@ TRIPLETS = Stage(
             is_nullable=True,
             is_optional=True,
         ),
+        Column(
+            "first_release",
+            pa.string(),
+            "oldest given release that holds the triplet, or new; null if it is false or none was given",
+            is_nullable=True,
+            is_optional=True,
+        ),
     ),
 )
 VARIANTS = Stage(

@@ -68,6 +68,7 @@ VIEWS = (
     "accuracy_by_wording",
     "accuracy_by_polarity",
     "accuracy_by_negative",
+    "accuracy_by_age",
     "transformation_ablation",
     "leaderboard",
     "not_evaluated",

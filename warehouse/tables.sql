@@ -28,7 +28,8 @@ create table triplets (
     tail_id varchar,
     is_positive boolean not null,
     split varchar not null,
-    is_asserted boolean
+    is_asserted boolean,
+    first_release varchar
 );
 
 -- Samples of both splits, test and demonstration.

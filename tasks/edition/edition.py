@@ -166,6 +166,7 @@ class Edition:
             "negatives": table.negatives,
             "heads_per_relation": table.heads_per_relation,
             **self.describe_series(),
+            **self.describe_releases(),
             "methods": list(table.methods),
             "pool": self.pool.name,
             "rephraser": self.describe_rephraser(),
@@ -181,6 +182,13 @@ class Edition:
         """Return, as JSON, the place of the edition in its series; empty for an edition by itself."""
         turn = self.sampling.turn
         return {} if turn is None else {"series": asdict(turn)}
+
+    def describe_releases(self) -> dict[str, Any]:
+        """Return, as JSON, the releases that give facts their ages, and the ages; empty without releases."""
+        if not self.base.releases:
+            return {}
+        ages = {relation: self.base.checksum_ages(relation) for relation in self.base.relations}
+        return {"releases": {"names": list(self.base.releases), "ages": ages}}
 
     def describe_questions(self) -> dict[str, Any]:
         """Return, as JSON, the wording of the questions of each relation."""

@@ -66,6 +66,7 @@ def _list_stamps(config: Config) -> tuple[object, ...]:
         config.knowledge.query,
         config.knowledge.aliases,
         config.knowledge.since,
+        *(release.path for release in config.knowledge.releases),
         config.edition.pool,
         questions.synonyms,
         questions.wording,

@@ -83,6 +83,11 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
     }
 
 
+def _describe_facts(edition: Edition, relation: str) -> dict[str, Any]:
+    ages = {"ages": edition.base.checksum_ages(relation)} if edition.base.releases else {}
+    return _describe_sampling(edition, relation) | ages
+
+
 def _select_instance(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
     return {"triplets": inputs[TRIPLETS.name], "instance": edition.pool.relations[relation].instance}
 
@@ -193,7 +198,7 @@ BANK_RECIPE = Recipe(QUESTIONS, (), build_medqa_questions, _select_bank, _descri
 RECIPES: dict[str, Recipe] = {
     recipe.stage.name: recipe
     for recipe in (
-        Recipe(TRIPLETS, (), build_triplets, _select_facts, _describe_sampling),
+        Recipe(TRIPLETS, (), build_triplets, _select_facts, _describe_facts),
         Recipe(VARIANTS, (TRIPLETS,), derive_variants, _select_instance, _describe_instance),
         Recipe(STATEMENTS, (TRIPLETS, VARIANTS), fill_prototypes, _select_prototypes, _describe_prototypes),
         Recipe(ATTEMPTS, (TRIPLETS, STATEMENTS), build_attempts, _select_rephraser, _describe_rephraser),

@@ -123,7 +123,11 @@ def _build_frame(
     splits: dict[str, dict[str, tuple[str, str]]],
     asserted: set[tuple[str, str]],
 ) -> pl.DataFrame:
-    """Return the rows of the stage. A negative that the base asserts is marked; every other mark is null."""
+    """Return the rows of the stage. A negative that the base asserts is marked; every other mark is null.
+
+    A positive has its age, if the base knows the ages of its facts.
+    """
+    ages = _list_ages(triplets)
     head_ids = select_first_ids(triplets, "head")
     tail_ids = select_first_ids(triplets, "tail")
     rows = []
@@ -146,6 +150,15 @@ def _build_frame(
                 names = (relation, head, tail, head_ids[head], tail_ids[tail])
                 # A tail that is true of the head is never among those that are asserted to be false of it.
                 is_asserted = True if (head, tail) in asserted else None
-                rows.append((*ids_of_row, *names, is_positive, split, is_asserted))
+                age = ages.get((head, tail)) if is_positive else None
+                rows.append((*ids_of_row, *names, is_positive, split, is_asserted, age))
     schema = {name: pl.Boolean if name.startswith("is_") else pl.String for name in TRIPLETS.names}
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _list_ages(triplets: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Return (head, tail) -> the oldest release that holds the fact; empty if the base has no ages."""
+    if "first_release" not in triplets.columns:
+        return {}
+    rows = triplets.filter(pl.col("first_release").is_not_null())
+    return {(head, tail): age for head, tail, age in rows.select("head", "tail", "first_release").iter_rows()}

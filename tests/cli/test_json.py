@@ -75,8 +75,10 @@ def print_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> An
 def test_validate(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = print_json(capsys, "validate", config)
     documented = read_documented("validate")
-    # This pool is the bundled one, and no writer is configured.
-    empty = {key for key in documented if key.startswith(("doubtful_wordings", "writers"))} | {"questions"}
+    # This pool is the bundled one, and neither a writer nor a release is configured.
+    empty = {key for key in documented if key.startswith(("doubtful_wordings", "writers", "ages"))} | {
+        "questions"
+    }
     assert set(list_keys(found)) == documented - empty
     assert found["doubtful_wordings"] == found["writers"] == []
     far, lost = found["models"]

@@ -17,14 +17,18 @@ HEADER = "head,relation,tail,also_true,also_false,head_id,tail_id\n"
 NEW = "gout,r,colchicine,,,,\nasthma,r,salbutamol,,,C1,D1\nfever,r,aspirin,,,,\n"
 
 
+def write_csv(folder: Path, name: str, rows: str) -> Path:
+    (folder / name).write_text(HEADER + rows, encoding="utf-8")
+    return folder / name
+
+
 def read(folder: Path, new: str, older: str, aliases: str = "") -> KnowledgeBase:
-    for name, text in (("new.csv", HEADER + new), ("older.csv", HEADER + older), ("aliases.csv", aliases)):
-        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "aliases.csv").write_text(aliases, encoding="utf-8")
     config = KnowledgeConfig(
         name="own",
         format="table",
-        path=folder / "new.csv",
-        since=folder / "older.csv",
+        path=write_csv(folder, "new.csv", new),
+        since=write_csv(folder, "older.csv", older),
         aliases=folder / "aliases.csv" if aliases else None,
     )
     return read_knowledge_base(config)
@@ -91,3 +95,26 @@ def test_paths_are_checked(tmp_path: Path) -> None:
     config = KnowledgeConfig(format="table", path=tmp_path / "new.csv", since=tmp_path / "none.csv")
     with pytest.raises(InputError, match=r"release .*none\.csv does not exist: correct since"):
         read_knowledge_base(config)
+
+
+def test_the_age_of_a_fact_is_the_oldest_release_that_holds_it(tmp_path: Path) -> None:
+    path = write_csv(tmp_path, "new.csv", NEW)
+    releases = [
+        {"name": "2021", "path": write_csv(tmp_path, "2021.csv", "Gout,r,colchicine,,,,\n")},
+        {"name": "2023", "path": write_csv(tmp_path, "2023.csv", "gout,r,colchicine,,,,\nx,r,y,,,C1,D1\n")},
+    ]
+    config = KnowledgeConfig.model_validate(
+        {"name": "own", "format": "table", "path": path, "releases": releases}
+    )
+    base = read_knowledge_base(config)
+    ages = base.triplets.select("head", "first_release").rows()
+    assert ages == [("asthma", "2023"), ("fever", "new"), ("gout", "2021")]
+    plain = read_knowledge_base(config.model_copy(update={"releases": ()}))
+    assert base.checksum_relation("r") == plain.checksum_relation("r")
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["new"]])
+def test_names_of_releases_must_differ(tmp_path: Path, names: list[str]) -> None:
+    releases = [{"name": name, "path": tmp_path} for name in names]
+    with pytest.raises(ValidationError, match="twice, or as the facts that no release holds"):
+        KnowledgeConfig.model_validate({"format": "table", "path": tmp_path, "releases": releases})

@@ -59,6 +59,7 @@ BROKEN = (
     BrokenRow("triplets", {"head": "Angina"}, "pair_id", "pair_shares_head"),
     BrokenRow("triplets", {"tail": PAIRS[0][1]}, "pair_id", "pair_differs_in_tail"),
     BrokenRow("triplets", {"is_asserted": True}, "is_asserted, is_positive", "asserted_is_negative", row=0),
+    BrokenRow("triplets", {"first_release": "new"}, "first_release, is_positive", "age_is_of_positive"),
     BrokenRow("triplets", {"relation": "drugs"}, "relation", "relation_has_both_splits"),
     BrokenRow("triplets", {"head": PAIRS[0][0]}, "relation, head, is_positive", "is_unique", row=2),
     BrokenRow("variants", {"transformation": "none"}, "triplet_id", "triplet_has_all_transformations"),

@@ -62,6 +62,10 @@ class DataFolder:
     label: str = "seed1"
     asserted: set[str] = field(default_factory=set)
     """The heads whose false triplet the base asserts to be false."""
+    ages: dict[str, str] = field(default_factory=dict)
+    """Head -> the first release of its true triplet."""
+    releases: tuple[str, ...] = ()
+    """The releases that give facts their ages, the oldest first."""
 
     def add_pair(self, relation: str, head: str, true: str, false: str, split: str = "test") -> None:
         self.pairs.append((relation, head, true, false, split))
@@ -80,6 +84,7 @@ class DataFolder:
                 "split": split,
             }
             | ({"is_asserted": None if is_positive else True} if head in self.asserted else {})
+            | ({"first_release": self.ages.get(head)} if self.ages and is_positive else {})
             for relation, head, true, false, split in self.pairs
             for tail, is_positive in ((true, True), (false, False))
         ]
@@ -155,6 +160,7 @@ class DataFolder:
                     "edition": {"seed": 1},
                     "knowledge": knowledge or {},
                     "rephraser": rephraser or {},
+                    **({"releases": {"names": list(self.releases)}} if self.releases else {}),
                 },
             },
         )

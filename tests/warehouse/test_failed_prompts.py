@@ -22,6 +22,7 @@ N_ERRORS = {
     "accuracy_by_transformation": 3,
     "accuracy_by_polarity": 3,
     "accuracy_by_negative": 3,
+    "accuracy_by_age": 3,
     "transformation_ablation": 2 * (1 + 2 + 3 + 3),
     "leaderboard": 3,
     "known_mastery": 3,
@@ -103,7 +104,9 @@ def test_failed_prompts_are_never_scored(data: DataFolder, is_old: bool) -> None
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """Publish two models with three failed prompts each, and one with too many."""
-    small = fill_pairs(DataFolder(tmp_path_factory.mktemp("answered") / "data"))
+    heads = ("Influenza", "Scabies", "Angina pectoris", "Scurvy", "Migraine")
+    ages = dict.fromkeys(heads, "new")
+    small = fill_pairs(DataFolder(tmp_path_factory.mktemp("answered") / "data", ages=ages, releases=("1",)))
     small.write_edition(EDITION)
     for name in ("one", "two"):
         known = [{"relation": "symptoms", "head": "Influenza"}]

@@ -2,15 +2,20 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from config.file import Config
+from config.tables import ReleaseConfig
 from knowledge.left_out import LeftOut
 from preflight.config_summary import render_summary, summarize_config
+from preflight.new_facts import FactAge, count_ages
 from primitives.errors import InputError
+from tasks.edition.buildable import require_buildable
 from tasks.edition.planning import plan_edition
 from tasks.edition.triplets import sample_triplets
 from tests.support.command import make_rows, write_base
+from tests.support.small_bases import build_frames
 
 
 def configure(folder: Path, *n_new: int, n_heads: int = 20) -> Config:
@@ -48,3 +53,22 @@ def test_only_new_facts_are_true_triplets(tmp_path: Path) -> None:
 def test_too_few_new_facts_in_all_relations_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"enough facts .*\(may_prevent: 5 heads, may_treat: 3 heads\)"):
         plan_edition(configure(tmp_path, 3, 5))
+
+
+def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
+    config = configure(tmp_path, 12)
+    table = config.knowledge.model_copy(update={"since": None})
+    plain = plan_edition(config.model_copy(update={"knowledge": table}))
+    release = ReleaseConfig(name="2023", path=tmp_path / "older.tsv")
+    aged_table = table.model_copy(update={"releases": (release,)})
+    aged = plan_edition(config.model_copy(update={"knowledge": aged_table}))
+    assert aged.edition_id != plain.edition_id
+    assert count_ages(plain) == ()
+    assert count_ages(aged) == (FactAge("2023", 11), FactAge("new", 16))
+    frames = [build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged)]
+    assert frames[0].drop("first_release").equals(frames[1].drop("first_release"))
+    ages = frames[1].filter("is_positive")
+    is_new = [int(head.split()[-1]) >= 8 for head in ages["head"]]
+    assert (ages["first_release"] == "new").to_list() == is_new
+    assert frames[1].filter(~pl.col("is_positive"))["first_release"].is_null().all()
+    require_buildable(aged)

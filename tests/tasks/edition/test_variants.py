@@ -25,7 +25,19 @@ PREDICATES = {
 
 def make_triplet(head: str = "a", tail: str = "b", is_positive: bool = True, number: int = 0) -> pl.DataFrame:
     """Return one row of the stage triplets."""
-    values = (f"{number:016x}", "b" * 16, "may_treat", head, tail, None, None, is_positive, "test", None)
+    values = (
+        f"{number:016x}",
+        "b" * 16,
+        "may_treat",
+        head,
+        tail,
+        None,
+        None,
+        is_positive,
+        "test",
+        None,
+        None,
+    )
     schema = {n: pl.Boolean if n in ("is_positive", "is_asserted") else pl.String for n in TRIPLETS.names}
     return pl.DataFrame([values], schema=schema, orient="row")
 
