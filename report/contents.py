@@ -99,6 +99,7 @@ class Contents:
     sample_quality: list[Row]
     freshness: list[Row]
     """How much of the edition no earlier edition of the base has used, by method."""
+    check_history: list[Row]
     rejection_reasons: list[Row]
     diversity: list[Row]
     human_review: list[Row]

@@ -37,6 +37,7 @@ EDITION_VIEWS = (
     "served_models",
     "sample_quality",
     "freshness",
+    "check_history",
     "rejection_reasons",
     "diversity",
     "human_review",

@@ -12,6 +12,10 @@ from review.export import FILE_NAME, ReviewKey, locate_review_folder, read_key, 
 from review.sheet import GRADES, SheetRow, read_sheet
 from schemas.stages import HUMAN_GRADES
 from storage.files import write_stage_file
+from storage.layout import validation_record
+from storage.manifests import key_content
+from storage.records import write_record
+from tasks.quality.validation import check_stage
 
 HIGHEST_GRADE = 5
 # Spreadsheets may save 4 as 4.0, or as 4,0 where the decimal point is a comma.
@@ -44,7 +48,10 @@ def import_review(root: Path, path: Path, grader: str, edition_id: str | None = 
         raise InputError(f"{path}: nothing was imported, correct {len(problems)} places:\n  {listed}")
     target = locate_review_folder(root, edition_id).relative_to(root) / f"{grader}.parquet"
     grades = _build_grades(rows, key, grader)
-    write_stage_file(root, str(target), grades, HUMAN_GRADES, has_page_checksums=True)
+    check = check_stage(HUMAN_GRADES, grades, f"{grader} on {edition_id}")
+    file = write_stage_file(root, str(target), grades, HUMAN_GRADES, has_page_checksums=True)
+    content = key_content(HUMAN_GRADES.name, [file.sha256])
+    write_record(root / validation_record(content), {**check, "key": content, "content": content})
     return root / target
 
 

@@ -76,6 +76,15 @@ def parse_record(content: bytes) -> dict[str, Any]:
     return record
 
 
+def read_reports(path: Path) -> list[dict[str, Any]]:
+    """Return the reports of validations in a record; records of earlier versions hold none."""
+    try:
+        return list((read_record(path) or {}).get("checks", ()))
+    # Others report a damaged record.
+    except ValueError:
+        return []
+
+
 def find_record(path: Path, remedy: str, **expected: object) -> dict[str, Any] | None:
     """Return the record in a file as `read_record` does; set a damaged one aside and return null.
 

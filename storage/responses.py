@@ -118,7 +118,7 @@ class ResponseStore:
         if not files:
             return pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
-        return _prefer_responses(read_stage_file(file, RESPONSES, wanted) for file in files).select(names)
+        return prefer_responses(read_stage_file(file, RESPONSES, wanted) for file in files).select(names)
 
     def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
         """Return prompt_key, repeat and response of a few prompts, as `read` does.
@@ -133,7 +133,7 @@ class ResponseStore:
             if file.name not in known:
                 rows = read_stage_file(file, RESPONSES, names)
                 known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys))
-        return _prefer_responses([empty, *(known[file.name] for file in files)]).drop("status")
+        return prefer_responses([empty, *(known[file.name] for file in files)]).drop("status")
 
     def read_failed_keys(self, repeat: int = 0) -> set[str]:
         """Return the keys of the prompts that were asked and have no answer of this repeat."""
@@ -150,7 +150,7 @@ class ResponseStore:
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
 
 
-def _prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Return one row per (prompt_key, repeat): the first response if there is one, else the first error."""
     rows = pl.concat(frames).sort("status", descending=True, maintain_order=True)
     return rows.unique(KEYS, keep="first", maintain_order=True)

@@ -13,6 +13,7 @@ from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import N_DEMONSTRATIONS, PREDICTIONS, REQUESTS
 from storage.layout import RUN, model_file, responses_folder
 from warehouse.catalogue import insert_row
+from warehouse.checks import insert_reports
 from warehouse.records import (
     REBUILD,
     RESTORE,
@@ -95,6 +96,7 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     key = {"edition_id": edition_id, "model_id": model_id}
     note_how_asked(connection, "runs", files, key)
     require_answers(connection, "predictions", folder, run, key)
+    insert_reports(connection, "run_checks", key, run.get("checks", ()))
 
 
 def require_answers(

@@ -85,6 +85,8 @@ VIEWS = (
     "detectable_difference",
     "edition_drift",
     "freshness",
+    "checks",
+    "check_history",
     "probability_calibration",
     "calibration_bins",
     "sample_quality",

@@ -1,24 +1,30 @@
-"""Load what the validation of the stages of editions found, from the reports in the cache.
+"""Load what the validation of stages found.
 
-A report belongs to every edition with the same rows. Reports are cached, so an edition may have none.
+The reports on the stages of editions and on grades are in the cache. They belong to every edition with the
+same rows, which may have none. The reports on measurements and evaluations are in the records of these.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
 
-from schemas.stages import EDITION_STAGES
-from storage.layout import VALIDATIONS_FOLDER
+from primitives.checksums import checksum_file
+from schemas.stages import EDITION_STAGES, HUMAN_GRADES
+from storage.layout import VALIDATIONS_FOLDER, diversity_record, guesses_record
 from storage.manifests import find_manifest, key_content
-from storage.records import find_record, set_aside
+from storage.records import find_record, read_reports, set_aside
+from warehouse.appraisals import list_grades
 
 Report = dict[str, Any]
 NEEDED = {"stage", "context", "n_rows", "checks"}
 REMEDY = "the next build validates the stage again"
 COLUMNS = {
     "edition_id": pl.String,
+    "model_id": pl.String,
+    "setting": pl.String,
     "stage": pl.String,
     "expectation": pl.String,
     "checked_columns": pl.String,
@@ -29,7 +35,7 @@ COLUMNS = {
     "checked_at": pl.String,
 }
 INSERT = """
-insert into checks
+insert into {table}
 select * replace (checked_at::timestamptz at time zone 'UTC' as checked_at)
 from found
 order by edition_id, stage, expectation, checked_columns, requirement
@@ -42,14 +48,23 @@ def load_checks(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     Of several reports about the same rows, the first counts: the one that was made with the edition.
     """
     reports = _read_reports(root)
-    rows = [
-        (edition_id, *row)
-        for (edition_id,) in connection.execute("select edition_id from editions").fetchall()
-        for report in _select_reports(reports, root, edition_id)
-        for row in _list_rows(report)
-    ]
+    for (edition_id,) in connection.execute("select edition_id from editions").fetchall():
+        of_edition = [*_select_reports(reports, root, edition_id), *_read_measured(reports, root, edition_id)]
+        insert_reports(connection, "edition_checks", {"edition_id": edition_id}, of_edition)
+
+
+def insert_reports(
+    connection: duckdb.DuckDBPyConnection, table: str, key: Mapping[str, str], reports: Iterable[Report]
+) -> None:
+    """Insert one row per expectation into a table of the schema `storage`.
+
+    Args:
+        key: edition_id; with model_id and setting for the stages of an evaluation.
+    """
+    ids = [key.get(name) for name in ("edition_id", "model_id", "setting")]
+    rows = [(*ids, *row) for report in reports for row in _list_rows(report)]
     connection.register("found", pl.DataFrame(rows, COLUMNS, orient="row").to_arrow())
-    connection.execute(INSERT)
+    connection.execute(INSERT.format(table=f"storage.{table}"))
     connection.unregister("found")
 
 
@@ -79,6 +94,18 @@ def _select_reports(reports: dict[tuple[str, str], Report], root: Path, edition_
         if report and report["n_rows"] == sum(file["rows"] for file in files):
             selected.append(report)
     return selected
+
+
+def _read_measured(
+    reports: Mapping[tuple[str, str], Report], root: Path, edition_id: str
+) -> Iterator[Report]:
+    """Yield the reports on what was measured on an edition, and on its grades."""
+    for record in (diversity_record(edition_id), guesses_record(edition_id)):
+        yield from read_reports(root / record)
+    for path in list_grades(root, edition_id):
+        content = key_content(HUMAN_GRADES.name, [checksum_file(path)])
+        if report := reports.get((HUMAN_GRADES.name, content)):
+            yield report
 
 
 def _list_rows(report: Report) -> list[tuple[Any, ...]]:

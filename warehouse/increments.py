@@ -30,10 +30,15 @@ TABLES = {
     "writer_tokens": ("writer_tokens",),
     "grades": ("human_grades",),
     "model": ("models", "storage.responses"),
-    "run": ("runs", "predictions"),
-    "question_run": ("question_runs", "question_answers", "question_predictions"),
+    "run": ("runs", "predictions", "storage.run_checks"),
+    "question_run": (
+        "question_runs",
+        "question_answers",
+        "question_predictions",
+        "storage.question_run_checks",
+    ),
     "failure": ("failures",),
-    "checks": ("checks",),
+    "checks": ("storage.edition_checks",),
 }
 RUN_KINDS = ("run", "question_run")
 Load = Callable[[Part], None]

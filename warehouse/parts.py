@@ -35,6 +35,8 @@ from storage.layout import (
 from warehouse.appraisals import list_grades
 from warehouse.records import find_filled
 
+# The parts whose reports are loaded together (checks.py).
+VALIDATED = ("edition", "guesses", "diversity", "grades")
 LOADED_AFTER_MODELS = ("run", "question_run", "failure")
 
 
@@ -64,7 +66,7 @@ def _list_parts(root: Path) -> list[Part]:
     of_editions = [part for edition in editions for part in _list_parts_of_edition(root, edition)]
     checks = [
         _stamp_all((root / VALIDATIONS_FOLDER).glob("*.json")),
-        *(part.fingerprint for part in editions),
+        *(part.fingerprint for part in (*editions, *of_editions) if part.kind in VALIDATED),
     ]
     return [
         *editions,

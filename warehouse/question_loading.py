@@ -22,6 +22,7 @@ from warehouse.answer_loading import (
     require_model,
 )
 from warehouse.catalogue import insert_row
+from warehouse.checks import insert_reports
 from warehouse.records import check_files, check_rows, insert_parquet, require_record
 
 RUN_STAGES = (QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
@@ -79,6 +80,7 @@ def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> No
     row = [*key.values(), run.get("scoring_policies"), *counts, *read_circumstances(folder, run)]
     insert_row(connection, "question_runs", row)
     note_how_asked(connection, "question_runs", files, key)
+    insert_reports(connection, "question_run_checks", key, run.get("checks", ()))
 
 
 def check_points(connection: duckdb.DuckDBPyConnection) -> None:

@@ -50,6 +50,27 @@ create table storage.responses (
     served varchar
 );
 
+-- What the validation of stages found, with one row per expectation; the view checks puts the three tables together.
+-- The first has the stages of editions and what is measured on them, the second those of evaluations of the samples, the
+-- third those of questions. checked_at is UTC.
+create table storage.edition_checks (
+    edition_id varchar not null,
+    model_id varchar,
+    setting varchar,
+    stage varchar not null,
+    expectation varchar not null,
+    checked_columns varchar,
+    requirement varchar not null,
+    is_passed boolean not null,
+    n_rows bigint not null,
+    n_unexpected bigint not null,
+    checked_at timestamp
+);
+
+create table storage.run_checks as from storage.edition_checks;
+
+create table storage.question_run_checks as from storage.edition_checks;
+
 -- Responses are shared by all editions.
 create view responses as
 select

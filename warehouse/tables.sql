@@ -207,19 +207,6 @@ create table failures (
     failed_at timestamp
 );
 
--- What the validation of a stage of an edition found, with one row per expectation. checked_at is UTC.
-create table checks (
-    edition_id varchar not null,
-    stage varchar not null,
-    expectation varchar not null,
-    checked_columns varchar,
-    requirement varchar not null,
-    is_passed boolean not null,
-    n_rows bigint not null,
-    n_unexpected bigint not null,
-    checked_at timestamp
-);
-
 -- The eight transformations, in the order in which they are shown. bits: the transformation's two bits in the
 -- bit sets of pair_scores, one for the positive triplet and one for the negative one.
 create table transformations (

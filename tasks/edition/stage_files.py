@@ -7,12 +7,10 @@ A missing or damaged file is built again. A complete edition keeps the bytes tha
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from operator import ne
 from pathlib import Path
 
 import polars as pl
-from pydantic import TypeAdapter
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
@@ -27,11 +25,10 @@ from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
 from tasks.quality import validation
 from tasks.quality.validation import require_valid, validate_stage
-from tasks.quality.validation_report import ValidationReport
+from tasks.quality.validation_report import ValidationReport, read_report, write_down
 
 logger = logging.getLogger(__name__)
 
-REPORT = TypeAdapter(ValidationReport)
 # Checksums of different files differ in 60 of 64 digits; so few different digits are damage of the manifest.
 MAX_FLIPPED = 8
 
@@ -130,14 +127,13 @@ def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
     key = hash_json([stage.stage.name, checksums, hash_source(validation.__name__)], digits=32)
     path = edition.root / validation_record(key)
     try:
-        report = replace(REPORT.validate_python(read_record(path)), context=edition.edition_id)
+        report = replace(read_report(read_record(path)), context=edition.edition_id)
     # The report is missing or damaged.
     except ValueError:
         report = validate_stage(stage.stage, stage.read_all(edition.root), edition.edition_id)
         require_valid(report)
-        when = datetime.now(UTC).isoformat(timespec="seconds")
-        found = {"key": key, "content": key_content(stage.stage.name, checksums), "checked_at": when}
-        write_record(path, REPORT.dump_python(report, mode="json") | found)
+        found = {"key": key, "content": key_content(stage.stage.name, checksums)}
+        write_record(path, write_down(report) | found)
     return report
 
 

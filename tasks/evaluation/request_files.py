@@ -7,7 +7,7 @@ texts of answered prompts are in the response store.
 
 import shutil
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from primitives.hashing import hash_json
 from schemas.exchange import Prompt
 from storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
 from storage.layout import evaluation_file, next_requests_folder, run_file
-from storage.records import list_files, read_files, read_record, write_record
+from storage.manifests import key_content
+from storage.records import list_files, read_files, read_record, read_reports, write_record
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests
-from tasks.quality.validation import require_valid, validate_stage
+from tasks.quality.validation import check_stage
+from tasks.quality.validation_report import Report
 
 RECORD = "requests.json"
 
@@ -37,6 +39,8 @@ class RequestFiles:
     """One per relation."""
     prompts: Path | None
     """Folder of the prompts that had no answer, in files of the same names; null if all had one."""
+    checks: tuple[Report, ...] = field(default=(), compare=False)
+    """The report of their validation; empty if an earlier version wrote them."""
 
     @property
     def n_samples(self) -> int:
@@ -119,7 +123,7 @@ def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
         files = select_requests(evaluation, listed)
         used = files if prompts is None else listed
         if files and all(ref.is_intact(evaluation.root) for ref in used):
-            found = RequestFiles(key, files, prompts)
+            found = RequestFiles(key, files, prompts, tuple(read_reports(record)))
             if _has_every_prompt(evaluation, found, {ref.path for ref in listed}):
                 return found
     return None
@@ -173,10 +177,12 @@ def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
         }
         known.update(fresh)
         files += _write_prompts(evaluation.root, f"{folder}/prompts/{name}", fresh)
-    require_valid(validate_stage(stage, pl.concat(frames), evaluation.folder))
-    record: dict[str, Any] = {"requests_key": key, "files": list_files(files, folder)}
+    requests = select_requests(evaluation, files)
+    content = key_content(stage.name, [ref.sha256 for ref in requests])
+    check = check_stage(stage, pl.concat(frames), evaluation.folder) | {"content": content}
+    record: dict[str, Any] = {"requests_key": key, "checks": [check], "files": list_files(files, folder)}
     write_record(evaluation.root / folder / RECORD, record)
-    return RequestFiles(key, select_requests(evaluation, files), prompts)
+    return RequestFiles(key, requests, prompts, (check,))
 
 
 def _write_prompts(root: Path, path: str, prompts: dict[str, Prompt]) -> list[FileRef]:

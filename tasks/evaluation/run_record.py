@@ -21,14 +21,17 @@ from tasks.evaluation.request_files import (
     list_prompt_keys,
     remove_pending_requests,
 )
+from tasks.quality.validation_report import Report
 
 
 @dataclass(frozen=True)
 class ScoredFiles:
-    """The files of an evaluation's requests and predictions, and the scoring policies of the predictions."""
+    """The files of an evaluation's requests and predictions, and how these were scored and validated."""
 
     files: tuple[FileRef, ...]
     policies: tuple[str, ...]
+    checks: tuple[Report, ...]
+    """The reports of the validation of the requests, the responses and the stages made of them."""
 
 
 def key_run(evaluation: Evaluation, requests_key: str) -> str:
@@ -134,6 +137,7 @@ def complete_run(
             "reasoning_marks": list(vars(evaluation.scoring.marks).values()),
             "served": _list_served(evaluation, requests),
             **({} if evaluation.model.price is None else {"price": evaluation.model.price}),
+            "checks": list(scored.checks),
             "files": list_files(scored.files, evaluation.folder),
             "responses": [path.name for path in evaluation.store.list_files()],
         },

@@ -9,7 +9,8 @@ import polars as pl
 
 from primitives.errors import InputError
 from storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
-from storage.layout import evaluation_file
+from storage.layout import evaluation_file, run_file
+from storage.records import read_reports
 from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
@@ -22,20 +23,24 @@ from tasks.evaluation.run_record import (
     remove_run,
     require_finished,
 )
-from tasks.quality.validation import require_valid, validate_stage
+from tasks.evaluation.stage_checks import check_requests, check_responses
+from tasks.quality.validation import check_stage
 
 
 def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:
     """Write the predictions, one file per relation, under every policy that is configured or was used before.
 
     Raises:
-        InputError: a prompt was never asked, or the predictions do not meet the expectations of the stage.
+        InputError: a prompt was never asked; or the requests, the stored responses or what is made of
+            them does not meet the expectations of its stage. The stored responses are kept.
     """
     root, folder, subject = evaluation.root, evaluation.folder, evaluation.subject
+    known = [*requests.checks, *read_reports(root / run_file(folder))]
+    checks = [check(evaluation, requests, known) for check in (check_requests, check_responses)]
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
     scored = list(_score_relations(evaluation, requests, scoring))
     for k, stage in enumerate(subject.results):
-        require_valid(validate_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
+        checks.append(check_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
     remove_run(evaluation)
     files = [
         link_file(root, ref, evaluation_file(folder, subject.requests.name, Path(ref.path).name))
@@ -46,7 +51,7 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
         for k, stage in enumerate(subject.results)
         for name, frames in scored
     ]
-    return ScoredFiles(tuple(files), scoring.policies)
+    return ScoredFiles(tuple(files), scoring.policies, tuple(checks))
 
 
 def _score_relations(

@@ -11,6 +11,7 @@ from schemas.columns import Stage
 from storage.files import read_stage_files, write_stage_file
 from storage.manifests import read_manifest, read_manifest_files
 from storage.records import is_file_recorded, read_record, write_record
+from tasks.quality.validation import check_stage
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def provide_measured_file(
         record: path of its record, under the root.
 
     Raises:
-        InputError: the edition is not complete.
+        InputError: the edition is not complete, or what was measured does not meet its expectations.
     """
     read_manifest(root, edition_id)
     refs = {
@@ -46,8 +47,10 @@ def provide_measured_file(
     key = _key_file(measurement, [ref.sha256 for of_stage in refs.values() for ref in of_stage])
     if not _is_current(root, path, record, key):
         frames = (read_stage_files(root, refs[stage.name], stage) for stage in measurement.inputs)
-        file = write_stage_file(root, path, measurement.measure(*frames), measurement.stage)
-        write_record(root / record, {"key": key, "file": file.model_dump()})
+        rows = measurement.measure(*frames)
+        check = check_stage(measurement.stage, rows, edition_id)
+        file = write_stage_file(root, path, rows, measurement.stage)
+        write_record(root / record, {"key": key, "checks": [check], "file": file.model_dump()})
     return root / path
 
 

@@ -17,9 +17,22 @@ from schemas.expectations import (
     list_value_expectations,
 )
 from storage.files import add_optional_columns
-from tasks.quality.validation_report import ExpectationResult, StageInvalid, ValidationReport
+from tasks.quality.validation_report import (
+    ExpectationResult,
+    Report,
+    StageInvalid,
+    ValidationReport,
+    write_down,
+)
 
-__all__ = ["ExpectationResult", "StageInvalid", "ValidationReport", "require_valid", "validate_stage"]
+__all__ = [
+    "ExpectationResult",
+    "StageInvalid",
+    "ValidationReport",
+    "check_stage",
+    "require_valid",
+    "validate_stage",
+]
 
 N_EXAMPLES = 5
 MAX_VALUE_LENGTH = 160
@@ -41,6 +54,17 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
         results = _run_expectations(list_value_expectations(stage), evaluate_rules(stage, rows))
         checks += [_read_result(*r, rows, stage.key) for r in results]
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
+
+
+def check_stage(stage: Stage, frame: pl.DataFrame, context: str) -> Report:
+    """Return the report of a stage that meets its expectations, as records hold it.
+
+    Raises:
+        StageInvalid: an expectation is not met; the error names it and the first rows that break it.
+    """
+    report = validate_stage(stage, frame, context)
+    require_valid(report)
+    return write_down(report)
 
 
 def require_valid(report: ValidationReport) -> None:

@@ -1,8 +1,15 @@
 """The results of a stage's expectations, as an error that stops the run and as a page for people."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from primitives.errors import InputError
+
+Report = dict[str, Any]
+"""A report as records hold it, with the time of the validation as checked_at."""
 
 
 class StageInvalid(InputError):
@@ -106,6 +113,24 @@ class ValidationReport:
             lines += ["", f"## {_escape(check.title)}: {check.n_unexpected:,} unexpected", ""]
             lines += [f"- `{example.replace('`', 'ˋ')}`" for example in check.examples]
         return "\n".join(lines) + "\n"
+
+
+_AS_JSON = TypeAdapter(ValidationReport)
+
+
+def write_down(report: ValidationReport) -> Report:
+    """Return a report as records hold it. The present time, in UTC, is checked_at."""
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    return {**_AS_JSON.dump_python(report, mode="json"), "checked_at": when}
+
+
+def read_report(record: object) -> ValidationReport:
+    """Return the report that a record holds.
+
+    Raises:
+        ValueError: it holds none.
+    """
+    return _AS_JSON.validate_python(record)
 
 
 def _escape(text: str) -> str:

@@ -84,7 +84,7 @@ def attempt(sample: Row, number: int, *reasons: str) -> Row:
 
 
 def appraise(data: DataFolder) -> None:
-    """Write the diversity of one relation, and the grades of two graders."""
+    """Write the diversity of one relation, a report of validation, and the grades of two graders."""
     rows = [s for m in ALL_METHODS for s in data.samples(m) if s["relation"] == "drugs"]
     measured = [
         row
@@ -93,6 +93,11 @@ def appraise(data: DataFolder) -> None:
         for row in rows
     ]
     write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, measured)
+    check = {"column": "guess", "expectation": "is_not_null", "meaning": "it is known", "n_unexpected": 0}
+    warning = check | {"success": False, "n_unexpected": 2}
+    report = {"stage": "guesses", "n_rows": 8, "checked_at": "2026-11-20T12:00:00+00:00"}
+    checked = report | {"checks": [check | {"success": True}, warning]}
+    write_record(data.root / "guesses" / f"{EDITION}.json", {"checks": [checked]})
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
         graded = [
             {

@@ -1,4 +1,4 @@
-"""What the page says about the samples: gate, diversity, grades."""
+"""What the page says about the samples: gate, diversity, grades, and the checks of all stages."""
 
 from pathlib import Path
 
@@ -39,3 +39,8 @@ def test_grades_with_the_agreement_of_the_graders(compared: Path, page: Parsed) 
     (view_row,) = query_rows(compared, "from human_review where method = 'pretexeval'")
     assert rows[1][1] == f"2.67\nα {view_row['reliability_agreement']:.2f}"
     assert rows[1][2:] == ["2.00", "1.00", "6", "2", "3"]
+
+
+def test_checks_of_a_stage_with_their_history(page: Parsed) -> None:
+    (row,) = page.table_with("Stage", "Model", "Rows")[1:]
+    assert row == ["guesses", "–", "8", "1 of 2", "0 of 1", "2026-11-20"]

@@ -11,9 +11,14 @@ from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
+from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 
-pytestmark = pytest.mark.usefixtures("without_views")
+
+@pytest.fixture(autouse=True)
+def _only_needed_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "ESTIMATES", ())
+    monkeypatch.setattr(catalogue, "VIEWS", ("checks", "check_history"))
 
 
 def write_report(data: DataFolder, name: str, **changes: object) -> Path:
@@ -45,6 +50,9 @@ def test_report_is_loaded(data: DataFolder) -> None:
     assert publish(data) == [
         {
             "edition_id": EDITION,
+            "model_id": None,
+            "model": None,
+            "setting": None,
             "stage": "triplets",
             "expectation": "e",
             "checked_columns": "head, tail",
@@ -61,6 +69,8 @@ def test_first_report_about_the_same_rows_counts(data: DataFolder) -> None:
     for name, day in (("a", 21), ("b", 19), ("c", 20)):
         write_report(data, name, checked_at=f"2026-11-{day}T12:00:00+00:00")
     assert [row["checked_at"] for row in publish(data)] == ["2026-11-19 12:00:00"]
+    (row,) = data.query("from check_history")
+    assert (row["n_expectations"], row["n_passed"], row["n_passed_editions"]) == (1, 0, 0)
 
 
 def test_report_of_an_earlier_version_is_found_by_its_edition(data: DataFolder) -> None:

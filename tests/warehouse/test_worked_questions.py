@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.evaluation import request_files, scoring
+from tasks.quality import validation
 from tasks.quality.validation_report import ValidationReport
 from tests.support import answers_about_data, answers_about_scores
 from tests.support.analyst_folder import AnalystFolder, publish_analyst_folder
@@ -28,10 +28,9 @@ MODULES = (answers_about_scores, answers_about_data)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> AnalystFolder:
     with pytest.MonkeyPatch.context() as patch:
         # Great Expectations takes half a second for each stage of each evaluation.
-        for module in (request_files, scoring):
-            patch.setattr(
-                module, "validate_stage", lambda s, rows, _: ValidationReport(s.name, "", len(rows), ())
-            )
+        patch.setattr(
+            validation, "validate_stage", lambda s, rows, _: ValidationReport(s.name, "", len(rows), ())
+        )
         return publish_analyst_folder(tmp_path_factory.mktemp("analyst"))
 
 
