@@ -1,7 +1,7 @@
 """The subcommands that run the pipeline: run, build, evaluate, publish, score, tables."""
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cli.selection import add_selection, select_evaluations
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress, write_output
@@ -182,13 +182,18 @@ def _print_not_evaluated(config: Config, edition_id: str) -> None:
 
 
 def _print_tables(config: Config, edition_id: str) -> None:
+    from report.case_study import render_case_study
     from report.facet_scores import select_first_policy
     from report.facet_tables import render_paper_facets
     from report.paper_tables import render_paper_tables
     from warehouse.query import run_query
 
+    def query(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        return run_query(config.storage.root, sql)
+
     tables = (
-        render_paper_tables(lambda sql: run_query(config.storage.root, sql), edition_id),
+        render_paper_tables(query, edition_id),
+        render_case_study(query, edition_id),
         render_paper_facets(select_first_policy(_read_facet_scores(config, edition_id))),
     )
     write_output("\n\n".join(table for table in tables if table))

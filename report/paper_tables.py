@@ -27,7 +27,7 @@ GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0
 
 
 def render_paper_tables(query: Query, edition_id: str) -> str:
-    """Return the five tables of an edition under the policy strict, without those that would be empty.
+    """Return the six tables of an edition under the policy strict, without those that would be empty.
 
     Args:
         query: runs SQL on the warehouse and returns columns and rows.
@@ -48,6 +48,11 @@ def render_paper_tables(query: Query, edition_id: str) -> str:
         ),
     ]
     tables = [_render_gains(title, columns, query(sql)[1]) for title, columns, sql in parts]
+    sql = (
+        "select model, method, 100 * difference, 100 * difference_ci_low, 100 * difference_ci_high, "
+        f"relative_loss from method_comparison {where} order by model, model_id"
+    )
+    tables.insert(1, _render_losses(query(sql)[1]))
     sql = (
         f"select model, relation, {GAIN} from accuracy_by_relation {where} and method = 'pretexeval' "
         "order by relation, model"
@@ -71,6 +76,18 @@ def _render_gains(title: str, columns: Sequence[str], rows: Iterable[tuple[Any, 
     for model, loss in _find_losses(found).items():
         cells[model, LOSS] = loss
     return _render_grid(title, (*columns, LOSS), cells)
+
+
+def _render_losses(rows: Iterable[tuple[Any, ...]]) -> str | None:
+    """Return how much lower each model scores by PretexEval, on the same pairs, with the relative loss."""
+    found = [row for row in rows if row[2] is not None]
+    cells = _render_cells(row[:5] for row in found)
+    for model, method, *_, loss in found:
+        cells[model, method] += "" if loss is None else f" loss {100 * loss:.0f} %"
+    title = (
+        "PretexEval minus each other method, in points of average accuracy, and the relative loss of the gain"
+    )
+    return _render_grid(title, METHODS, cells)
 
 
 def _render_relations(rows: Iterable[tuple[Any, ...]]) -> str | None:
@@ -110,13 +127,22 @@ def _find_losses(rows: Iterable[tuple[Any, ...]]) -> dict[str, str]:
 
 
 def _render_curve(rows: Iterable[tuple[Any, ...]]) -> str | None:
-    cells: Cells = {
-        (f"{model}, {method}", str(n)): f"{joint:.1f}"
-        for model, method, n, joint in rows
-        if joint is not None
-    }
+    """Return a line per model and method, then the means of the models by method."""
+    found = [row for row in rows if row[3] is not None]
+    cells: Cells = {(f"{model}, {method}", str(n)): f"{joint:.1f}" for model, method, n, joint in found}
+    for (method, n), values in _group_values(found).items():
+        if len(values) == len({model for model, *_ in found}) > 1:
+            cells[f"{MEAN}, {method}", str(n)] = f"{fmean(values):.1f}"
     counts = sorted({n for _, n in cells}, key=int)
     return _render_grid("Joint accuracy (%) when n samples are asked", counts, cells)
+
+
+def _group_values(rows: Iterable[tuple[Any, ...]]) -> dict[tuple[str, int], list[float]]:
+    """Return (method, n) -> the joint accuracies of the models."""
+    values: dict[tuple[str, int], list[float]] = {}
+    for _, method, n, joint in rows:
+        values.setdefault((method, n), []).append(joint)
+    return values
 
 
 def _render_grid(title: str, columns: Sequence[str], cells: Cells, first: str = "model") -> str | None:

@@ -81,6 +81,7 @@ VIEWS = (
     "suspect_prototypes",
     "suspect_facts",
     "component_ablation",
+    "method_comparison",
     "model_comparison",
     "detectable_difference",
     "edition_drift",

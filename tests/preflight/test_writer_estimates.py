@@ -159,3 +159,10 @@ def test_texts_that_are_not_written_yet_are_asked_whatever_was_answered(base: Pa
     evaluation = estimate(config)["evaluation"]
     assert evaluation.n_to_ask == Span.of(2 * 9 * 2 * 8)
     assert any(note.startswith("288 texts are not written yet") for note in evaluation.notes)
+
+
+def test_without_the_gate_every_statement_is_asked_once(base: Path) -> None:
+    table = {"kind": "model", "writer": "pen", "max_attempts": 3, "max_tokens": 40, "gate": "off"}
+    rephraser = estimate(configure(base, rephraser=table))["rephraser"]
+    assert rephraser.n_to_ask == Span.of(N_STATEMENTS)
+    assert "1 attempt per statement, because the gate is off" in rephraser.notes
