@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import field_validator, model_validator
 
+from config.anchors import AnchorsConfig
 from config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
 from config.schedule import ScheduleConfig
@@ -46,6 +47,7 @@ class Config(ConfigTable):
 
     knowledge: KnowledgeConfig = KnowledgeConfig()
     edition: EditionConfig = EditionConfig()
+    anchors: AnchorsConfig | None = None
     questions: QuestionsConfig = QuestionsConfig()
     chain_of_thought: ChainOfThoughtConfig = ChainOfThoughtConfig()
     rephraser: RephraserConfig = RephraserConfig()
@@ -105,6 +107,11 @@ class Config(ConfigTable):
             )
         if self.questions.synonyms is not None and not is_medqa:
             raise ValueError('questions.synonyms is allowed only with knowledge.format = "medqa"')
+        if is_medqa and self.anchors is not None:
+            raise ValueError(
+                'anchors are not allowed with knowledge.format = "medqa", which has no triplets: '
+                "delete the table [anchors]"
+            )
         return self
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -57,7 +57,8 @@ def _render_sections() -> Iterator[str]:
         assert issubclass(table, BaseModel)
         if table is WriterConfig:
             yield _render_section(SHARED_HEADING, EngineConfig)
-        yield _render_section(f"`[[{name}]]`" if arguments else f"`[{name}]`", table)
+        is_list = get_origin(field.annotation) is tuple
+        yield _render_section(f"`[[{name}]]`" if is_list else f"`[{name}]`", table)
 
 
 def _render_section(heading: str, table: type[BaseModel]) -> str:

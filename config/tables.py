@@ -104,6 +104,9 @@ class EditionConfig(ConfigTable):
     series."""
     number: Annotated[int, Field(ge=0)] | None = None
     """Number of the edition in its series. Successive editions have successive numbers."""
+    anchor_pairs: Annotated[int, Field(ge=1)] | None = None
+    """Makes the edition one of anchors, with about so many pairs. A schedule sets it for the edition that
+    `[anchors]` describes; do not set it yourself."""
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
     of the papers' authors."""

@@ -23,7 +23,13 @@ from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
     flow_run_name=name_evaluation_run,
     timeout_seconds=read_time_limit(),
 )
-def evaluate_model(config: Config, edition_id: str, model_name: str, setting: Setting | None = None) -> str:
+def evaluate_model(
+    config: Config,
+    edition_id: str,
+    model_name: str,
+    setting: Setting | None = None,
+    period: str | None = None,
+) -> str:
     """Evaluate one model and return its id. Prompts with a stored answer are not asked again.
 
     A failure leaves a record, so that the edition's page can list the model as not evaluated.
@@ -31,20 +37,21 @@ def evaluate_model(config: Config, edition_id: str, model_name: str, setting: Se
     Args:
         setting: the setting in which the model is asked the questions of the edition; None: it is asked the
             samples.
+        period: the period of a schedule in which the model is asked anchors; None: the edition has none.
 
     Raises:
         InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
             failed. The answers so far are kept.
     """
     mirror = open_mirror(config.storage)
-    with record_failure(mirror, config, edition_id, model_name, setting):
-        evaluation = plan_evaluation(config, edition_id, model_name, setting)
+    with record_failure(mirror, config, edition_id, model_name, setting or period):
+        evaluation = plan_evaluation(config, edition_id, model_name, setting, period)
         link_predictions(config, edition_id, evaluation.folder)
-        mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+        mirror.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
         with hold_evaluation(evaluation):
             if not is_complete(evaluation):
                 complete_evaluation(evaluation)
-        mirror.push_evaluation(edition_id, evaluation.model_id, setting)
+        mirror.push_evaluation_files(evaluation.folder)
         require_evaluated(evaluation)
     return evaluation.model_id
 

@@ -50,8 +50,9 @@ def publish(config: Config, edition_id: str | None = None) -> list[Path]:
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
         if edition_id is None:
-            # An edition that is left out has no page.
-            edition_ids = [row["edition_id"] for row in read_rows(root, "select edition_id from editions")]
+            # An edition that is left out has no page, and neither have anchors.
+            listed = read_rows(root, "select edition_id from editions where not is_anchors")
+            edition_ids = [row["edition_id"] for row in listed]
         pages = write_report_pages(root, edition_ids, config.report.title)
     link_results(config, edition_id)
     if edition_id is not None:

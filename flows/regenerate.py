@@ -1,6 +1,6 @@
 """regenerate: build the edition of the period, evaluate all models on it, publish. The schedule runs this."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
-from flows.support.dispatch import run_subflows
+from flows.support.dispatch import Parameters, run_subflows
 from flows.support.keys import open_mirror
 from flows.support.periods import plan_period
 from flows.support.retries import read_time_limit
@@ -20,6 +20,7 @@ from flows.support.run_names import find_moment, name_period_run
 from flows.support.run_tags import tag_runs
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE, page_file
+from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.evaluation.failures import has_failure, write_failure
 from warehouse.freshness import describe_stale_texts
 from warehouse.publishing import PartsLeftOut
@@ -45,9 +46,12 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             raised only after publishing.
     """
     require_start_allowed()
-    config = plan_period(load_config(config_file), find_moment())
+    given = load_config(config_file)
+    config = plan_period(given, find_moment())
+    period = str(config.edition.label)
     with tag_runs():
         edition_id = build_test_set(config)
+        not_anchored = ask_anchors(given, period)
         results = evaluate_and_publish(config, edition_id)
     link_results(config, edition_id)
     show_leaderboard(config.storage.root, edition_id)
@@ -60,6 +64,9 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
         )
     if results.left_out:
         raise InputError(results.left_out)
+    if not_anchored:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in not_anchored.items())
+        raise InputError(f"{len(not_anchored)} models were not asked the anchors in {period}; {reasons}")
     if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
         raise InputError(stale)
     return edition_id
@@ -116,14 +123,40 @@ def evaluate_models(config: Config, edition_id: str) -> dict[str, str | None]:
     asked = config.list_evaluations()
     names = {"config": config, "edition_id": edition_id}
     calls = [names | {"model_name": name, "setting": setting} for name, setting in asked]
-    reasons = run_subflows(evaluate_model, calls)
-    mirror = open_mirror(config.storage)
-    for (name, setting), reason in zip(asked, reasons, strict=True):
-        if reason is not None and not has_failure(mirror, edition_id, name, setting):
-            # Its worker was lost before it could write the record.
-            write_failure(mirror, config, edition_id, name, reason, setting)
     labels = [f"{name} ({setting})" if setting else name for name, setting in asked]
-    return dict(zip(labels, reasons, strict=True))
+    return dict(zip(labels, _run_evaluations(calls), strict=True))
+
+
+def ask_anchors(config: Config, period: str) -> dict[str, str]:
+    """Ask every model the anchors that the configuration orders, even if some fail.
+
+    Returns:
+        Model -> why it was not asked, only for models that were not.
+    """
+    planned = plan_anchors(config)
+    if planned is None:
+        return {}
+    models = list_asked_again(config)
+    try:
+        edition_id = build_test_set(planned)
+    except InputError as error:
+        return dict.fromkeys(models, f"the edition of anchors cannot be built: {error}")
+    names = {"config": planned, "edition_id": edition_id, "period": period}
+    reasons = _run_evaluations([names | {"model_name": name} for name in models])
+    return {name: reason for name, reason in zip(models, reasons, strict=True) if reason is not None}
+
+
+def _run_evaluations(calls: Sequence[Parameters]) -> list[str | None]:
+    """Run evaluations; return for each why it failed, or null. Every failure leaves a record."""
+    reasons = run_subflows(evaluate_model, calls)
+    for call, reason in zip(calls, reasons, strict=True):
+        config, place = call["config"], call.get("setting") or call.get("period")
+        names = (call["edition_id"], call["model_name"])
+        mirror = open_mirror(config.storage)
+        if reason is not None and not has_failure(mirror, *names, place):
+            # Its worker was lost before it could write the record.
+            write_failure(mirror, config, *names, reason, place)
+    return reasons
 
 
 def require_start_allowed() -> None:

@@ -26,14 +26,15 @@ SUMMARY = (
 
 
 def read_editions(root: Path) -> tuple[list[Row], dict[str, int]]:
-    """Return the editions with their leading models, the newest first, and the places of all models.
+    """Return the editions except anchors, the newest first, with their leaders, and the places of all models.
 
     An edition is dated by the end of its first evaluation, because it has no date itself: the same
     configuration gives the same bytes on any day. Editions without an evaluation come last.
     """
     with open_warehouse(root) as connection:
         places = read_colour_places(EditionReader(connection, ""))
-        found = EditionReader(connection, "").read("select edition_id from editions order by edition_id")
+        listed = "select edition_id from editions where not is_anchors order by edition_id"
+        found = EditionReader(connection, "").read(listed)
         rows = [_read_summary(EditionReader(connection, row["edition_id"])) for row in found]
     dated = [row for row in rows if row["first_evaluated_at"]]
     undated = [row for row in rows if not row["first_evaluated_at"]]

@@ -42,6 +42,8 @@ class Sampling:
     """The two words whose log-probabilities are wanted in place of those of True and False."""
     repeat: int = 0
     """Which answer to the same prompt is wanted: 0, 1, … A response is stored under it, beside the key."""
+    period: str | None = None
+    """The period of a schedule in which anchors are asked again. It is not sent, but is part of the key."""
 
     def render_json(self) -> str:
         """Return the parameters as canonical JSON.

@@ -10,6 +10,7 @@ EDITIONS_FOLDER = "editions"
 RESPONSES_FOLDER = "responses"
 EVALUATIONS_FOLDER = "predictions"
 QUESTION_EVALUATIONS_FOLDER = "question_predictions"
+ANCHOR_EVALUATIONS_FOLDER = "anchor_predictions"
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"
@@ -67,6 +68,11 @@ def evaluation_folder(edition_id: str, model_id: str, setting: str | None = None
     return f"{QUESTION_EVALUATIONS_FOLDER}/{edition_id}/{setting}/{model_id}"
 
 
+def anchors_folder(edition_id: str, model_id: str, period: str) -> str:
+    """Return the folder of the evaluation of anchors in a period."""
+    return f"{ANCHOR_EVALUATIONS_FOLDER}/{edition_id}/{period}/{model_id}"
+
+
 def evaluation_file(folder: str, stage: str, name: str) -> str:
     """Return the file of one stage and one relation in the folder of an evaluation."""
     return f"{folder}/{stage}/{name}"
@@ -83,7 +89,11 @@ def run_file(folder: str) -> str:
 
 
 def failure_file(edition_id: str, name: str, setting: str | None = None) -> str:
-    """Return the record of why the last evaluation of the model with this name failed."""
+    """Return the record of why the last evaluation of the model with this name failed.
+
+    Args:
+        setting: that in which questions were asked, or the period in which anchors were asked.
+    """
     return "/".join((FAILURES_FOLDER, edition_id, *([setting] if setting else []), f"{name}.json"))
 
 
@@ -153,7 +163,11 @@ def model_lock(model_id: str) -> str:
 
 
 def evaluation_lock(edition_id: str, model_id: str, setting: str | None = None) -> str:
-    """Return the lock file that a process of this host holds while it evaluates a model on an edition."""
+    """Return the lock file that a process of this host holds while it evaluates a model on an edition.
+
+    Args:
+        setting: that in which questions are asked, or the period in which anchors are asked.
+    """
     return f"locks/{'.'.join((edition_id, *([setting] if setting else []), model_id))}.lock"
 
 

@@ -108,9 +108,13 @@ class Mirror:
         Args:
             setting: the setting of an evaluation of questions; None: the samples were evaluated.
         """
+        self.pull_answers(edition_id, model_id, evaluation_folder(edition_id, model_id, setting))
+
+    def pull_answers(self, edition_id: str, model_id: str, folder: str) -> None:
+        """Fetch the edition, the model's answers, and the evaluation of a folder if it is complete."""
         self.pull_edition(edition_id)
         self.sync_responses(model_id)
-        self.pull_evaluation_files(evaluation_folder(edition_id, model_id, setting))
+        self.pull_evaluation_files(folder)
 
     def push_evaluation(self, edition_id: str, model_id: str, setting: str | None = None) -> None:
         """Send an evaluation that is complete here, replacing the one in the bucket."""

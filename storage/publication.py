@@ -8,6 +8,7 @@ from pathlib import Path
 from storage.bucket import Bucket
 from storage.files import write_bytes
 from storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
     FAILURES_FOLDER,
@@ -47,7 +48,7 @@ def sync_everything(mirror: Mirror) -> None:
         mirror.push_edition(Path(folder).name)
     for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):
         mirror.sync_responses(Path(folder).name)
-    for kind in (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER):
+    for kind in (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALUATIONS_FOLDER):
         for folder in _list_folders(mirror, mirror.bucket, kind, RUN):
             mirror.pull_evaluation_files(folder)
             mirror.push_evaluation_files(folder)

@@ -31,6 +31,7 @@ PLACEHOLDERS = {
     "relation": "<relation>",
     "key": "<key>",
     "folder": "<evaluation>",
+    "period": "<period>",
 }
 NAMES = {"evaluation_file": "<relation>.parquet"}
 TASKS = (

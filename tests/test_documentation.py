@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
@@ -22,11 +22,13 @@ HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 def list_tables() -> Iterator[tuple[str, type[BaseModel]]]:
     """Yield (heading, model) of every table of the configuration; [[…]] where there may be several."""
     for name, field in Config.model_fields.items():
-        if inner := get_args(field.annotation):
+        inner = get_args(field.annotation)
+        if get_origin(field.annotation) is tuple:
             yield f"`[[{name}]]`", inner[0]
         else:
-            assert isinstance(field.annotation, type)
-            yield f"`[{name}]`", field.annotation
+            table = inner[0] if inner else field.annotation
+            assert isinstance(table, type)
+            yield f"`[{name}]`", table
 
 
 def read_section(heading: str) -> dict[str, re.Match[str]]:

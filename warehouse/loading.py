@@ -128,7 +128,8 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     if not find_files(folder, manifest, TRIPLETS):
         manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
-    row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration]
+    is_anchors = "anchor_pairs" in (manifest.get("configuration") or {})
+    row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration, is_anchors]
     insert_row(connection, "editions", row)
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)

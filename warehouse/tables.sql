@@ -13,7 +13,8 @@ create table editions (
     rephraser varchar,
     methods varchar[],
     n_pairs bigint,
-    configuration json
+    configuration json,
+    is_anchors boolean not null
 );
 
 -- Triplets of both splits, test and demonstration.

@@ -26,10 +26,13 @@ def name_edition_run(action: str) -> Callable[[], str]:
 
 
 def name_evaluation_run() -> str:
-    """Return a name such as `evaluate-small-starter-seed1-1a2b3c4d`, with the setting of questions last."""
+    """Return a name such as `evaluate-small-starter-seed1-1a2b3c4d`.
+
+    The setting of questions comes last, or the period of anchors.
+    """
     given = runtime.flow_run.parameters
-    setting = given.get("setting")
-    return "-".join(["evaluate", given["model_name"], given["edition_id"], *([setting] if setting else [])])
+    place = given.get("setting") or given.get("period")
+    return "-".join(["evaluate", given["model_name"], given["edition_id"], *([place] if place else [])])
 
 
 def name_publish_run() -> str:

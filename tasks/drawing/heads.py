@@ -23,6 +23,8 @@ class TripletSampling:
     heads_per_relation: int | None = None
     turn: SeriesTurn | None = None
     """The place of the edition in its series; null for an edition by itself."""
+    n_anchors: int | None = None
+    """How many of the pairs of the relation are kept as anchors; null: all pairs."""
 
 
 @dataclass(frozen=True)

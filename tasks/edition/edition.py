@@ -6,6 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from config.file import Config
 from gate import GATE_VERSION
 from knowledge.base import KnowledgeBase
@@ -15,13 +17,14 @@ from prototypes.pool import Pool
 from prototypes.question_wording import QuestionWording
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
-from schemas.stages import ATTEMPTS, EDITION_STAGES, SAMPLES
+from schemas.stages import ATTEMPTS, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
 from storage.files import FileRef, count_rows
 from storage.layout import edition_folder, stage_file
 from storage.manifests import find_manifest, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.series import SeriesTurn
+from tasks.edition.anchors import share_pairs
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.rephraser import Rephraser
 from tasks.judging.calibrated_judge import plan_judge
@@ -49,6 +52,8 @@ class Edition:
     @cached_property
     def earlier(self) -> tuple["Edition", ...]:
         """The editions that earlier versions built with this configuration, if they named them otherwise."""
+        if self.has_anchors:
+            return ()
         if self.config.edition.series is not None:
             # The weeks of a schedule were no series.
             table = self.config.edition.model_copy(update={"series": None, "number": None})
@@ -74,6 +79,28 @@ class Edition:
             None if table.series is None or table.number is None else SeriesTurn(table.series, table.number)
         )
         return TripletSampling(table.seed, table.negatives, table.heads_per_relation, turn)
+
+    def sample_relation(self, relation: str) -> TripletSampling:
+        """Return how the triplets of a relation are drawn."""
+        return replace(self.sampling, n_anchors=self.n_anchors.get(relation))
+
+    @cached_property
+    def n_anchors(self) -> dict[str, int]:
+        """Relation -> number of its anchors; empty for an edition that is not one of anchors."""
+        table = self.config.edition
+        if table.anchor_pairs is None:
+            return {}
+        sizes = {}
+        for relation in self.base.relations:
+            rows = self.base.select_relation(relation)
+            n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
+            sizes[relation] = max(min(n_heads, table.heads_per_relation or n_heads) - N_DEMONSTRATIONS, 0)
+        return share_pairs(table.anchor_pairs, sizes)
+
+    @property
+    def has_anchors(self) -> bool:
+        """Whether this is the edition of anchors."""
+        return self.config.edition.anchor_pairs is not None
 
     @property
     def label(self) -> str:
@@ -167,6 +194,7 @@ class Edition:
             "heads_per_relation": table.heads_per_relation,
             **self.describe_series(),
             **self.describe_releases(),
+            **({"anchor_pairs": table.anchor_pairs} if self.has_anchors else {}),
             "methods": list(table.methods),
             "pool": self.pool.name,
             "rephraser": self.describe_rephraser(),

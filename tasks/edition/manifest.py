@@ -66,7 +66,9 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
     """Return relation -> what its balanced negatives cost, and relation -> the questions that it lacks."""
     refs = {ref.path: ref for ref in files}
     balance, missing = {}, {}
-    for relation in edition.base.relations if edition.has_triplets else ():
+    # Anchors are too few to be balanced.
+    is_described = edition.has_triplets and not edition.has_anchors
+    for relation in edition.base.relations if is_described else ():
         ref = refs[edition.path_of(TRIPLETS.name, relation)]
         triplets = read_stage_files(edition.root, [ref], TRIPLETS)
         rows = edition.base.select_relation(relation)
@@ -91,6 +93,8 @@ def list_left_out(edition: Edition, triplets: pl.DataFrame | None) -> list[LeftO
     left_out = list(edition.base.left_out)
     if isinstance(edition.base, QuestionBank):
         return left_out + list_unturned(edition.base.items)
+    if edition.has_anchors:
+        return left_out
     assert triplets is not None
     kept = dict(triplets.group_by("relation").agg(pl.col("head").unique()).iter_rows())
     for relation in edition.base.relations:

@@ -69,7 +69,8 @@ class Recipe:
 def _select_facts(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
     rows = edition.base.select_relation(relation)
     also_false = edition.base.select_false(relation)
-    return {"relation": relation, "rows": rows, "sampling": edition.sampling, "also_false": also_false}
+    sampling = edition.sample_relation(relation)
+    return {"relation": relation, "rows": rows, "sampling": sampling, "also_false": also_false}
 
 
 def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
@@ -80,6 +81,7 @@ def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
         "negatives": table.negatives,
         "heads_per_relation": table.heads_per_relation,
         **edition.describe_series(),
+        **({"n_anchors": edition.n_anchors[relation]} if edition.has_anchors else {}),
     }
 
 

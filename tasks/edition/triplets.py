@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from primitives.errors import InputError
-from primitives.hashing import hash_text
+from primitives.hashing import draw_order, hash_text
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.candidates import Candidates, Head
@@ -62,6 +62,10 @@ def sample_triplets(
             'negatives = "uniform" in [edition]'
         )
     left_out = _list_left_out(candidates, chosen, {*demonstrations, *pairs})
+    if sampling.n_anchors is not None:
+        # They are chosen among balanced pairs, because few heads alone often have no balanced pairs.
+        kept = draw_order(pairs, str(sampling.seed), relation, "anchors")[: sampling.n_anchors]
+        pairs = {head: pairs[head] for head in kept}
     rows = triplets if also_false is None else pl.concat([triplets, also_false], how="diagonal")
     asserted = {(head.name, tail) for head in candidates.heads for tail in head.asserted}
     frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations}, asserted)

@@ -1,7 +1,7 @@
 """The evaluation of one model on one edition: the model's identity, its prompts and its files."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from engines.token_counter import TokenCounter
 from primitives.errors import InputError
 from schemas.exchange import MAX_ERROR_RATE
 from storage.files import FileRef
-from storage.layout import evaluation_folder, evaluation_lock
+from storage.layout import anchors_folder, evaluation_folder, evaluation_lock
 from storage.locks import hold_file_lock
 from storage.manifests import read_manifest_files, require_intact
 from storage.responses import ResponseStore
@@ -39,6 +39,8 @@ class Evaluation:
     max_error_rate: float = MAX_ERROR_RATE
     """The share of failed requests above which the model counts as not evaluated."""
     subject: Subject = OF_SAMPLES
+    period: str | None = None
+    """The period of a schedule in which the anchors of the edition are asked; null for other editions."""
 
     @property
     def root(self) -> Path:
@@ -58,6 +60,8 @@ class Evaluation:
     @property
     def folder(self) -> str:
         """The folder of the requests and predictions, relative to the root."""
+        if self.period is not None:
+            return anchors_folder(self.edition_id, self.model_id, self.period)
         return evaluation_folder(self.edition_id, self.model_id, self.subject.setting)
 
     @cached_property
@@ -69,7 +73,8 @@ class Evaluation:
     def request_settings(self) -> RequestSettings:
         """How the model is asked."""
         form = PromptForm(self.model.prompt_style, self.model.system_prompt)
-        sampling, counter = self.subject.build_sampling(self.model), TokenCounter(self.model)
+        sampling = replace(self.subject.build_sampling(self.model), period=self.period)
+        counter = TokenCounter(self.model)
         return RequestSettings(
             self.model_id,
             form,
@@ -94,9 +99,16 @@ class Evaluation:
 
 
 def plan_evaluation(
-    config: Config, edition_id: str, model_name: str, setting: Setting | None = None
+    config: Config,
+    edition_id: str,
+    model_name: str,
+    setting: Setting | None = None,
+    period: str | None = None,
 ) -> Evaluation:
     """Return the evaluation that a configuration describes: of the samples, or of the questions in a setting.
+
+    Args:
+        period: the period of a schedule, for an edition of anchors.
 
     Raises:
         InputError: the configuration has no such model, or the file of its imported responses is missing.
@@ -108,7 +120,7 @@ def plan_evaluation(
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)
         subject = select_imported(subject, store)
-    return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate, subject)
+    return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate, subject, period)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:
@@ -126,6 +138,7 @@ def find_model(config: Config, name: str) -> ModelConfig:
 
 def hold_evaluation(evaluation: Evaluation) -> AbstractContextManager[None]:
     """Hold the lock of the evaluation: one process of this host at a time writes the files of its folder."""
-    names = (evaluation.edition_id, evaluation.model_id, evaluation.subject.setting)
+    place = evaluation.subject.setting or evaluation.period
+    names = (evaluation.edition_id, evaluation.model_id, place)
     path = evaluation.root / evaluation_lock(*names)
     return hold_file_lock(path, f"evaluating {evaluation.model_id} on {evaluation.edition_id}")

@@ -52,9 +52,12 @@ def _find_commonest_error(evaluation: Evaluation) -> str:
 
 @contextlib.contextmanager
 def record_failure(
-    mirror: Mirror, config: Config, edition_id: str, name: str, setting: str | None = None
+    mirror: Mirror, config: Config, edition_id: str, name: str, place: str | None = None
 ) -> Iterator[None]:
     """Write the record of the failure if the block raises an error, and remove an earlier one if not.
+
+    Args:
+        place: the setting in which questions are asked, or the period in which anchors are asked.
 
     Raises:
         InputError: the block raised any error other than an interrupt or that of a full disk.
@@ -67,16 +70,16 @@ def record_failure(
         reason = describe_failure(error)
         # The full disk or the lost storage that ended the evaluation can also prevent its record.
         with contextlib.suppress(OSError, InputError):
-            write_failure(mirror, config, edition_id, name, reason, setting)
+            write_failure(mirror, config, edition_id, name, reason, place)
         if isinstance(error, InputError) or not is_failure(error):
             raise
         raise InputError(reason) from error
-    mirror.remove(failure_file(edition_id, name, setting))
+    mirror.remove(failure_file(edition_id, name, place))
 
 
-def has_failure(mirror: Mirror, edition_id: str, name: str, setting: str | None = None) -> bool:
+def has_failure(mirror: Mirror, edition_id: str, name: str, place: str | None = None) -> bool:
     """Return whether there is a record of a failure of the model, here or in the bucket."""
-    path = failure_file(edition_id, name, setting)
+    path = failure_file(edition_id, name, place)
     return (mirror.root / path).is_file() or mirror.fetch(path)
 
 
@@ -110,10 +113,10 @@ def plan_scored(
 
 
 def write_failure(
-    mirror: Mirror, config: Config, edition_id: str, name: str, reason: str, setting: str | None = None
+    mirror: Mirror, config: Config, edition_id: str, name: str, reason: str, place: str | None = None
 ) -> None:
     """Write the record of a model's failure on an edition, and send it to the bucket."""
-    path = failure_file(edition_id, name, setting)
+    path = failure_file(edition_id, name, place)
     record = {
         "edition_id": edition_id,
         "model": name,

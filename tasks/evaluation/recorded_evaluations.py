@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from schemas.exchange import MAX_ERROR_RATE
 from storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
     EVALUATIONS_FOLDER,
     FAILURES_FOLDER,
     QUESTION_EVALUATIONS_FOLDER,
@@ -27,7 +28,7 @@ class RecordedEvaluation:
     model: str
     """The name of the model; its id if no record names it."""
     setting: str | None
-    """None: the samples of the edition."""
+    """None: the samples of the edition. For anchors, it is the period in which they were asked."""
     status: Status
     """`complete`: it has scores. `limited`: it has scores for some pairs of each relation. `failed`: it has
     none. `unfinished`: prompts are being asked, or the run was interrupted. `damaged`: its record cannot be
@@ -67,11 +68,12 @@ def list_evaluations(root: Path) -> list[RecordedEvaluation]:
 
 
 def _find_folders(root: Path) -> Iterator[tuple[Path, str, str | None, str]]:
-    """Yield the folder, the edition, the setting and the model id of every evaluation."""
+    """Yield the folder, the edition, the setting or period, and the model id of every evaluation."""
     for folder in (root / EVALUATIONS_FOLDER).glob("*/*/"):
         yield folder, folder.parent.name, None, folder.name
-    for folder in (root / QUESTION_EVALUATIONS_FOLDER).glob("*/*/*/"):
-        yield folder, folder.parents[1].name, folder.parent.name, folder.name
+    for kind in (QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALUATIONS_FOLDER):
+        for folder in (root / kind).glob("*/*/*/"):
+            yield folder, folder.parents[1].name, folder.parent.name, folder.name
 
 
 def _read_evaluation(

@@ -1,5 +1,5 @@
 -- Grain: one row per edition and method.
--- How much of an edition no earlier edition of its base has used. The editions of a base are in the order of
+-- How much of an edition no earlier edition of its base has used; anchors do not count. The editions are in the order of
 -- their names, as in edition_drift; names contain the ISO week if a schedule builds them. n_texts: different
 -- texts of the test samples; new_text_rate: the share of them that no earlier edition contains, by any method.
 -- n_facts: true test triplets; new_fact_rate: the share of them, by the names of head and tail, that are not
@@ -8,7 +8,7 @@ create or replace view freshness as
 with of_base as (
     select edition_id, kb, count(*) over (partition by kb order by edition_id) - 1 as n_earlier_editions
     from editions
-    where edition_id in (select edition_id from samples)
+    where not is_anchors and edition_id in (select edition_id from samples)
 ),
 
 texts as (

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -15,7 +16,7 @@ from tasks.evaluation.predictions import Scoring
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete
 from tasks.evaluation.scoring import score_again
-from tests.support.evaluations import ask_model, finish
+from tests.support.evaluations import ask_model, finish, list_keys
 
 
 @pytest.fixture
@@ -76,6 +77,20 @@ def test_lost_answers_are_asked_again(evaluation: Evaluation) -> None:
     assert not is_complete(evaluation)
     report = ask_model(evaluation)
     assert report.n_asked == report.n_samples
+
+
+def test_anchors_are_asked_once_in_each_period(evaluation: Evaluation) -> None:
+    asked: dict[str | None, int] = {}
+    for period in (None, "2026-W47", "2026-W48", "2026-W47"):
+        place = replace(evaluation, period=period)
+        report = ask_model(place)
+        finish(place, report)
+        asked[period] = asked.get(period, 0) + report.n_asked
+        assert is_complete(place)
+    assert len(set(asked.values())) == 1
+    keys = [set(list_keys(replace(evaluation, period=period))) for period in asked]
+    assert not keys[0] & keys[1] | keys[1] & keys[2] | keys[0] & keys[2]
+    assert len(list(evaluation.root.glob("anchor_predictions/*/*/*/run.json"))) == 2
 
 
 def test_one_process_at_a_time_evaluates_a_model_on_an_edition(evaluation: Evaluation) -> None:
