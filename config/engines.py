@@ -258,6 +258,11 @@ class ModelConfig(EngineConfig):
     """Sampling temperature. With 0, the most likely answer is taken."""
     seed: int | None = None
     """Seed of the sampling, for a temperature above 0."""
+    repeats: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often each prompt about samples is asked, with the seeds `seed`, `seed` + 1 and so on. The view
+    `repeat_spread` has the means and the spread. Only for models that sample: with a temperature above 0 (or
+    `temperature` in `leave_out`), and a seed, which only endpoints may lack. If there are more repeats than
+    before, only the further ones are asked."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
     The default is all pairs."""
@@ -266,6 +271,18 @@ class ModelConfig(EngineConfig):
     five."""
     logprobs: bool = False
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
+
+    @model_validator(mode="after")
+    def _require_sampling_of_repeats(self) -> Self:
+        if self.repeats == 1:
+            return self
+        if self.engine == "imported":
+            raise ValueError("repeats is not allowed with engine 'imported', whose samples are asked once")
+        if self.temperature == 0 and "temperature" not in self.leave_out:
+            raise ValueError("repeats needs a temperature above 0: with 0, every repeat has the same answer")
+        if self.seed is None and self.engine != "openai":
+            raise ValueError("repeats needs a seed, to which each repeat adds 1")
+        return self
 
 
 class WriterConfig(EngineConfig):

@@ -58,7 +58,9 @@ def count_rows(edition: Edition) -> RowCounts:
     n_attempts = n_triplets * len(NAMES) * per_variant
     tested = [max(n - N_DEMONSTRATIONS, 0) for n in n_heads]
     n_asked = sum(
-        2 * per_triplet * min(n, model.pairs_per_relation or n) for model in config.models for n in tested
+        2 * per_triplet * model.repeats * min(n, model.pairs_per_relation or n)
+        for model in config.models
+        for n in tested
     )
     n_predictions = n_asked * len(config.scoring.policies)
     n_questions = count_questions(edition) if edition.has_questions else 0

@@ -1,5 +1,6 @@
 """What an evaluation will ask a model: prompts are built from the edition's drafts and looked up."""
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -53,27 +54,32 @@ class EvaluationTally:
     """The prompts of one evaluation, counted relation by relation."""
 
     evaluation: Evaluation
-    settled: set[str] = field(default_factory=set)
-    """Keys of prompts that need not be asked."""
+    settled: list[set[str]] = field(default_factory=list)
+    """Of each repeat, the keys of prompts that need not be asked."""
     n_prompts: int = 0
     n_to_ask: int = 0
     n_unwritten: int = 0
-    """How many of the prompts to ask have a text that is not written yet."""
+    """How many samples to ask about have a text that is not written yet."""
     sampled: list[SampledPrompts] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Read the keys of earlier answers."""
-        self.settled = self.evaluation.store.read_settled_keys()
+        repeats = range(self.evaluation.subject.n_repeats)
+        self.settled = [self.evaluation.store.read_settled_keys(repeat) for repeat in repeats]
 
     def add(self, asked: AskedSamples) -> None:
         """Count one relation. A model with imported responses is asked nothing."""
         if self.evaluation.model.engine == "imported":
             return
+        self.n_unwritten += asked.unwritten.height
+        for settled in self.settled:
+            self._add_repeat(asked, settled)
+
+    def _add_repeat(self, asked: AskedSamples, settled: Set[str]) -> None:
         worded, unwritten = asked.worded, asked.unwritten
-        to_ask = self._select_open(worded, asked.demonstrations) if self.settled else worded
+        to_ask = self._select_open(worded, asked.demonstrations, settled) if settled else worded
         self.n_prompts += worded.height + unwritten.height
         self.n_to_ask += to_ask.height + unwritten.height
-        self.n_unwritten += unwritten.height
         open_samples = pl.concat([to_ask, unwritten])
         some = build_requests(
             sample_rows(open_samples), asked.demonstrations, self.evaluation.request_settings
@@ -81,11 +87,11 @@ class EvaluationTally:
         self.sampled.append((open_samples.height, [prompt.text for prompt in some.prompts]))
 
     def _select_open(
-        self, samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup]
+        self, samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup], settled: Set[str]
     ) -> pl.DataFrame:
         """Return the samples whose prompt has no answer."""
         requests = build_requests(samples, demonstrations, self.evaluation.request_settings).frame
-        is_open = pl.Series([key not in self.settled for key in requests["prompt_key"]], dtype=pl.Boolean)
+        is_open = pl.Series([key not in settled for key in requests["prompt_key"]], dtype=pl.Boolean)
         return samples.join(requests.filter(is_open).select("sample_id"), on="sample_id", how="semi")
 
 

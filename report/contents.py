@@ -69,6 +69,8 @@ class Contents:
     example: list[Row]
     """The samples of one pair: transformation, is_positive, text, label, head, tail, relation."""
     leaderboard: list[Row]
+    repeat_spread: list[Row]
+    """The means over repeats, of the models that were asked several times, under every setting."""
     not_evaluated: list[Row]
     not_asked: list[str]
     """The models that have no evaluation of this edition, but one of another edition of the same base."""

@@ -35,6 +35,7 @@ POLICY_FREE_VIEWS = ("probability_calibration", "calibration_bins")
 EDITION_VIEWS = (
     "not_evaluated",
     "served_models",
+    "repeat_spread",
     "sample_quality",
     "freshness",
     "check_history",

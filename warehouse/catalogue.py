@@ -71,6 +71,7 @@ VIEWS = (
     "accuracy_by_age",
     "transformation_ablation",
     "leaderboard",
+    "repeat_spread",
     "not_evaluated",
     "missed_points",
     "shortcut_baselines",

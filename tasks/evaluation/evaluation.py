@@ -82,6 +82,7 @@ class Evaluation:
             counter.limit,
             counter.count,
             n_demonstrations=self.model.n_demonstrations,
+            n_repeats=self.subject.n_repeats,
         )
 
     def read_settled_keys(self) -> set[str]:
@@ -116,7 +117,8 @@ def plan_evaluation(
     table, model = config.scoring, find_model(config, model_name)
     words = AnswerWords(table.true_words, table.false_words)
     scoring = Scoring(table.policies, words, find_marks(model))
-    subject = OF_SAMPLES if setting is None else build_question_subject(config, setting)
+    of_samples = replace(OF_SAMPLES, n_repeats=model.repeats)
+    subject = of_samples if setting is None else build_question_subject(config, setting)
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)
         subject = select_imported(subject, store)

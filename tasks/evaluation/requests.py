@@ -26,6 +26,8 @@ class RequestSettings:
     """question_id -> the chain of thought that is shown with a demonstration."""
     n_demonstrations: int = N_DEMONSTRATIONS
     """How many demonstrations are shown, the first ones in their drawn order."""
+    n_repeats: int = 1
+    """How often each prompt is asked."""
 
     def fit(self, demonstrations: Sequence[Shot], question: str) -> tuple[Prompt, int]:
         """Return the prompt, and how many demonstrations were dropped from its front to make it fit."""
@@ -45,14 +47,17 @@ class Requests:
 def build_sample_requests(
     samples: pl.DataFrame, settings: RequestSettings, pairs_per_relation: int | None
 ) -> Requests:
-    """Return one request per test sample of one relation.
+    """Return one request per test sample of one relation and repeat.
 
     Args:
         samples: the samples of the relation, of both splits.
         pairs_per_relation: how many pairs the model is asked about; None: all of them.
     """
     asked = select_samples(samples, pairs_per_relation)
-    return build_requests(asked, draw_demonstrations_of_methods(samples), settings)
+    once = build_requests(asked, draw_demonstrations_of_methods(samples), settings)
+    repeats = [pl.lit(n, pl.Int16).alias("repeat") for n in range(settings.n_repeats)]
+    frame = pl.concat(once.frame.with_columns(repeat) for repeat in repeats)
+    return Requests(frame, once.prompts * settings.n_repeats)
 
 
 def select_samples(samples: pl.DataFrame, pairs_per_relation: int | None) -> pl.DataFrame:

@@ -108,6 +108,16 @@ def test_answered_prompts_are_not_counted_again(base: Path) -> None:
     assert "nothing to ask" in render_plan(plan_here(configure(base)))
 
 
+def test_each_repeat_is_counted(base: Path) -> None:
+    sampled = {"temperature": 0.5, "seed": 1}
+    once = plan_here(configure(base, sampled))
+    build(configure(base, sampled))
+    ask(configure(base, sampled))
+    rest = plan_here(configure(base, sampled | {"repeats": 3}))
+    assert only(rest).n_prompts == only(once).n_prompts.times(3)
+    assert only(rest).n_to_ask == only(once).n_to_ask.times(2)
+
+
 def test_a_model_with_imported_responses_is_asked_nothing(base: Path) -> None:
     estimate = only(plan_here(configure(base, {"engine": "imported", "base_url": None, "revision": "1"})))
     assert estimate.n_prompts == estimate.n_to_ask == Span.of(0)

@@ -14,6 +14,7 @@
 -- model can know something and still be below it; a model above it knows more than names and polarity tell.
 -- true_rate: share of "true" among the answers given. constant_answer: the answer that at least 99 % of them
 -- are, null if neither is.
+-- A model that was asked several times (repeats) has one row per repeat; repeat_spread has the means.
 -- rank: by mastery, then average accuracy, within edition, method, scoring policy and repeat.
 create or replace view leaderboard as
 with scored as (

@@ -1,0 +1,125 @@
+-- Grain: one row per edition, model, method and scoring policy, if samples were asked more than once.
+-- average_accuracy and mastery: the mean over the repeats. ci_low, ci_high, mastery_ci_low, mastery_ci_high: 95 %
+-- intervals for new facts like these. All repeats of a pair are one observation of it (the pair is the cluster),
+-- so that asking again makes no interval narrower than the pairs allow. fixed_base_ci_low, fixed_base_ci_high:
+-- only pairs are clusters (estimate_shares.sql).
+-- average_accuracy_sd, mastery_sd: the standard deviation of the score over the repeats, which says how much of a
+-- difference between two single repeats is chance of the sampling alone.
+-- same_answer_rate: share of the samples whose answer, true, false or none, is the same in every repeat. Samples
+-- of which a prompt failed do not count.
+-- The other views, such as leaderboard, have one row per repeat.
+create or replace view repeat_spread as
+with repeated as (
+    select *
+    from pair_scores
+    semi join (
+        select edition_id, model_id from pair_scores group by edition_id, model_id having max(repeat) > 0
+    ) as several using (edition_id, model_id)
+),
+
+by_pair as materialized (
+    select
+        struct_pack(edition_id, model_id, method, scoring_policy) as key,
+        any_value(head_cluster) as head_cluster,
+        any_value(positive_tail_cluster) as positive_tail_cluster,
+        any_value(negative_tail_cluster) as negative_tail_cluster,
+        sum(bit_count(positive_bits(correct_bits)))::integer as positive_right,
+        sum(bit_count(positive_bits(graded_bits)))::integer as n_positive,
+        sum(bit_count(negative_bits(correct_bits)))::integer as negative_right,
+        sum(bit_count(negative_bits(graded_bits)))::integer as n_negative,
+        max(n_graded)::integer as n_graded,
+        count(*) filter (is_mastered)::integer as n_mastered,
+        count(*) filter (is_complete)::integer as n_complete,
+        bit_or(failed_bits) as failed,
+        bit_and(asked_bits) as asked,
+        (bit_or(answered_true_bits) & ~bit_and(answered_true_bits))
+        | (bit_or(unanswered_bits) & ~bit_and(unanswered_bits)) as changed
+    from repeated
+    group by edition_id, model_id, method, scoring_policy, pair_id
+),
+
+observations as (
+    select
+        key,
+        'average' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        positive_right as gained,
+        n_positive as n,
+        negative_right as negative_gained,
+        n_negative as negative_n,
+        n_graded as n_most
+    from by_pair
+    union all by name
+    select
+        key,
+        'mastery' as measure,
+        head_cluster,
+        positive_tail_cluster,
+        negative_tail_cluster,
+        n_mastered as gained,
+        n_complete as n,
+        least(n_complete, 1) as n_most
+    from by_pair
+),
+
+estimates as materialized (
+    from estimate_shares('observations')
+),
+
+by_repeat as (
+    select
+        struct_pack(edition_id, model_id, method, scoring_policy) as key,
+        any_value(model) as model,
+        repeat,
+        sum(n_correct) / nullif(sum(n_graded), 0) as accuracy,
+        count(*) filter (is_mastered) / nullif(count(*) filter (is_complete), 0) as mastery
+    from repeated
+    group by edition_id, model_id, method, scoring_policy, repeat
+),
+
+spreads as (
+    select
+        key,
+        any_value(model) as model,
+        count(*) as n_repeats,
+        stddev_samp(accuracy) as average_accuracy_sd,
+        stddev_samp(mastery) as mastery_sd
+    from by_repeat
+    group by key
+),
+
+agreement as (
+    select
+        key,
+        sum(bit_count((asked & ~failed & ~changed)::usmallint))
+        / nullif(sum(bit_count((asked & ~failed)::usmallint)), 0) as same_answer_rate
+    from by_pair
+    group by key
+)
+
+select
+    spreads.key.edition_id as edition_id,
+    spreads.key.model_id as model_id,
+    spreads.model,
+    spreads.key.method as method,
+    spreads.key.scoring_policy as scoring_policy,
+    spreads.n_repeats,
+    average.share as average_accuracy,
+    average.ci_low,
+    average.ci_high,
+    average.fixed_base_ci_low,
+    average.fixed_base_ci_high,
+    spreads.average_accuracy_sd,
+    mastered.share as mastery,
+    mastered.ci_low as mastery_ci_low,
+    mastered.ci_high as mastery_ci_high,
+    spreads.mastery_sd,
+    agreement.same_answer_rate,
+    average.n_pairs
+from spreads
+inner join agreement using (key)
+left join estimates as average on spreads.key = average.key and average.measure = 'average'
+left join estimates as mastered on spreads.key = mastered.key and mastered.measure = 'mastery'
+order by edition_id, method, scoring_policy, mastery desc, model, model_id
