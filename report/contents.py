@@ -76,6 +76,8 @@ class Contents:
     """The models that have no evaluation of this edition, but one of another edition of the same base."""
     served_models: list[Row]
     joint_accuracy_curve: list[Row]
+    method_curves: list[Row]
+    """The rows of joint_accuracy_curve by every method."""
     accuracy_by_relation: list[Row]
     accuracy_by_transformation: list[Row]
     accuracy_by_negative: list[Row]

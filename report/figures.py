@@ -14,6 +14,7 @@ from report.contents import Contents, Row
 from report.curves import draw_curves
 from report.drawings import PANEL, Drawing, Panel, draw_both, draw_panel
 from report.formats import BASELINES, FACTS, format_words
+from report.method_curves import MethodCurves, draw_method_curves
 from report.palette import BASELINE
 from report.question_figures import SettingDrawing, draw_mastered, draw_radars
 from report.reliability import draw_reliability_panels
@@ -39,6 +40,7 @@ class Figures:
     comparison: Drawing | None
     curve: Drawing | None
     methods: list[Panel]
+    method_curves: MethodCurves | None
     components: list[Panel]
     steps: list[Panel]
     relations: list[Panel]
@@ -57,6 +59,7 @@ def draw_figures(contents: Contents) -> Figures:
         comparison=draw_comparison(contents),
         curve=_draw_curve(contents),
         methods=draw_methods(contents),
+        method_curves=draw_method_curves(contents),
         components=draw_components(contents),
         steps=draw_steps(contents),
         relations=_draw_relations(contents),

@@ -77,6 +77,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
                 method=setting.method,
             ),
             missed_points=_read_missed(reader, setting),
+            method_curves=reader.read_setting("joint_accuracy_curve", setting, "method"),
             # This view compares methods, so it has no column for the method.
             component_ablation=reader.read_setting("component_ablation", setting, "method"),
             model_comparison=read_comparisons(reader, setting, models, rows["detectable_difference"]),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from report.formats import format_percent, format_points, format_span
-from tests.report.conftest import ODD_NAME
+from tests.report.conftest import EDITION, ODD_NAME
 from tests.support.data_folder import query_rows
 from tests.support.page_cells import SETTING, change, share
 from tests.support.parsed_page import Parsed, parse
@@ -30,6 +30,21 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, pa
         assert row[8] == str(view_row["n_triplets"])
     # Scurvy has five of eight samples under every method, and one under direct.
     assert [row[8] for row in rows] == ["8", "6", "6", "6"]
+
+
+def test_the_joint_accuracy_of_all_methods_is_on_one_chart(compared: Path, page: Parsed) -> None:
+    (label,) = {label for label in page.labels if label.startswith("Joint accuracy by method and by number")}
+    assert "n: mean of 3 models. " in label
+    means = query_rows(
+        compared,
+        "select method, arg_min(mean, n) as first, arg_max(mean, n) as last, max(n) as n from ("
+        "select method, n, avg(joint_accuracy) as mean from joint_accuracy_curve "
+        f"where edition_id = '{EDITION}' and {SETTING} group by method, n) group by method order by method",
+    )
+    assert len(means) == 4
+    for row in means:
+        first, last = format_percent(row["first"]), format_percent(row["last"])
+        assert f"{row['method']}: {first} at n = 1, {last} at n = {row['n']}" in label
 
 
 def test_components_with_their_differences(compared: Path, page: Parsed) -> None:
