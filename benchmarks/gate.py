@@ -2,10 +2,12 @@
 
 Every prototype is put against texts that say something else: its own words with head and tail exchanged,
 every wording of the contradictory, and the prototypes of all other relations with its names. The reviewed
-wordings say the same as their prototype. `labelled_rewordings.tsv` has rewordings of 14 relations that are
-not in the pool, by a strong language model, and `weak_writer_rewordings.tsv` of four relations by a weak one
-(SmolLM2-135M-Instruct), each read and labelled. FILE is a Parquet file of rewordings by a
-language model with the columns statement, text, head and tail; of them only the verdicts are counted.
+wordings say the same as their prototype. The names are those of facts of the bundled base, or of
+`public_facts.tsv` for relations that this base lacks. `labelled_rewordings.tsv` has rewordings of statements
+about 14 relations that are not the pool's, by a strong language model, and `weak_writer_rewordings.tsv` of
+four relations by a weak one (SmolLM2-135M-Instruct), each read and labelled. FILE is a Parquet file of
+rewordings by a language model with the columns statement, text, head and tail; of them only the verdicts are
+counted.
 """
 
 import argparse
@@ -29,6 +31,8 @@ from schemas.transformations import POSITIVE_OF
 CONTRADICTORY = POSITIVE_OF | {positive: name for name, positive in POSITIVE_OF.items()}
 # Relations whose wordings share this much mean nearly the same; they are not put against each other.
 MIN_SHARED_WORDS = 0.2
+# With head and tail exchanged, these say the same.
+SYMMETRIC = frozenset({"has_significant_drug_interaction"})
 Row = tuple[str, str, str, str, str]
 
 
@@ -78,11 +82,13 @@ def _read_labelled() -> pl.DataFrame:
 
 
 def _read_facts() -> dict[str, list[tuple[str, str]]]:
-    """Return relation -> its (head, tail) pairs in the bundled base."""
-    base = read_knowledge_base(KnowledgeConfig())
+    """Return relation -> its (head, tail) pairs in the bundled base, or in `public_facts.tsv`."""
+    columns = ["relation", "head", "tail"]
+    bundled = read_knowledge_base(KnowledgeConfig()).triplets.select(columns)
+    facts = pl.concat([bundled, _read_table("public_facts.tsv").select(columns)])
     return {
         str(relation): rows.select("head", "tail").rows()
-        for (relation,), rows in base.triplets.partition_by("relation", as_dict=True).items()
+        for (relation,), rows in facts.partition_by("relation", as_dict=True).items()
     }
 
 
@@ -118,7 +124,8 @@ def _list_texts(
         for name, cell in prototypes.cells.items():
             head, tail = draw.choice(facts[relation])
             statement = fill_slots(cell.prototype, head, tail)
-            yield "exchanged", statement, fill_slots(cell.prototype, tail, head), head, tail
+            if relation not in SYMMETRIC:
+                yield "exchanged", statement, fill_slots(cell.prototype, tail, head), head, tail
             for text in prototypes.cells[CONTRADICTORY[name]].texts:
                 yield "negated", statement, fill_slots(text, head, tail), head, tail
             for other in sorted(pool.relations.keys() - {relation}):

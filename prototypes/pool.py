@@ -39,10 +39,11 @@ class Pool:
             raise InputError(problems[0])
         return self.relations[relation]
 
-    def list_texts(self) -> list[str]:
-        """Return every prototype and wording, relation by relation."""
-        relations = (self.relations[name] for name in sorted(self.relations))
-        return [text for relation in relations for cell in relation.cells.values() for text in cell.texts]
+    def list_texts(self, relations: Iterable[str] | None = None) -> list[str]:
+        """Return every prototype and wording of these relations, or of all, relation by relation."""
+        names = self.relations if relations is None else relations
+        chosen = (self.relations[name] for name in sorted(names))
+        return [text for relation in chosen for cell in relation.cells.values() for text in cell.texts]
 
     def is_reviewed(self, relation: str) -> bool:
         """Return whether the relation is as it is in a bundled pool, whose wordings were reviewed."""

@@ -36,7 +36,7 @@ def build_facet_tokenizer(
     relations = sorted(relations)
     pieces = [piece for relation in relations for piece in list_pieces(wording.relations[relation])]
     frame = [*map(render_relation, relations), *list_frames(), *list_answers(), *sorted(set(pieces))]
-    return train_tokenizer(pool.list_texts(), names, VOCABULARY, frame)
+    return train_tokenizer(pool.list_texts(relations), names, VOCABULARY, frame)
 
 
 def list_pieces(wording: RelationWording) -> list[str]:

@@ -75,7 +75,8 @@ def reword_otherwise(samples: pl.DataFrame, pool: Pool, relation: str, seed: int
     Args:
         pool: lends its words, but no sentence, so that the model does not stumble over them later.
     """
-    wordings, fillers = read_other_wordings()[relation], list_fillers(pool.list_texts())
+    bundled = read_other_wordings()
+    wordings, fillers = bundled[relation], list_fillers(pool.list_texts(bundled))
     random = Random(hash_text("other wordings", relation, str(seed)))
     texts = [
         wordings.fill(head, tail, is_negated=transformation in POSITIVE_OF, fillers=fillers, random=random)

@@ -43,7 +43,7 @@ VOCABULARY = 1500
 
 def build_tokenizer(base: KnowledgeBase, pool: Pool) -> Tokenizer:
     """Return the tokenizer of all reference models; it does not depend on what a model knows."""
-    texts = pool.list_texts()
+    texts = pool.list_texts(base.relations)
     for wordings in read_other_wordings().values():
         texts += wordings.list_templates()
     return train_tokenizer(texts, list_entities(base) + list(STRANGERS), VOCABULARY)

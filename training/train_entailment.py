@@ -88,7 +88,8 @@ def create_source() -> PairSource:
     """Return the source of the training: all predicates, and the relations that are not left out."""
     pool, base = load_pool("revised"), read_knowledge_base(KnowledgeConfig())
     names = sorted(base.triplets.select("head", "tail").unpivot()["value"].unique())
-    relations = [name for name in pool.relations if name not in LEFT_OUT]
+    taught = set(base.relations).difference(LEFT_OUT)
+    relations = [name for name in pool.relations if name in taught]
     return PairSource(list_meanings(read_predicates(), pool, []), list_meanings([], pool, relations), names)
 
 

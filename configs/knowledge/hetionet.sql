@@ -5,7 +5,9 @@
 --
 -- may_treat: "treats". "palliates" is true as well, but not tested.
 -- may_cause_side_effect, disease_may_have_finding (symptoms), disease_has_associated_anatomic_site,
--- disease_mapped_to_gene, has_target (binds), has_pharmacologic_class, gene_plays_role_in_biological_process.
+-- disease_mapped_to_gene, has_target (binds), has_pharmacologic_class, gene_plays_role_in_biological_process,
+-- gene_participates_in_pathway, gene_expressed_in_anatomy.
+-- Genes are named "ABCG2 gene", but for the targets of drugs.
 with nodes as (
     select id, name
     from read_csv($path || '/hetionet-v1.0-nodes.tsv*', header = true, delim = '\t', quote = '', all_varchar = true)
@@ -22,22 +24,24 @@ worded as (
     select *
     from (
         values
-        ('CtD', 'may_treat', false, false),
-        ('CpD', 'may_treat', true, false),
-        ('CcSE', 'may_cause_side_effect', false, false),
-        ('CbG', 'has_target', false, false),
-        ('PCiC', 'has_pharmacologic_class', false, true),
-        ('DpS', 'disease_may_have_finding', false, false),
-        ('DlA', 'disease_has_associated_anatomic_site', false, false),
-        ('DaG', 'disease_mapped_to_gene', false, false),
-        ('GpBP', 'gene_plays_role_in_biological_process', false, false)
-    ) as _ (metaedge, relation, also_true, is_turned)
+        ('CtD', 'may_treat', null, false, false),
+        ('CpD', 'may_treat', null, true, false),
+        ('CcSE', 'may_cause_side_effect', null, false, false),
+        ('CbG', 'has_target', null, false, false),
+        ('PCiC', 'has_pharmacologic_class', null, false, true),
+        ('DpS', 'disease_may_have_finding', null, false, false),
+        ('DlA', 'disease_has_associated_anatomic_site', null, false, false),
+        ('DaG', 'disease_mapped_to_gene', 'tail', false, false),
+        ('GpBP', 'gene_plays_role_in_biological_process', 'head', false, false),
+        ('GpPW', 'gene_participates_in_pathway', 'head', false, false),
+        ('AeG', 'gene_expressed_in_anatomy', 'head', false, true)
+    ) as _ (metaedge, relation, gene, also_true, is_turned)
 )
 
 select
-    if(worded.is_turned, target.name, source.name) as head,
+    if(worded.is_turned, target.name, source.name) || if(worded.gene = 'head', ' gene', '') as head,
     worded.relation,
-    if(worded.is_turned, source.name, target.name) as tail,
+    if(worded.is_turned, source.name, target.name) || if(worded.gene = 'tail', ' gene', '') as tail,
     if(worded.is_turned, target.id, source.id) as head_id,
     if(worded.is_turned, source.id, target.id) as tail_id,
     worded.also_true

@@ -2,7 +2,8 @@
 -- Where: hpo.jax.org, or the releases of github.com/obophenotype/human-phenotype-ontology.
 -- Licence: that of the ontology (free use with attribution, version shown, content not changed).
 --
--- disease_may_have_finding: phenotypic abnormalities (aspect P). Rows with the qualifier NOT are false.
+-- disease_may_have_finding: phenotypic abnormalities (aspect P). disease_has_mode_of_inheritance: aspect I, but for
+-- terms that only qualify an inheritance ("Genetic anticipation"). Rows with the qualifier NOT are false.
 -- The exact synonyms of a term are its aliases, unless they name another term as well.
 with annotations as (
     select *
@@ -65,7 +66,7 @@ aliases as (
 
 select distinct
     annotations.disease_name as head,
-    'disease_may_have_finding' as relation,
+    if(annotations.aspect = 'P', 'disease_may_have_finding', 'disease_has_mode_of_inheritance') as relation,
     terms.name as tail,
     annotations.database_id as head_id,
     annotations.hpo_id as tail_id,
@@ -75,7 +76,7 @@ from annotations
 inner join terms using (hpo_id)
 left join aliases using (hpo_id)
 where
-    annotations.aspect = 'P'
+    (annotations.aspect = 'P' or (annotations.aspect = 'I' and terms.name ilike '%inheritance%'))
     -- What one publication observes and another one excludes is true.
     and (
         coalesce(annotations.qualifier, '') != 'NOT'

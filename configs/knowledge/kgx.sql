@@ -5,8 +5,8 @@
 --
 -- may_treat (treats, treats_or_applied_or_studied_to_treat; contraindications are false),
 -- disease_may_have_finding (has_phenotype), disease_mapped_to_gene (from causes, contributes_to and
--- gene_associated_with_condition of genes). Edges with negated = true are false. Synonyms are aliases, unless
--- they name something else as well.
+-- gene_associated_with_condition of genes, which are named "ABCG2 gene"). Edges with negated = true are false.
+-- Synonyms are aliases, unless they name something else as well.
 with published as (
     select
         id,
@@ -92,7 +92,7 @@ rows as (
 select distinct
     head_node.name as head,
     relation,
-    tail_node.name as tail,
+    tail_node.name || if(relation = 'disease_mapped_to_gene', ' gene', '') as tail,
     head_node.id as head_id,
     tail_node.id as tail_id,
     head_node.aliases as head_aliases,

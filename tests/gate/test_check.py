@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.gate import SYMMETRIC
 from gate import REASONS, Rewording, check_rewording, check_rewordings
 from primitives.errors import InputError
 from prototypes.pool import load_pool
@@ -80,7 +81,8 @@ def test_the_reason_names_the_change(text: str, reason: str) -> None:
 def test_no_prototype_passes_with_exchanged_names_or_negated(relation: str, name: str) -> None:
     cells = POOL[relation].cells
     statement = fill(cells[name].prototype, *DRUG)
-    assert "roles" in check_rewording(Rewording(statement, fill(cells[name].prototype, *DRUG[::-1]), *DRUG))
+    exchanged = Rewording(statement, fill(cells[name].prototype, *DRUG[::-1]), *DRUG)
+    assert relation in SYMMETRIC or "roles" in check_rewording(exchanged)
     partner = POSITIVE_OF.get(name) or next(n for n, p in POSITIVE_OF.items() if p == name)
     assert all(
         check_rewording(Rewording(statement, fill(text, *DRUG), *DRUG)) for text in cells[partner].texts

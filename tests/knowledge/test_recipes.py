@@ -58,23 +58,39 @@ def test_primekg(tmp_path: Path) -> None:
         "disease_phenotype_positive,present,9,100,disease,gout,MONDO,5,3,effect/phenotype,Tophus,HPO",
         "disease_phenotype_negative,absent,9,100,disease,gout,MONDO,5,4,phenotype,Fever,HPO",
         "disease_protein,associated with,9,100,disease,gout,MONDO,4,9429,gene/protein,ABCG2,NCBI",
+        "drug_protein,target,1,DB2,drug,Colchicine,DrugBank,3,203068,gene/protein,TUBB,NCBI",
+        "drug_protein,enzyme,1,DB2,drug,Colchicine,DrugBank,2,1576,gene/protein,CYP3A4,NCBI",
+        "anatomy_protein_present,present,4,9429,gene/protein,ABCG2,NCBI,6,2107,anatomy,liver,UBERON",
+        "anatomy_protein_present,present,6,2107,anatomy,liver,UBERON,4,9429,gene/protein,ABCG2,NCBI",
+        "anatomy_protein_absent,absent,4,9429,gene/protein,ABCG2,NCBI,6,2106,anatomy,spleen,UBERON",
+        "pathway_protein,interacts with,4,9429,gene/protein,ABCG2,NCBI,6,R1,pathway,Urate export,REACTOME",
+        "bioprocess_protein,interacts with,4,9429,gene/protein,ABCG2,NCBI,6,15747,"
+        "biological_process,urate transport,GO",
         "drug_drug,synergistic interaction,1,DB1,drug,A,DrugBank,1,DB2,drug,B,DrugBank",
     )
     base = read_recipe("primekg", tmp_path / "kg.csv")
     assert list_facts(base) == [
         ("contraindicated_in", "Colchicine", "gout"),
         ("contraindicated_in", "Colchicine", "kidney failure"),
-        ("disease_mapped_to_gene", "gout", "ABCG2"),
+        ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
         ("disease_may_have_finding", "gout", "Tophus"),
+        ("gene_expressed_in_anatomy", "ABCG2 gene", "liver"),
+        ("gene_participates_in_pathway", "ABCG2 gene", "Urate export"),
+        ("gene_plays_role_in_biological_process", "ABCG2 gene", "urate transport"),
+        ("has_target", "Colchicine", "TUBB"),
         ("may_treat", "Colchicine", "gout"),
         ("may_treat", "Ibuprofen, racemic", "gout"),
     ]
-    assert list_facts(base, also_true=True) == [("may_treat", "Colchicine", "pericarditis")]
+    assert list_facts(base, also_true=True) == [
+        ("has_target", "Colchicine", "CYP3A4"),
+        ("may_treat", "Colchicine", "pericarditis"),
+    ]
     assert list_false(base) == [
         ("disease_may_have_finding", "gout", "Fever"),
+        ("gene_expressed_in_anatomy", "ABCG2 gene", "spleen"),
         ("may_treat", "Colchicine", "kidney failure"),
     ]
-    assert base.triplets.filter(tail="ABCG2")["tail_id"].to_list() == ["NCBI:9429"]
+    assert base.triplets.filter(tail="ABCG2 gene")["tail_id"].to_list() == ["NCBI:9429"]
 
 
 def test_hetionet(tmp_path: Path) -> None:
@@ -86,6 +102,8 @@ def test_hetionet(tmp_path: Path) -> None:
         "Disease::DOID:2 ; osteoarthritis ; Disease",
         "Pharmacologic Class::N1 ; Tubulin Inhibitors ; Pharmacologic Class",
         "Gene::1 ; ABCG2 ; Gene",
+        "Anatomy::U1 ; liver ; Anatomy",
+        "Pathway::P1 ; Transport of urate ; Pathway",
         'Symptom::D1 ; "Foot" pain ; Symptom',
     )
     write_tabs(
@@ -97,12 +115,18 @@ def test_hetionet(tmp_path: Path) -> None:
         "Disease::DOID:1 ; DaG ; Gene::1",
         "Disease::DOID:1 ; DpS ; Symptom::D1",
         "Gene::1 ; GiG ; Gene::1",
+        "Gene::1 ; GpPW ; Pathway::P1",
+        "Anatomy::U1 ; AeG ; Gene::1",
+        "Compound::DB1 ; CbG ; Gene::1",
     )
     base = read_recipe("hetionet", tmp_path)
     assert list_facts(base) == [
-        ("disease_mapped_to_gene", "gout", "ABCG2"),
+        ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
         ("disease_may_have_finding", "gout", '"Foot" pain'),
+        ("gene_expressed_in_anatomy", "ABCG2 gene", "liver"),
+        ("gene_participates_in_pathway", "ABCG2 gene", "Transport of urate"),
         ("has_pharmacologic_class", "Colchicine", "Tubulin Inhibitors"),
+        ("has_target", "Colchicine", "ABCG2"),
         ("may_treat", "Colchicine", "gout"),
     ]
     assert list_facts(base, also_true=True) == [("may_treat", "Colchicine", "osteoarthritis")]
@@ -119,6 +143,8 @@ def test_hpo(tmp_path: Path) -> None:
         "OMIM:1 ; Invented syndrome ; NOT ; HP:0000003 ; OMIM:1 ; TAS ; ; ; ; ; P ; HPO:x[2020-01-01]",
         "OMIM:1 ; Invented syndrome ; NOT ; HP:0000002 ; PMID:1 ; PCS ; ; ; ; ; P ; HPO:x[2020-01-01]",
         "OMIM:1 ; Invented syndrome ; ; HP:0000004 ; OMIM:1 ; TAS ; ; ; ; ; I ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; ; HP:0000006 ; OMIM:1 ; TAS ; ; ; ; ; I ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; ; HP:0000007 ; OMIM:1 ; TAS ; ; ; ; ; C ; HPO:x[2020-01-01]",
     )
     node = "http://purl.obolibrary.org/obo/HP_000000"
     synonyms = [
@@ -131,10 +157,15 @@ def test_hpo(tmp_path: Path) -> None:
         {"id": f"{node}3", "lbl": "Short stature", "type": "CLASS", "meta": {"definition": {"val": "…"}}},
         {"id": f"{node}4", "lbl": "Autosomal dominant inheritance", "type": "CLASS"},
         {"id": f"{node}5", "type": "PROPERTY"},
+        {"id": f"{node}6", "lbl": "Genetic anticipation", "type": "CLASS"},
+        {"id": f"{node}7", "lbl": "Adult onset", "type": "CLASS"},
     ]
     (tmp_path / "hp.json").write_text(json.dumps({"graphs": [{"nodes": nodes, "edges": []}]}))
     base = read_recipe("hpo", tmp_path)
-    assert list_facts(base) == [("disease_may_have_finding", "Invented syndrome", "Tall stature")]
+    assert list_facts(base) == [
+        ("disease_has_mode_of_inheritance", "Invented syndrome", "Autosomal dominant inheritance"),
+        ("disease_may_have_finding", "Invented syndrome", "Tall stature"),
+    ]
     assert list_false(base) == [("disease_may_have_finding", "Invented syndrome", "Short stature")]
     assert base.aliases == {"Tall stature": ("Tall",)}
 
@@ -159,7 +190,7 @@ def test_kgx(tmp_path: Path) -> None:
     )
     base = read_recipe("kgx", tmp_path)
     assert list_facts(base) == [
-        ("disease_mapped_to_gene", "gout", "ABCG2"),
+        ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
         ("disease_may_have_finding", "gout", "Tophus"),
     ]
     assert list_false(base) == [("disease_may_have_finding", "gout", "Fever")]
@@ -173,10 +204,13 @@ def test_wikidata(tmp_path: Path) -> None:
         "head,headLabel,relation,tail,tailLabel",
         f'{item}/Q1,"colchicine",may_treat,{item}/Q2,"gout"',
         f"{item}/Q1,colchicine,may_treat,{item}/Q3,Q3",
+        f"{item}/Q1,colchicine,has_significant_drug_interaction,{item}/Q4,clarithromycin",
     )
     base = read_recipe("wikidata", tmp_path / "query.csv")
-    assert base.triplets.select("head", "tail", "head_id", "tail_id").rows() == [
-        ("colchicine", "gout", "Q1", "Q2")
+    assert base.triplets.select("head", "tail", "head_id", "tail_id", "also_true").rows() == [
+        ("clarithromycin", "colchicine", "Q4", "Q1", True),
+        ("colchicine", "clarithromycin", "Q1", "Q4", False),
+        ("colchicine", "gout", "Q1", "Q2", False),
     ]
 
 

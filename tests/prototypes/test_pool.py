@@ -39,7 +39,7 @@ def revised() -> Pool:
 
 
 def test_the_bundled_pool_is_complete_and_has_its_wordings(revised: Pool) -> None:
-    assert len(revised.relations) == 21
+    assert len(revised.relations) == 34
     assert check_pool(revised, revised.relations) == []
     assert check_pool_wordings(revised, revised.relations) == []
     for prototypes in revised.relations.values():
