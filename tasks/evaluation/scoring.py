@@ -38,7 +38,7 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     known = [*requests.checks, *read_reports(root / run_file(folder))]
     checks = [check(evaluation, requests, known) for check in (check_requests, check_responses)]
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
-    scored = list(_score_relations(evaluation, requests, scoring))
+    scored = list(score_relations(evaluation, requests, scoring))
     for k, stage in enumerate(subject.results):
         checks.append(check_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
     remove_run(evaluation)
@@ -54,7 +54,7 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
     return ScoredFiles(tuple(files), scoring.policies, tuple(checks))
 
 
-def _score_relations(
+def score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
     """Yield (file name, one frame per result stage) of each relation."""

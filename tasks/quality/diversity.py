@@ -29,14 +29,19 @@ from tasks.quality.sentences import measure_distance, read_sentence
 N_TRIPLETS = 20
 
 
+def describe_diversity() -> Measurement:
+    """Return what is measured, and on what."""
+    dependencies = {"source": hash_source(__name__), "tagger": version("hanta")}
+    return Measurement(DIVERSITY, (SAMPLES, STATEMENTS, TRIPLETS), dependencies, measure_diversity)
+
+
 def write_diversity(root: Path, edition_id: str) -> Path:
     """Write `diversity/<edition_id>.parquet`, unless it is up to date, and return its path.
 
     Raises:
         InputError: the edition is not complete.
     """
-    dependencies = {"source": hash_source(__name__), "tagger": version("hanta")}
-    measurement = Measurement(DIVERSITY, (SAMPLES, STATEMENTS, TRIPLETS), dependencies, measure_diversity)
+    measurement = describe_diversity()
     files = (diversity_file(edition_id), diversity_record(edition_id))
     return provide_measured_file(root, edition_id, measurement, *files)
 

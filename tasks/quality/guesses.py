@@ -12,14 +12,19 @@ from tasks.quality.guessers import guess_truth
 from tasks.quality.measured_file import Measurement, provide_measured_file
 
 
+def describe_guesses() -> Measurement:
+    """Return what is measured, and on what."""
+    dependencies = {"source": hash_source(__name__), "trees": version("scikit-learn")}
+    return Measurement(GUESSES, (TRIPLETS,), dependencies, guess_triplets)
+
+
 def write_guesses(root: Path, edition_id: str) -> Path:
     """Write `guesses/<edition_id>.parquet`, unless it is up to date, and return its path.
 
     Raises:
         InputError: the edition is not complete.
     """
-    dependencies = {"source": hash_source(__name__), "trees": version("scikit-learn")}
-    measurement = Measurement(GUESSES, (TRIPLETS,), dependencies, guess_triplets)
+    measurement = describe_guesses()
     files = (guesses_file(edition_id), guesses_record(edition_id))
     return provide_measured_file(root, edition_id, measurement, *files)
 

@@ -1,14 +1,16 @@
 """A file that is measured on a complete edition and stored outside it, because an edition never changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from primitives.checksums import checksum_file
 from primitives.hashing import hash_json
 from schemas.columns import Stage
-from storage.files import read_stage_files, write_stage_file
+from storage.comparison import is_same_file
+from storage.files import FileRef, read_stage_files, write_stage_file
 from storage.manifests import read_manifest, read_manifest_files
 from storage.records import is_file_recorded, read_record, write_record
 from tasks.quality.validation import check_stage
@@ -27,6 +29,13 @@ class Measurement:
     """Takes the rows of the inputs, in their order."""
 
 
+def refresh_measured_file(root: Path, edition_id: str, measurement: Measurement, path: str) -> list[str]:
+    """Measure again, and return the path if the result differs from the stored file. Nothing is written."""
+    rows = measurement.measure(*_read_inputs(root, _list_inputs(root, edition_id, measurement)))
+    stored = FileRef(path=path, n_rows=0, sha256=checksum_file(root / path))
+    return [] if is_same_file(rows, measurement.stage, stored) else [path]
+
+
 def provide_measured_file(
     root: Path, edition_id: str, measurement: Measurement, path: str, record: str
 ) -> Path:
@@ -40,18 +49,26 @@ def provide_measured_file(
         InputError: the edition is not complete, or what was measured does not meet its expectations.
     """
     read_manifest(root, edition_id)
-    refs = {
-        stage.name: list(read_manifest_files(root, edition_id, stage.name).values())
-        for stage in measurement.inputs
-    }
-    key = _key_file(measurement, [ref.sha256 for of_stage in refs.values() for ref in of_stage])
+    inputs = _list_inputs(root, edition_id, measurement)
+    key = _key_file(measurement, [ref.sha256 for _, refs in inputs for ref in refs])
     if not _is_current(root, path, record, key):
-        frames = (read_stage_files(root, refs[stage.name], stage) for stage in measurement.inputs)
-        rows = measurement.measure(*frames)
+        rows = measurement.measure(*_read_inputs(root, inputs))
         check = check_stage(measurement.stage, rows, edition_id)
         file = write_stage_file(root, path, rows, measurement.stage)
         write_record(root / record, {"key": key, "checks": [check], "file": file.model_dump()})
     return root / path
+
+
+def _list_inputs(root: Path, edition_id: str, measurement: Measurement) -> list[tuple[Stage, list[FileRef]]]:
+    """Return the stages that are measured, each with its files."""
+    return [
+        (stage, list(read_manifest_files(root, edition_id, stage.name).values()))
+        for stage in measurement.inputs
+    ]
+
+
+def _read_inputs(root: Path, inputs: Iterable[tuple[Stage, list[FileRef]]]) -> Iterator[pl.DataFrame]:
+    return (read_stage_files(root, refs, stage) for stage, refs in inputs)
 
 
 def _key_file(measurement: Measurement, checksums: list[str]) -> str:
