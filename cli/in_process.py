@@ -136,7 +136,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
     from flows.build_test_set import build_test_set
 
     with _begin_flows():
-        return build_test_set(config)
+        return build_test_set(config=config)
 
 
 def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
@@ -173,7 +173,7 @@ def run_publish(config: Config, edition_id: str | None) -> list[Path]:
     from flows.publish import publish
 
     with _begin_flows():
-        return publish(config, edition_id)
+        return publish(edition_id=edition_id, config=config)
 
 
 def run_score(config: Config, policies: Sequence[str] | None) -> str:

@@ -1,10 +1,13 @@
 """build-test-set: build the samples of a frozen edition from a knowledge base."""
 
+from datetime import datetime
+from pathlib import Path
+
 from prefect import flow
 
-from config.file import Config
 from flows.rephrase_samples import rephrase_samples
 from flows.support.artifacts import link_edition, track_calls
+from flows.support.configurations import PlannedConfig, find_config
 from flows.support.dispatch import require_subflow
 from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
@@ -25,13 +28,23 @@ from tasks.edition.stage_files import StageFiles, fetch_stored_files
     flow_run_name=name_edition_run("build"),
     timeout_seconds=read_time_limit(),
 )
-def build_test_set(config: Config) -> str:
+def build_test_set(
+    config_file: Path | None = None, moment: datetime | None = None, config: PlannedConfig = None
+) -> str:
     """Build the edition and return its name. Files that exist already are reused.
 
+    Args:
+        config_file: the name or the file of a configuration, for example "configs/quickstart.toml".
+        moment: a time in the period (day, week or month) of a scheduled edition; without it, the edition that
+            the file describes is built.
+        config: what the run was given that starts this one.
+
     Raises:
-        InputError: the knowledge base or the pool cannot be used, which is checked before anything is
-            written; or a stage does not meet its expectations, and the edition is not completed.
+        InputError: the configuration is not valid; the knowledge base or the pool cannot be used, which is
+            checked before anything is written; or a stage does not meet its expectations, and the edition is
+            not completed.
     """
+    config = find_config(config, config_file, moment)
     require_wordings_of_pool(plan_edition(config))
     mirror = open_mirror(config.storage)
     edition = fetch_edition(config, mirror)

@@ -1,12 +1,13 @@
 """evaluate-model: ask one model the samples or the questions of an edition, and score its answers."""
 
 import time
+from pathlib import Path
 
 from prefect import flow, task
 
-from config.file import Config
 from config.questions import Setting
 from flows.support.artifacts import link_predictions, show_run_progress
+from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
@@ -24,25 +25,31 @@ from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
     timeout_seconds=read_time_limit(),
 )
 def evaluate_model(
-    config: Config,
     edition_id: str,
     model_name: str,
+    config_file: Path | None = None,
     setting: Setting | None = None,
     period: str | None = None,
+    config: PlannedConfig = None,
 ) -> str:
     """Evaluate one model and return its id. Prompts with a stored answer are not asked again.
 
     A failure leaves a record, so that the edition's page can list the model as not evaluated.
 
     Args:
+        edition_id: the name of a complete edition, for example "starter-2026-W47-1a2b3c4d".
+        model_name: the name of a model of the configuration.
+        config_file: the name or the file of the configuration, for example "configs/quickstart.toml".
         setting: the setting in which the model is asked the questions of the edition; None: it is asked the
             samples.
         period: the period of a schedule in which the model is asked anchors; None: the edition has none.
+        config: what the run was given that starts this one.
 
     Raises:
         InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
             failed. The answers so far are kept.
     """
+    config = find_config(config, config_file)
     mirror = open_mirror(config.storage)
     with record_failure(mirror, config, edition_id, model_name, setting or period):
         evaluation = plan_evaluation(config, edition_id, model_name, setting, period)

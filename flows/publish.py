@@ -6,6 +6,7 @@ from prefect import flow, get_run_logger, task
 
 from config.file import Config
 from flows.support.artifacts import link_results, show_facets, show_leaderboard
+from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_publish_run
@@ -24,18 +25,24 @@ from warehouse.records import find_complete
 
 
 @flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
-def publish(config: Config, edition_id: str | None = None) -> list[Path]:
+def publish(
+    config_file: Path | None = None, edition_id: str | None = None, config: PlannedConfig = None
+) -> list[Path]:
     """Publish, and return the paths of the warehouse and the edition's page, or of the index of all pages.
 
     The old warehouse and pages stay until the new ones are complete.
 
     Args:
+        config_file: the name or the file of a configuration, for example "configs/quickstart.toml".
         edition_id: the edition whose page is written; if not given, the pages of all complete editions.
+        config: what the run was given that starts this one.
 
     Raises:
-        InputError: no edition is complete, the edition is damaged, or another publisher does not finish.
+        InputError: the configuration is not valid, no edition is complete, the edition is damaged, or another
+            publisher does not finish.
         PartsLeftOut: after publishing the rest, if files contradict the records that list them.
     """
+    config = find_config(config, config_file)
     root = config.storage.root
     mirror = open_mirror(config.storage)
     with hold_publication(mirror):

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from prefect import flow, runtime
 
-from config.file import Config, load_config
+from config.file import Config
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
+from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_subflows
 from flows.support.keys import open_mirror
 from flows.support.periods import plan_period
@@ -37,7 +38,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     Models are evaluated concurrently, as many as the work pool allows.
 
     Args:
-        config_file: a TOML file; the period's label and seed replace those of the file.
+        config_file: the name or the file of a configuration; the period's label and seed replace its own.
         moment: a time in the edition's period (day, week or month); by default the scheduled time of the
             run, so that a late run or a second run builds the same edition.
 
@@ -46,11 +47,11 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
             raised only after publishing.
     """
     require_start_allowed()
-    given = load_config(config_file)
+    given = read_config(config_file)
     config = plan_period(given, find_moment())
     period = str(config.edition.label)
     with tag_runs():
-        edition_id = build_test_set(config)
+        edition_id = build_test_set(config_file, config=config)
         not_anchored = ask_anchors(given, period)
         results = evaluate_and_publish(config, edition_id)
     link_results(config, edition_id)
@@ -105,7 +106,9 @@ def evaluate_and_publish(
     outcomes = evaluate_models(config, edition_id)
     report_step("publishing")
     try:
-        return EditionResults(outcomes, publish(config, edition_id))
+        return EditionResults(
+            outcomes, publish(edition_id=edition_id, config=config, **inherit_config_file())
+        )
     except PartsLeftOut as error:
         root = config.storage.root
         return EditionResults(outcomes, [root / WAREHOUSE, root / page_file(edition_id)], str(error))
@@ -138,7 +141,7 @@ def ask_anchors(config: Config, period: str) -> dict[str, str]:
         return {}
     models = list_asked_again(config)
     try:
-        edition_id = build_test_set(planned)
+        edition_id = build_test_set(config=planned, **inherit_config_file())
     except InputError as error:
         return dict.fromkeys(models, f"the edition of anchors cannot be built: {error}")
     names = {"config": planned, "edition_id": edition_id, "period": period}

@@ -1,9 +1,12 @@
 """rephrase-samples: ask writers for the texts of an edition. In a build, only this flow needs a GPU."""
 
+from datetime import datetime
+from pathlib import Path
+
 from prefect import flow, get_run_logger, task
 
-from config.file import Config
 from flows.support.artifacts import show_run_progress
+from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
@@ -23,15 +26,24 @@ from tasks.edition.statements import join_entities
     flow_run_name=name_edition_run("rephrase"),
     timeout_seconds=read_time_limit(),
 )
-def rephrase_samples(config: Config) -> None:
+def rephrase_samples(
+    config_file: Path | None = None, moment: datetime | None = None, config: PlannedConfig = None
+) -> None:
     """Ask for rewordings, verdicts and statements. Prompts with a stored reply are not asked again.
 
     A writer that fails does not stop the other one.
 
+    Args:
+        config_file: the name or the file of a configuration, for example "configs/quickstart.toml".
+        moment: a time in the period (day, week or month) of a scheduled edition; without it, the texts are
+            those of the edition that the file describes.
+        config: what the run was given that starts this one.
+
     Raises:
-        InputError: a model cannot be used or reached, or leaves prompts without a reply. The replies that it
-            gave are kept.
+        InputError: the configuration is not valid; a model cannot be used or reached, or leaves prompts
+            without a reply. The replies that it gave are kept.
     """
+    config = find_config(config, config_file, moment)
     provide_keys(config.list_writers())
     edition = plan_edition(config)
     problems = []

@@ -40,7 +40,7 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
             evaluation = replace(evaluation, scoring=table)
         score_answers_again(evaluation)
         mirror.push_evaluation(edition_id, evaluation.model_id, setting)
-    publish(config, edition_id)
+    publish(edition_id=edition_id, config=config)
     return edition_id
 
 

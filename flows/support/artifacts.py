@@ -16,6 +16,7 @@ from prefect.artifacts import (
 )
 
 from config.file import Config
+from flows.support.configurations import name_artifact
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from report.facet_scores import read_facet_scores, select_first_policy
@@ -50,20 +51,27 @@ Result = TypeVar("Result")
 def link_results(config: Config, edition_id: str | None) -> None:
     """Link the edition's page, its Parquet files and the warehouse; without an edition, those of all."""
     link_edition(config, edition_id)
-    _link("warehouse", "Warehouse (DuckDB)", _locate(config, WAREHOUSE))
+    what = "The warehouse: all editions, evaluations and scores in one DuckDB file."
+    _link("warehouse", "Warehouse (DuckDB)", _locate(config, WAREHOUSE), what)
 
 
 def link_edition(config: Config, edition_id: str | None) -> None:
     """Link the edition's Parquet files, and its page, which exists once the edition is published."""
     link_page(config, edition_id)
     folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
-    _link("parquet", f"Parquet files of {edition_id or 'all editions'}", _locate(config, folder))
+    _link_folder(
+        config, folder, edition_id or "all editions", "The texts of the test set, one file per stage"
+    )
 
 
 def link_predictions(config: Config, edition_id: str, folder: str) -> None:
     """Link an evaluation's Parquet files, and the page that shows the results once they are published."""
     link_page(config, edition_id)
-    _link("parquet", f"Parquet files of {folder}", _locate(config, folder))
+    _link_folder(config, folder, folder, "The prompts and the scored answers of a model, one file per stage")
+
+
+def _link_folder(config: Config, folder: str, of_what: str, what: str) -> None:
+    _link("parquet", f"Parquet files of {of_what}", _locate(config, folder), f"{what} and relation.")
 
 
 def link_page(config: Config, edition_id: str | None) -> None:
@@ -72,7 +80,10 @@ def link_page(config: Config, edition_id: str | None) -> None:
     base_url = config.report.base_url
     served = page.removeprefix(f"{PAGES_FOLDER}/")
     address = f"{base_url.rstrip('/')}/{served}" if base_url else _locate(config, page)
-    _link("dashboard", f"Dashboard of {edition_id or 'all editions'}", address)
+    what = (
+        "Scores and samples. The page is written when the edition is published; before, the link is broken."
+    )
+    _link("dashboard", f"Dashboard of {edition_id or 'all editions'}", address, what)
 
 
 def _locate(config: Config, path: str) -> str:
@@ -81,8 +92,8 @@ def _locate(config: Config, path: str) -> str:
     return f"{shared.rstrip('/')}/{path}" if shared else (config.storage.root.absolute() / path).as_uri()
 
 
-def _link(key: str, text: str, address: str) -> None:
-    create_link_artifact(address, link_text=text, key=key)
+def _link(kind: str, text: str, address: str, description: str) -> None:
+    create_link_artifact(address, link_text=text, key=name_artifact(kind), description=description)
 
 
 def show_leaderboard(root: Path, edition_id: str) -> None:
@@ -124,7 +135,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     freshness = describe_freshness(root, edition_id)
     notes = [*note_unfinished(rows), *([freshness] if freshness else [])]
     description = " ".join([f"Leaderboard of {edition_id}.", *notes])
-    create_table_artifact(scored + failed, key="leaderboard", description=description)
+    create_table_artifact(scored + failed, key=name_artifact("leaderboard"), description=description)
 
 
 def show_facets(root: Path, edition_id: str) -> None:
@@ -145,7 +156,7 @@ def show_facets(root: Path, edition_id: str) -> None:
         for score in scores
     ]
     if table:
-        create_table_artifact(table, key="facets", description=f"Facets of {edition_id}.")
+        create_table_artifact(table, key=name_artifact("facets"), description=f"Facets of {edition_id}.")
 
 
 def _percent(share: float | None) -> float | None:
@@ -159,7 +170,7 @@ def show_outcomes(edition_id: str, outcomes: Mapping[str, str | None]) -> None:
         outcomes: model -> the reason why it failed, or null.
     """
     table = [{"model": name, "outcome": reason or "evaluated"} for name, reason in outcomes.items()]
-    create_table_artifact(table, key="models", description=f"Evaluations on {edition_id}")
+    create_table_artifact(table, key=name_artifact("models"), description=f"Evaluations on {edition_id}.")
 
 
 class _ProgressArtifact:

@@ -17,6 +17,7 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 
 from config.installation_names import find_installation
+from flows.support.configurations import inherit_config_file
 from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure
 
@@ -34,6 +35,7 @@ def run_subflows(subflow: Flow[..., Any], calls: Sequence[Parameters]) -> list[s
 
     A failure does not stop the other calls.
     """
+    calls = [inherit_config_file() | parameters for parameters in calls]
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
     n_crashes = dict.fromkeys(range(len(calls)), 0)
@@ -93,8 +95,10 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UU
         key: identifies the run among those that this run creates. If it is unclear whether the server got a
             request, the request is sent again with the same key, and the server creates only one run.
     """
+    # A deployment that was registered before a table was added to the configuration refuses that table, even if
+    # it has its default.
     as_json = {
-        name: value.model_dump(mode="json") if hasattr(value, "model_dump") else value
+        name: value.model_dump(mode="json", exclude_defaults=True) if hasattr(value, "model_dump") else value
         for name, value in parameters.items()
     }
     parent = f"{runtime.flow_run.id}-{runtime.flow_run.run_count}"

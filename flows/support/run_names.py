@@ -1,12 +1,14 @@
 """Names of flow runs: the action, the knowledge base, and the period or the seed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from prefect import runtime
 
-from config.file import Config, load_config
+from config.file import Config
+from flows.support.configurations import find_config, read_config
 from flows.support.periods import name_period
 from primitives.errors import InputError
 
@@ -14,15 +16,25 @@ from primitives.errors import InputError
 def name_edition_run(action: str) -> Callable[[], str]:
     """Return a function that names a run, such as `build-starter-2026-W47` or `build-starter-seed1`.
 
-    The flow must have a parameter `config`.
+    The flow itself reports a configuration that is not valid, so its run is named after the action only.
     """
 
     def name_run() -> str:
-        config = Config.model_validate(runtime.flow_run.parameters["config"])
+        try:
+            config = _find_config(runtime.flow_run.parameters)
+        except InputError:
+            return action
         label = config.edition.label or f"seed{config.edition.seed}"
         return f"{action}-{config.knowledge.name}-{label}"
 
     return name_run
+
+
+def _find_config(given: Mapping[str, Any]) -> Config:
+    if given.get("config") is not None:
+        return Config.model_validate(given["config"])
+    file = given.get("config_file")
+    return find_config(None, Path(file) if file else None, given.get("moment"))
 
 
 def name_evaluation_run() -> str:
@@ -47,7 +59,7 @@ def name_period_run() -> str:
     """
     file = Path(runtime.flow_run.parameters["config_file"])
     try:
-        return f"regenerate-{file.stem}-{name_period(load_config(file).schedule, find_moment())}"
+        return f"regenerate-{file.stem}-{name_period(read_config(file).schedule, find_moment())}"
     except InputError:
         return f"regenerate-{file.stem}"
 

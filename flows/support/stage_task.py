@@ -7,6 +7,7 @@ from prefect import get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
 
+from flows.support.configurations import name_artifact
 from flows.support.retries import RETRIES
 from storage.files import FileRef
 from tasks.edition.edition import Edition
@@ -41,7 +42,11 @@ def build_stage(edition: Edition, name: str, before: tuple[StageFiles, ...]) -> 
     built_at = time.monotonic()
     # Files of earlier runs are validated too, because a run that failed here left its files behind.
     report = validate_files(edition, stage)
-    create_markdown_artifact(report.render_markdown(), key=f"quality-{name}")
+    create_markdown_artifact(
+        report.render_markdown(),
+        key=name_artifact(f"quality-{name}"),
+        description=f"Data quality of stage {name} of {edition.edition_id}.",
+    )
     get_run_logger().info(
         "%s: %d of %d relations made in %.1f s, validated in %.1f s",
         name,

@@ -181,7 +181,7 @@ PARAMETERS = """
 import sys
 from flows.evaluate_model import evaluate_model
 config = {"models": [{"name": "a", "model": "m", "api_key": sys.stdin.read()}]}
-evaluate_model(config, "e", "a")
+evaluate_model("e", "a", config=config)
 """
 
 

@@ -38,6 +38,21 @@ def test_name_of_a_run_contains_the_label_of_its_edition(
     assert name_edition_run("rephrase")() == f"rephrase-starter-{label}"
 
 
+def test_run_that_a_person_started_is_named_after_its_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "daily.toml"
+    file.write_text(DAILY, encoding="utf-8")
+    set_parameters(monkeypatch, config_file=str(file), moment=None, config=None)
+    assert name_edition_run("build")() == "build-starter-seed1"
+    moment = datetime(2026, 11, 16, 20, tzinfo=UTC)
+    set_parameters(monkeypatch, config_file=str(file), moment=moment)
+    assert name_edition_run("build")() == "build-starter-2026-11-17"
+    # The flow itself says what is wrong.
+    set_parameters(monkeypatch, config_file=str(tmp_path / "lost.toml"))
+    assert name_edition_run("build")() == "build"
+
+
 def test_name_of_a_publication_contains_its_edition(monkeypatch: pytest.MonkeyPatch) -> None:
     set_parameters(monkeypatch, edition_id="starter-2026-W47-1a2b3c4d")
     assert name_publish_run() == "publish-starter-2026-W47-1a2b3c4d"

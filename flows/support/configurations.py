@@ -1,0 +1,68 @@
+"""The configuration of a run: what its main process planned, or the file that a person named.
+
+A deployment can be started from a form in the Prefect UI, which asks for the name or the file of a
+configuration. A run that another run starts gets the configuration itself, as it was planned for the period,
+so that a file that is edited meanwhile changes nothing.
+"""
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from prefect import runtime
+from pydantic.json_schema import SkipJsonSchema
+
+from config.file import Config, load_config
+from flows.support.periods import plan_period
+from primitives.errors import InputError
+
+PlannedConfig = SkipJsonSchema[Config | None]
+"""The parameter by which a run passes its configuration to the runs that it starts; no form shows it."""
+CONFIGS = Path("configs")
+
+
+def find_config(config: Config | None, config_file: Path | None, moment: datetime | None = None) -> Config:
+    """Return the planned configuration; without one, that of the file.
+
+    Args:
+        moment: a time in the period of a scheduled edition; None for the edition that the file describes.
+
+    Raises:
+        InputError: neither is given, or the file is not valid.
+    """
+    if config is not None:
+        return config
+    if config_file is None:
+        raise InputError(
+            'config_file is missing; give a configuration, for example "configs/quickstart.toml"'
+        )
+    read = read_config(config_file)
+    return read if moment is None else plan_period(read, moment)
+
+
+def read_config(config_file: Path) -> Config:
+    """Return the configuration of a file; a bare name such as `quickstart` is a file of configs/.
+
+    Raises:
+        InputError: the file is not valid.
+    """
+    named = CONFIGS / f"{config_file}.toml"
+    is_name = not config_file.suffix and not config_file.exists() and named.exists()
+    return load_config(named if is_name else config_file)
+
+
+def inherit_config_file() -> dict[str, Any]:
+    """Return the parameter `config_file` of the present run, for the runs that it starts; {} without one."""
+    given = (runtime.flow_run.parameters or {}).get("config_file")
+    return {} if given is None else {"config_file": str(given)}
+
+
+def name_artifact(kind: str) -> str:
+    """Return the key of an artifact, such as `leaderboard-quickstart`, one history per configuration.
+
+    A run that was given no file, such as that of a command, leaves the name out.
+    """
+    file = inherit_config_file().get("config_file")
+    name = re.sub(r"[^a-z0-9]+", "-", Path(file).stem.lower()).strip("-") if file else ""
+    return f"{kind}-{name}" if name else kind
