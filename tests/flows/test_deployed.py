@@ -61,9 +61,15 @@ class Server:
         return self.filter("flow_runs", flows={"name": {"any_": [flow]}}, sort="START_TIME_ASC")
 
     def list_artifacts(self, run: Row) -> dict[str, Row]:
-        """Return the artifacts of a run by their key, or by their type if they have no key."""
+        """Return the artifacts of a run by their key, or by their type if they have no key.
+
+        The keys end in the name of the configuration, which is left out here.
+        """
         rows = self.filter("artifacts", artifacts={"flow_run_id": {"any_": [run["id"]]}})
-        return {row["key"] or row["type"]: row for row in rows}
+        assert all(row["description"] for row in rows)
+        name = "-" + Path(run["parameters"]["config_file"]).stem
+        assert all(row["key"].endswith(name) for row in rows if row["key"])
+        return {(row["key"] or row["type"]).removesuffix(name): row for row in rows}
 
     def start(self, name: str, **parameters: object) -> str:
         """Create a run of the deployment of that name, and return the id of the run."""
@@ -161,11 +167,10 @@ def test_models_are_evaluated_one_at_a_time_in_the_gpu_pool(regenerated: Row, se
 def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
     regenerated: Row, server: Server, running: Installation
 ) -> None:
-    artifacts = {row["key"]: row for row in server.filter("artifacts") if row["key"]}
+    artifacts = server.list_artifacts(regenerated)
     stages = {f"quality-{stage}" for stage in ("triplets", "variants", "statements", "samples")}
     results = {"dashboard", "parquet", "warehouse", "leaderboard", "facets"}
-    assert results | stages <= set(artifacts)
-    assert results | {"models"} <= set(server.list_artifacts(regenerated))
+    assert results | {"models"} <= set(artifacts)
     for flow, keys in (
         ("build-test-set", {"parquet"} | stages),
         ("evaluate-model", {"dashboard", "parquet"}),
