@@ -346,7 +346,8 @@ class ReportConfig(ConfigTable):
     """Title of the pages."""
     base_url: str | None = None
     """Address at which the folder `report` is served, for example `"https://reports.example.org"`. The
-    Prefect UI links to it. Without it, the UI links to the files."""
+    Prefect UI links to it. The default is the web server of Compose or of `deploy.local`; a run without one
+    links to the files."""
     min_new_texts: Annotated[float, Field(ge=0, le=1)] | None = None
     """The least share of an edition's texts that no earlier edition of its base may have used, for example
     `0.5` (docs/editions.md). If the share is smaller, a scheduled run ends as failed after it has published

@@ -4,6 +4,7 @@
 process that started them.
 """
 
+import os
 import secrets
 import signal
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.installation_names import INSTALLATION_VARIABLE, find_installation
+from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from deploy.local import postgres
 from deploy.local.client_settings import (
     PASSWORD_VARIABLE,
@@ -31,7 +33,7 @@ from deploy.local.services import (
     remove_password,
 )
 from deploy.local.watchdog import INSTALLATION_MARK, start_installation_watchdog
-from storage.layout import LOGS_FOLDER, PAGES_FOLDER, POSTGRES_FOLDER
+from storage.layout import LOGS_FOLDER, POSTGRES_FOLDER
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -78,8 +80,8 @@ def start_installation(
     """Start all services, and end them after the block; flow runs still active 10 s later are killed.
 
     Args:
-        root: the data folder. The web server serves its `report/`, logs go to `logs/`, Prefect's files to
-            `prefect/`.
+        root: the data folder. The web server serves its pages and Parquet files, logs go to `logs/`,
+            Prefect's files to `prefect/`.
         name: the name of the installation, after which its pools are named; by default that of the
             environment (`find_installation`).
         database: PostgreSQL's folder, `root/postgres` by default. If root starts PostgreSQL, PostgreSQL runs
@@ -94,10 +96,15 @@ def start_installation(
     named, password = find_installation(name), provide_password(root)
     ports = (ports or Ports()).fill()
     marks = {INSTALLATION_MARK: secrets.token_hex(8), INSTALLATION_VARIABLE: named.name}
-    environment = build_environment(root, ports.api, variables or {}, password) | marks
-    shared = (URL_VARIABLE, PASSWORD_VARIABLE, INSTALLATION_VARIABLE, *CLIENT_DEFAULTS)
-    file = write_client_settings(root, {each: environment[each] for each in shared})
     report_url = f"http://127.0.0.1:{ports.report}/"
+    # Somebody may have put a proxy with another address in front of the web server.
+    links = {
+        BASE_URL_VARIABLE: os.environ.get(BASE_URL_VARIABLE, report_url),
+        SERVED_ROOT_VARIABLE: str(root),
+    }
+    environment = build_environment(root, ports.api, variables or {}, password) | marks | links
+    shared = (URL_VARIABLE, PASSWORD_VARIABLE, INSTALLATION_VARIABLE, *links, *CLIENT_DEFAULTS)
+    file = write_client_settings(root, {each: environment[each] for each in shared})
     installation = Installation(environment[URL_VARIABLE], report_url, environment, file, {})
     cluster = postgres.open_database(database or root / POSTGRES_FOLDER, ports.database)
     logs = root / LOGS_FOLDER
@@ -107,7 +114,7 @@ def start_installation(
         _start(installation, stack, postgres.build_service(cluster, open_environment, logs / "database.log"))
         settings = cluster.build_settings()
         _start(installation, stack, build_server(environment, settings, ports.api, logs / "server.log"))
-        pages = build_web_server(environment, root / PAGES_FOLDER, ports.report, logs / "report.log")
+        pages = build_web_server(environment, root, ports.report, logs / "report.log")
         _start(installation, stack, pages)
         for role, limit in (("cpu", None), ("gpu", max(n_gpu_workers, 1))):
             create_pool(environment, named.name_pool(role), limit)

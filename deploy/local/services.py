@@ -18,7 +18,7 @@ from deploy.local.client_settings import (
 from deploy.local.service import Service
 from primitives.http_client import fetch_local
 from primitives.proxies import list_bypassed
-from storage.layout import PREFECT_FOLDER
+from storage.layout import PAGES_FOLDER, PREFECT_FOLDER
 
 # It is started by its path, with -P, so that no folder of a user takes the place of a module.
 SERVER_FILE = Path(__file__).parents[1] / "server.py"
@@ -93,12 +93,12 @@ def build_server(
     )
 
 
-def build_web_server(environment: Mapping[str, str], folder: Path, port: int, log: Path) -> Service:
-    """Return a web server for the files of `report/`, and create that folder."""
-    folder.mkdir(parents=True, exist_ok=True)
+def build_web_server(environment: Mapping[str, str], root: Path, port: int, log: Path) -> Service:
+    """Return a web server for the pages and the Parquet files of the data folder."""
+    (root / PAGES_FOLDER).mkdir(parents=True, exist_ok=True)
     return Service(
         name="report",
-        command=[sys.executable, "-m", "deploy.local.web_server", str(folder), str(port)],
+        command=[sys.executable, "-m", "deploy.local.web_server", str(root), str(port)],
         environment=remove_password(environment),
         log=log,
         is_ready=lambda: fetch_local(f"http://127.0.0.1:{port}/healthz").is_success,

@@ -16,6 +16,7 @@ from prefect.artifacts import (
 )
 
 from config.file import Config
+from config.web_address import find_base_url
 from flows.support.configurations import name_artifact
 from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
@@ -71,13 +72,13 @@ def link_predictions(config: Config, edition_id: str, folder: str) -> None:
 
 
 def _link_folder(config: Config, folder: str, of_what: str, what: str) -> None:
-    _link("parquet", f"Parquet files of {of_what}", _locate(config, folder), f"{what} and relation.")
+    _link("parquet", f"Parquet files of {of_what}", _locate(config, f"{folder}/"), f"{what} and relation.")
 
 
 def link_page(config: Config, edition_id: str | None) -> None:
     """Link the edition's page, or the index of all pages: its URL if pages are served, or else its file."""
     page = page_file(edition_id)
-    base_url = config.report.base_url
+    base_url = config.report.base_url or find_base_url(config.storage.root)
     served = page.removeprefix(f"{PAGES_FOLDER}/")
     address = f"{base_url.rstrip('/')}/{served}" if base_url else _locate(config, page)
     what = (
@@ -87,9 +88,11 @@ def link_page(config: Config, edition_id: str | None) -> None:
 
 
 def _locate(config: Config, path: str) -> str:
-    """Return the address of a path: in the storage that hosts share, or else under the root."""
-    shared = config.storage.shared
-    return f"{shared.rstrip('/')}/{path}" if shared else (config.storage.root.absolute() / path).as_uri()
+    """Return the address of a path: in the shared storage, on the web server, or else under the root."""
+    root, shared = config.storage.root, config.storage.shared
+    if base := shared or find_base_url(root):
+        return f"{base.rstrip('/')}/{path}"
+    return (root.absolute() / path).as_uri()
 
 
 def _link(kind: str, text: str, address: str, description: str) -> None:

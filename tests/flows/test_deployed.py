@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +31,7 @@ from tests.support.installation import (
     run_python,
     write_falling_score,
 )
-from tests.support.parsed_page import parse
+from tests.support.parsed_page import Parsed, parse
 from tests.support.webhook import serve_webhook
 from warehouse.query import run_query
 
@@ -38,6 +39,8 @@ pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
 NAMES = ("reference-facets-small",)
 RELATION = "therapeutic_drugs"
+# In Berlin, this is half past midnight of the next day.
+MOMENT, DAY = "2026-11-21T23:30:00Z", "2026-11-22"
 WEEK = r"\d{4}-W\d\d"
 # Per relation, of the models behind an endpoint; 16 samples each.
 N_PAIRS = 4
@@ -71,12 +74,12 @@ class Server:
         assert all(row["key"].endswith(name) for row in rows if row["key"])
         return {(row["key"] or row["type"]).removesuffix(name): row for row in rows}
 
-    def start(self, name: str, **parameters: object) -> str:
-        """Create a run of the deployment of that name, and return the id of the run."""
+    def start(self, name: str, deployment: str | None = None, **parameters: object) -> str:
+        """Create a run of a deployment of the flow with that name, and return the id of the run."""
         # The deployment of `regenerate` is named after the configuration too.
-        named = "pretexeval.config" if name == "regenerate" else "pretexeval"
-        deployment = self.client.get(f"/deployments/name/{name}/{named}").raise_for_status().json()
-        path = f"/deployments/{deployment['id']}/create_flow_run"
+        named = deployment or ("pretexeval.config" if name == "regenerate" else "pretexeval")
+        found = self.client.get(f"/deployments/name/{name}/{named}").raise_for_status().json()
+        path = f"/deployments/{found['id']}/create_flow_run"
         run_id: str = self.client.post(path, json={"parameters": parameters}).raise_for_status().json()["id"]
         return run_id
 
@@ -90,8 +93,8 @@ class Server:
             time.sleep(0.5)
         raise AssertionError(f"{run['name']} is {run['state_name']} after {timeout_s:g} s")
 
-    def run(self, name: str, timeout_s: float = 300, **parameters: object) -> Row:
-        """Create a run of the deployment of that name, and return the run when it has ended."""
+    def run(self, name: str, timeout_s: float = 300, **parameters: Any) -> Row:  # noqa: ANN401 - of any flow
+        """Create a run as `start` does, and return the run when it has ended."""
         return self.wait(self.start(name, **parameters), (*ENDED, "CRASHED"), timeout_s)
 
 
@@ -114,7 +117,6 @@ def running(root: Path) -> Iterator[Installation]:
             root,
             knowledge={"relations": [RELATION]},
             questions={"settings": ["answer_only"]},
-            report={"base_url": processes.report_url},
             models=models,
         )
         for _ in range(2):
@@ -178,7 +180,7 @@ def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
         assert keys | {"progress"} <= set(server.list_artifacts(server.list_runs(flow)[0]))
     table = json.loads(artifacts["leaderboard"]["data"])
     assert {row["model"] for row in table} == set(NAMES)
-    (link,) = re.findall(re.escape(running.report_url) + r"[^)\s]+", str(artifacts["dashboard"]["data"]))
+    link = find_link(artifacts["dashboard"])
     assert httpx.get(link).status_code == 200
     text = read_page(link)
     for row in table:
@@ -198,9 +200,7 @@ def test_scheduled_flow_asks_by_both_methods(regenerated: Row, root: Path) -> No
             assert row["share"] <= 0.05 if row["taught_with"] == "nothing" else row["share"] >= 0.8, row
 
 
-def test_scheduled_flow_asks_the_questions_of_medqa(
-    regenerated: Row, server: Server, running: Installation, root: Path
-) -> None:
+def test_scheduled_flow_asks_the_questions_of_medqa(regenerated: Row, server: Server, root: Path) -> None:
     words = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
     lines = [
         {
@@ -219,7 +219,6 @@ def test_scheduled_flow_asks_the_questions_of_medqa(
         root,
         knowledge={"name": "medqa", "format": "medqa", "path": str(file)},
         questions={"settings": ["answer_only"]},
-        report={"base_url": running.report_url},
         models=[{"name": NAMES[0], "model": str(REPOSITORY / "models" / NAMES[0]), "dtype": "bfloat16"}],
     )
     run = server.run("regenerate", 600, config_file=str(config))
@@ -283,57 +282,131 @@ def test_lost_warehouse_is_built_again_from_parquet(
     assert httpx.get(f"{running.report_url}{edition_id}/index.html").status_code == 200
 
 
-def test_failing_model_is_listed_beside_the_others_and_asked_again_when_its_endpoint_is_repaired(
-    regenerated: Row, server: Server, running: Installation, root: Path
-) -> None:
-    words, is_repaired = "Unsupported parameter: 'max_tokens'", False
+@dataclass
+class DailyRuns:
+    """Two runs of a second configuration of the installation, which makes an edition every day."""
+
+    failed: Row
+    """The first run: its endpoint refuses one of the two models."""
+    n_asked: Counter[str]
+    """Model -> the prompts that the first run sent."""
+    listed: Row
+    """The model that the first run did not evaluate."""
+    artifacts: dict[str, Row]
+    page: Parsed
+    """The edition's page after the first run."""
+    repaired: Row
+    """The second run, after the endpoint was repaired."""
+    n_asked_again: Counter[str]
+
+
+REFUSAL = "Unsupported parameter: 'max_tokens'"
+
+
+@pytest.fixture(scope="module")
+def daily(regenerated: Row, server: Server, running: Installation, root: Path) -> DailyRuns:
+    is_repaired = False
 
     def reply(body: Body, _: int) -> EndpointReply:
         if body["model"] == "refused" and not is_repaired:
-            return build_error(400, words)
+            return build_error(400, REFUSAL)
         return build_reply(" True")
 
     with serve_endpoint(reply) as endpoint:
         table = {"engine": "openai", "base_url": endpoint.base_url, "pairs_per_relation": N_PAIRS}
         config = write_config(
-            root.parent / "failing.toml",
+            root.parent / "daily.toml",
             root,
             knowledge={"relations": [RELATION]},
-            report={"base_url": running.report_url},
             models=[{"name": name, "model": name, **table} for name in ("refused", "answering")],
+            schedule={"cron": "30 4 * * *", "timezone": "Europe/Berlin", "period": "day"},
         )
-        failed = server.run("regenerate", config_file=str(config))
+        run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
+        failed = server.run("regenerate", deployment="pretexeval.daily", moment=MOMENT)
         n_asked = Counter(body["model"] for _, _, body in endpoint.requests)
         (listed,) = query_rows(root, "select edition_id, model, reason from not_evaluated")
         artifacts = server.list_artifacts(failed)
-        (link,) = re.findall(re.escape(running.report_url) + r"[^)\s]+", artifacts["dashboard"]["data"])
-        page = parse(httpx.get(link).text)
+        page = parse(httpx.get(find_link(artifacts["dashboard"])).text)
         endpoint.requests.clear()
         is_repaired = True
-        repaired = server.run("regenerate", config_file=str(config))
+        repaired = server.run("regenerate", deployment="pretexeval.daily", moment=MOMENT)
         n_asked_again = Counter(body["model"] for _, _, body in endpoint.requests)
+    return DailyRuns(failed, n_asked, listed, artifacts, page, repaired, n_asked_again)
 
-    assert failed["state_type"] == "FAILED"
-    assert f"1 of 2 models failed on {listed['edition_id']}" in failed["state"]["message"]
-    assert words in failed["state"]["message"]
+
+def find_link(artifact: Row) -> str:
+    """Return the address that a link artifact leads to."""
+    (link,) = re.findall(r"\]\(([^)]+)\)", artifact["data"])
+    return str(link)
+
+
+def test_failing_model_is_listed_beside_the_others(daily: DailyRuns) -> None:
+    assert daily.failed["state_type"] == "FAILED"
+    message, reason = daily.failed["state"]["message"], daily.listed["reason"]
+    assert f"1 of 2 models failed on {daily.listed['edition_id']}" in message
+    assert REFUSAL in message
     # After 32 refusals, a throwaway prompt shows that the endpoint refuses everything.
-    assert n_asked == {"refused": 33, "answering": 16 * N_PAIRS}
-    assert listed["model"] == "refused"
-    assert words in listed["reason"]
-    rows = {row["model"]: row for row in json.loads(artifacts["leaderboard"]["data"])}
+    assert daily.n_asked == {"refused": 33, "answering": 16 * N_PAIRS}
+    assert daily.listed["model"] == "refused"
+    assert REFUSAL in reason
+    rows = {row["model"]: row for row in json.loads(daily.artifacts["leaderboard"]["data"])}
     assert {name for name, row in rows.items() if row["evaluated"] == "yes"} == {"answering"}
-    assert rows["refused"]["evaluated"] == f"not evaluated: {listed['reason']}"
+    assert rows["refused"]["evaluated"] == f"not evaluated: {reason}"
     assert rows["refused"]["accuracy %"] is None
-    scored = page.table_with("Model", "Mastery(joint, by pair)")[1:]
+    scored = daily.page.table_with("Model", "Mastery(joint, by pair)")[1:]
     assert {row[0] for row in scored} == {"answering"}
-    (row,) = page.table_with("Model", "Failed", "n samples", "Reason")[1:]
-    assert (row[0], row[-1]) == ("refused", f"not evaluated: {listed['reason']}")
+    (row,) = daily.page.table_with("Model", "Failed", "n samples", "Reason")[1:]
+    assert (row[0], row[-1]) == ("refused", f"not evaluated: {reason}")
 
-    assert repaired["state_type"] == "COMPLETED", repaired["state"]["message"]
-    assert n_asked_again == {"refused": 16 * N_PAIRS}
+
+def test_failed_model_is_asked_again_when_its_endpoint_is_repaired(daily: DailyRuns, root: Path) -> None:
+    assert daily.repaired["state_type"] == "COMPLETED", daily.repaired["state"]["message"]
+    assert daily.n_asked_again == {"refused": 16 * N_PAIRS}
     assert query_rows(root, "from not_evaluated") == []
     models = {row["model"] for row in query_rows(root, "from leaderboard")}
     assert models == {*NAMES, "answering", "refused"}
+
+
+def test_two_configurations_keep_their_own_times_names_and_histories(
+    regenerated: Row, daily: DailyRuns, server: Server
+) -> None:
+    times = {
+        name: [(each["schedule"]["cron"], each["schedule"]["timezone"]) for each in row["schedules"]]
+        for name in ("config", "daily")
+        for row in [server.client.get(f"/deployments/name/regenerate/pretexeval.{name}").json()]
+    }
+    assert times == {"config": [("0 3 * * 1", "Etc/UTC")], "daily": [("30 4 * * *", "Europe/Berlin")]}
+    assert re.fullmatch(rf"regenerate-config-{WEEK}", regenerated["name"])
+    assert daily.repaired["name"] == f"regenerate-daily-{DAY}"
+    assert re.fullmatch(rf"starter-{DAY}-[0-9a-f]{{8}}", daily.listed["edition_id"])
+    # list_artifacts requires that the keys end in the name of the configuration.
+    assert {"leaderboard", "dashboard", "parquet", "warehouse"} <= set(server.list_artifacts(daily.repaired))
+
+
+def test_every_link_of_every_run_leads_to_what_it_names(
+    regenerated: Row, daily: DailyRuns, server: Server, running: Installation
+) -> None:
+    written = [row for row in server.filter("artifacts", limit=200) if "](" in str(row["data"])]
+    links = {find_link(row) for row in written if row["key"]}
+    assert len(links) >= 8
+    assert all(link.startswith(running.report_url) for link in links)
+    found = {link: httpx.get(link) for link in sorted(links)}
+    assert {link: answer.status_code for link, answer in found.items()} == dict.fromkeys(links, 200)
+    (folder,) = [link for link in links if link.endswith(f"/editions/{daily.listed['edition_id']}/")]
+    assert "samples/" in read_page(folder)
+    assert httpx.get(f"{folder}samples/{RELATION}.parquet").content[:4] == b"PAR1"
+    missing = httpx.get(f"{running.report_url}{daily.listed['edition_id']}0/index.html")
+    assert missing.status_code == 404
+    assert "written when the edition is published" in missing.text
+
+
+def test_runs_that_a_person_starts_name_a_configuration(daily: DailyRuns, server: Server, root: Path) -> None:
+    file = str(root.parent / "daily.toml")
+    edition_id = daily.listed["edition_id"]
+    # The endpoint is gone, so a prompt that was asked again would fail.
+    evaluated = server.run("evaluate-model", config_file=file, edition_id=edition_id, model_name="answering")
+    assert evaluated["state_type"] == "COMPLETED", evaluated["state"]["message"]
+    assert set(server.list_artifacts(evaluated)) == {"dashboard", "parquet"}
 
 
 def test_failures_and_score_changes_are_notified(

@@ -8,9 +8,18 @@ from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 
-from deploy.local.web_server import BROWSER, BROWSER_POLICY, HEADERS, POLICY, PageHandler
+from deploy.local.web_server import (
+    BROWSER,
+    BROWSER_POLICY,
+    HEADERS,
+    LISTED_FOLDERS,
+    MISSING,
+    POLICY,
+    PageHandler,
+)
 
 NGINX = Path(__file__).parents[3] / "deploy" / "nginx.conf"
 
@@ -25,13 +34,21 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         ".index.html.1.next",
         "edition-1/.hidden",
         "empty/x.css",
+        "../editions/e-1/samples/may%2Ftreat <b>.parquet",
+        "../editions/e-1/.manifest.json.next",
+        "../predictions/e-1/m-1/run.json",
+        "../question_predictions/e-1/answer_only/m-1/run.json",
+        "../warehouse.duckdb",
     ):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(f"<p>{path}")
-    (root / "warehouse.duckdb").write_text("secret")
-    (folder / "out.txt").symlink_to(root / "warehouse.duckdb")
-    (folder / "linked").symlink_to(root)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(PageHandler, directory=str(folder))) as server:
+    for path in ("prefect/client.env", "responses/m-1/model.json", "warehouse.duckdb.wal", ".publish.lock"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("secret")
+    for place in (folder, root / "editions"):
+        (place / "out.txt").symlink_to(root / "prefect" / "client.env")
+        (place / "linked").symlink_to(root)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(PageHandler, directory=str(root))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_port
         server.shutdown()
@@ -54,16 +71,35 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         ("GET", "/.index.html.1.next", 404),
         ("GET", "/edition-1/.hidden", 404),
         ("GET", "/edition-1/%2ehidden", 404),
-        ("GET", "/../warehouse.duckdb", 404),
-        ("GET", "/%2e%2e/warehouse.duckdb", 404),
+        ("GET", "/prefect/client.env", 404),
+        ("GET", "/../prefect/client.env", 404),
+        ("GET", "/%2e%2e/prefect/client.env", 404),
+        ("GET", "/editions/../prefect/client.env", 404),
+        ("GET", "/editions/%2e%2e/prefect/client.env", 404),
+        ("GET", "/responses/m-1/model.json", 404),
+        ("GET", "/warehouse.duckdb.wal", 404),
+        ("GET", "/.publish.lock", 404),
         ("GET", "/out.txt", 404),
-        ("GET", "/linked/warehouse.duckdb", 404),
+        ("GET", "/linked/prefect/client.env", 404),
+        ("GET", "/editions/out.txt", 404),
+        ("GET", "/editions/linked/", 404),
+        ("GET", "/editions/linked/prefect/client.env", 404),
+        ("GET", "/editions/e-1/.manifest.json.next", 404),
+        ("GET", "/editions/", 200),
+        ("GET", "/editions/e-1", 301),
+        ("GET", "/editions/e-1/", 200),
+        ("HEAD", "/editions/e-1/samples/", 200),
+        ("GET", "/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet", 200),
+        ("GET", "/editions/e-2/", 404),
+        ("GET", "/predictions/e-1/m-1/", 200),
+        ("GET", "/question_predictions/e-1/answer_only/m-1/run.json", 200),
+        ("GET", "/warehouse.duckdb", 200),
         ("GET", "/\x00", 404),
         ("POST", "/", 501),
         ("DELETE", "/index.html", 501),
     ],
 )
-def test_only_pages_are_served_and_every_answer_has_the_headers(
+def test_only_pages_and_results_are_served_and_every_answer_has_the_headers(
     port: int, method: str, path: str, status: int
 ) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
@@ -77,6 +113,28 @@ def test_only_pages_are_served_and_every_answer_has_the_headers(
     )
     assert b"secret" not in answer.read()
     connection.close()
+
+
+def test_list_of_a_folder_links_its_files_and_hides_what_is_being_written(port: int) -> None:
+    address = f"http://127.0.0.1:{port}/editions/e-1/"
+    assert ".next" not in httpx.get(address).text
+    text = httpx.get(f"{address}samples/").text
+    assert "may%2Ftreat &lt;b&gt;.parquet" in text
+    (name,) = re.findall(r'href="(may[^"]*)"', text)
+    assert httpx.get(f"{address}samples/{name}").text == "<p>../editions/e-1/samples/may%2Ftreat <b>.parquet"
+
+
+def test_page_that_is_not_written_yet_is_a_page_that_says_so(port: int) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{port}/edition-2/index.html")
+    assert (answer.status_code, answer.text) == (404, MISSING)
+    assert "written when the edition is published" in answer.text
+
+
+def test_nginx_serves_the_same_and_says_the_same_of_missing_pages() -> None:
+    text = NGINX.read_text(encoding="utf-8")
+    assert f"return 404 '{MISSING}';" in text
+    assert f"location ~ ^/({'|'.join(LISTED_FOLDERS)})/ {{" in text
+    assert "location = /warehouse.duckdb {" in text
 
 
 def test_nginx_sends_the_same_headers_always() -> None:

@@ -1,0 +1,64 @@
+"""The addresses of links in the Prefect UI: on the web server of the installation, or elsewhere."""
+
+from pathlib import Path
+
+import pytest
+
+from config.file import Config
+from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
+from flows.support import artifacts
+
+EDITION = "starter-2026-W47-1a2b3c4d"
+SERVER = "http://127.0.0.1:8080"
+REPORTS = {"report": {"base_url": "https://reports.example.org/"}}
+
+
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Kind of the artifact -> its address, as far as they were linked."""
+    found: dict[str, str] = {}
+
+    def link(address: str, *, link_text: str, key: str, description: str) -> None:
+        assert link_text
+        assert description
+        found[key] = address
+
+    monkeypatch.setattr(artifacts, "create_link_artifact", link)
+    return found
+
+
+def configure(root: Path, **tables: object) -> Config:
+    return Config.model_validate({"storage": {"root": root}, **tables})
+
+
+def test_links_lead_to_the_web_server_that_serves_the_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: dict[str, str]
+) -> None:
+    monkeypatch.setenv(BASE_URL_VARIABLE, f"{SERVER}/")
+    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path))
+    monkeypatch.chdir(tmp_path.parent)
+    artifacts.link_results(configure(Path(tmp_path.name)), EDITION)
+    assert links == {
+        "dashboard": f"{SERVER}/{EDITION}/index.html",
+        "parquet": f"{SERVER}/editions/{EDITION}/",
+        "warehouse": f"{SERVER}/warehouse.duckdb",
+    }
+    artifacts.link_predictions(configure(tmp_path), EDITION, f"predictions/{EDITION}/m-1")
+    assert links["parquet"] == f"{SERVER}/predictions/{EDITION}/m-1/"
+    # The address of the configuration is that of its pages.
+    artifacts.link_edition(configure(tmp_path, **REPORTS), EDITION)
+    assert links["dashboard"] == f"https://reports.example.org/{EDITION}/index.html"
+    assert links["parquet"] == f"{SERVER}/editions/{EDITION}/"
+
+
+def test_links_lead_to_files_if_the_root_is_not_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: dict[str, str]
+) -> None:
+    monkeypatch.setenv(BASE_URL_VARIABLE, SERVER)
+    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path / "other"))
+    artifacts.link_results(configure(tmp_path), None)
+    assert links["dashboard"] == (tmp_path / "report" / "index.html").as_uri()
+    assert links["warehouse"] == (tmp_path / "warehouse.duckdb").as_uri()
+    shared = {"storage": {"root": tmp_path, "shared": "s3://bucket/here"}}
+    artifacts.link_edition(Config.model_validate(shared), EDITION)
+    assert links["parquet"] == f"s3://bucket/here/editions/{EDITION}/"
