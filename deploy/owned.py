@@ -134,6 +134,7 @@ def _describe(deployment: DeploymentResponse) -> dict[str, Any]:
     fields = {
         "entrypoint",
         "parameters",
+        "parameter_openapi_schema",
         "job_variables",
         "pull_steps",
         "tags",

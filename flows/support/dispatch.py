@@ -95,8 +95,8 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UU
         key: identifies the run among those that this run creates. If it is unclear whether the server got a
             request, the request is sent again with the same key, and the server creates only one run.
     """
-    # A deployment that was registered before a table was added to the configuration refuses that table, even if
-    # it has its default.
+    # A deployment that was registered before a table was added to the configuration refuses that table, even
+    # if it has its default.
     as_json = {
         name: value.model_dump(mode="json", exclude_defaults=True) if hasattr(value, "model_dump") else value
         for name, value in parameters.items()

@@ -3,9 +3,11 @@
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from prefect import Flow, runtime
+from prefect.client.schemas.objects import FlowRun
 from prefect.utilities.callables import parameter_schema
 
 from config.file import Config
@@ -21,7 +23,7 @@ from primitives.errors import InputError
 FORMS: dict[Flow[..., Any], set[str]] = {
     build_test_set: {"config_file", "moment"},
     rephrase_samples: {"config_file", "moment"},
-    evaluate_model: {"config_file", "edition_id", "model_name", "setting"},
+    evaluate_model: {"config_file", "edition_id", "model_name", "setting", "period"},
     publish: {"config_file", "edition_id"},
 }
 
@@ -79,3 +81,20 @@ def test_runs_that_a_run_starts_inherit_its_file(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(runtime.flow_run, "parameters", {"config_file": Path("a.toml")}, raising=False)
     dispatch.run_subflows(publish, [{"edition_id": "e"}])
     assert asked == [{"config_file": "a.toml", "edition_id": "e"}]
+
+
+def test_started_run_gets_what_differs_from_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deployment that the version before registered would refuse a table that it does not know."""
+    asked: list[dict[str, Any]] = []
+
+    def create(_: str, parameters: dict[str, Any], **__: object) -> FlowRun:
+        asked.append(parameters)
+        return FlowRun.model_construct(id=uuid4())
+
+    monkeypatch.setattr(dispatch, "run_deployment", create)
+    monkeypatch.setattr(runtime.flow_run, "id", "1", raising=False)
+    monkeypatch.setattr(runtime.flow_run, "run_count", 1, raising=False)
+    config = Config.model_validate({"edition": {"label": "2026-W47", "seed": 7}})
+    dispatch._create_run(publish, {"config": config}, "0")
+    assert asked == [{"config": {"edition": {"label": "2026-W47", "seed": 7}}}]
+    assert publish.validate_parameters(asked[0])["config"] == config
