@@ -69,9 +69,8 @@ class Server:
         The keys end in the name of the configuration, which is left out here.
         """
         rows = self.filter("artifacts", artifacts={"flow_run_id": {"any_": [run["id"]]}})
-        assert all(row["description"] for row in rows)
         name = "-" + Path(run["parameters"]["config_file"]).stem
-        assert all(row["key"].endswith(name) for row in rows if row["key"])
+        assert all(row["key"].endswith(name) and row["description"] for row in rows if row["key"])
         return {(row["key"] or row["type"]).removesuffix(name): row for row in rows}
 
     def start(self, name: str, deployment: str | None = None, **parameters: object) -> str:
