@@ -71,7 +71,7 @@ class Server:
         rows = self.filter("artifacts", artifacts={"flow_run_id": {"any_": [run["id"]]}})
         name = "-" + Path(run["parameters"]["config_file"]).stem
         assert all(row["key"].endswith(name) and row["description"] for row in rows if row["key"])
-        return {(row["key"] or row["type"]).removesuffix(name): row for row in rows}
+        return {str(row["key"] or row["type"]).removesuffix(name): row for row in rows}
 
     def start(self, name: str, deployment: str | None = None, **parameters: object) -> str:
         """Create a run of a deployment of the flow with that name, and return the id of the run."""
