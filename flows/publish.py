@@ -18,6 +18,7 @@ from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
 from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
+from tasks.quality.freshness_limit import record_freshness_limit
 from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
@@ -54,6 +55,7 @@ def publish(
             measure_samples(root, measured_id)
         if edition_id is not None:
             count_writer_tokens(config, edition_id)
+            note_freshness_limit(config, edition_id)
         repair_measurements(root, _list_editions(root))
         problem = load_warehouse(root)
         if edition_id is None:
@@ -98,6 +100,12 @@ def count_writer_tokens(config: Config, edition_id: str) -> None:
             record_writer_tokens(edition, open_mirror(config.storage))
     except InputError as error:
         get_run_logger().warning("the tokens of writers were not counted: %s", error)
+
+
+@task(name="note-freshness-limit", **RETRIES)
+def note_freshness_limit(config: Config, edition_id: str) -> None:
+    """Record the share of new texts that the configuration requires, for the checks of the edition."""
+    record_freshness_limit(config.storage.root, edition_id, config.report.min_new_texts)
 
 
 @task(name="load-warehouse", **RETRIES)

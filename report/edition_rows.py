@@ -109,10 +109,17 @@ def _read_summary(reader: EditionReader) -> Row:
         "facets": max(scores, key=lambda score: score.average or 0.0, default=None),
         "n_models": len(answered),
         "n_not_evaluated": len(reader.read_view("not_evaluated")),
+        "new_text_rate": _find_new_text_rate(reader, setting),
     }
     return (
         edition | _describe_first(reader, setting, ranked) | counts | {"setting": setting, "ranked": ranked}
     )
+
+
+def _find_new_text_rate(reader: EditionReader, setting: Setting) -> float | None:
+    """Return the share of texts that no earlier edition of the base has used; null for the first edition."""
+    rows = [row for row in reader.read_view("freshness", method=setting.method) if row["n_earlier_editions"]]
+    return rows[0]["new_text_rate"] if rows else None
 
 
 def _describe_first(reader: EditionReader, setting: Setting, ranked: list[Row]) -> Row:

@@ -122,6 +122,11 @@ def writer_tokens_record(edition_id: str) -> str:
     return f"writer_tokens/{edition_id}.json"
 
 
+def freshness_record(edition_id: str) -> str:
+    """Return the record of the least share of new texts that an edition must have."""
+    return f"freshness/{edition_id}.json"
+
+
 def review_folder(edition_id: str) -> str:
     """Return the folder of an edition's review by graders: sheets, their key, and grades."""
     return f"{REVIEWS_FOLDER}/{edition_id}"

@@ -24,6 +24,7 @@ SUMS = (
     "point_clusters",
     "point_scores",
     "facet_sets",
+    "freshness_counts",
 )
 # Queries that several views share. Each is created after those that it reads.
 TABLE_MACROS = (

@@ -13,10 +13,12 @@ import polars as pl
 
 from primitives.checksums import checksum_file
 from schemas.stages import EDITION_STAGES, HUMAN_GRADES
-from storage.layout import VALIDATIONS_FOLDER, diversity_record, guesses_record
+from storage.layout import VALIDATIONS_FOLDER, diversity_record, freshness_record, guesses_record
 from storage.manifests import find_manifest, key_content
 from storage.records import find_record, read_reports, set_aside
 from warehouse.appraisals import list_grades
+from warehouse.catalogue import insert_row
+from warehouse.records import parse_time
 
 Report = dict[str, Any]
 NEEDED = {"stage", "context", "n_rows", "checks"}
@@ -51,6 +53,15 @@ def load_checks(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
     for (edition_id,) in connection.execute("select edition_id from editions").fetchall():
         of_edition = [*_select_reports(reports, root, edition_id), *_read_measured(reports, root, edition_id)]
         insert_reports(connection, "edition_checks", {"edition_id": edition_id}, of_edition)
+
+
+def load_freshness_limit(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Insert the least share of new texts of an edition, if it has a record. A damaged one is set aside."""
+    path = root / freshness_record(edition_id)
+    remedy = "the next publication of the edition writes it again"
+    if record := find_record(path, remedy, edition_id=edition_id):
+        checked_at = parse_time(path, record, "checked_at")
+        insert_row(connection, "storage.freshness_limits", [edition_id, record["min_new_texts"], checked_at])
 
 
 def insert_reports(

@@ -28,6 +28,7 @@ TABLES = {
     "guesses": ("guesses",),
     "diversity": ("sample_diversity",),
     "writer_tokens": ("writer_tokens",),
+    "freshness_limit": ("storage.freshness_limits",),
     "grades": ("human_grades",),
     "model": ("models", "storage.responses"),
     "run": ("runs", "predictions", "storage.run_checks"),

@@ -25,7 +25,7 @@ from storage.records import find_record, set_aside
 from warehouse.answer_loading import load_run, warn_of_lost_replies
 from warehouse.appraisals import load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
-from warehouse.checks import load_checks
+from warehouse.checks import load_checks, load_freshness_limit
 from warehouse.increments import Increment, report_left_out, write_loaded_parts
 from warehouse.model_loading import load_model
 from warehouse.parts import Part, name_parts
@@ -98,6 +98,7 @@ def _load_part_of_edition(
         "guesses": partial(load_guesses, connection, root, edition_id),
         "diversity": partial(load_diversity, connection, root, edition_id),
         "writer_tokens": partial(load_writer_tokens, connection, root, edition_id),
+        "freshness_limit": partial(load_freshness_limit, connection, root, edition_id),
         "grades": partial(load_grades, connection, part.path, edition_id),
         "run": partial(load_run, connection, part.path),
         "question_run": partial(load_question_run, connection, part.path),

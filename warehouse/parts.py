@@ -27,6 +27,7 @@ from storage.layout import (
     VALIDATIONS_FOLDER,
     diversity_file,
     diversity_record,
+    freshness_record,
     guesses_file,
     guesses_record,
     model_file,
@@ -90,10 +91,12 @@ def _list_parts_of_edition(root: Path, edition: Part) -> Iterator[Part]:
     # All grades of an edition are deleted and loaded together.
     grades = _stamp_all(list_grades(root, edition_id))
     tokens = root / writer_tokens_record(edition_id)
+    limit = root / freshness_record(edition_id)
     for kind, path, stamp in (
         ("guesses", root / guesses_file(edition_id), guesses),
         ("diversity", root / diversity_file(edition_id), diversity),
         ("writer_tokens", tokens, _read(tokens)),
+        ("freshness_limit", limit, _read(limit)),
         *(("grades", path, grades) for path in list_grades(root, edition_id)),
     ):
         if path.is_file():

@@ -62,7 +62,8 @@ SHADOWED_FOR_ESTIMATES = dict.fromkeys(
 
 
 def refresh_editions(connection: duckdb.DuckDBPyConnection, editions: Iterable[str]) -> None:
-    """Compute the sums over these editions. The clusters are numbered over all editions together."""
+    """Compute the sums over these editions; clusters and freshness are those of all editions together."""
+    _refresh(connection, "freshness_counts", ())
     scope = [(edition_id,) for edition_id in editions]
     for cluster_table, names in (
         ("pair_clusters", ("shortcut_scores", "question_slots")),

@@ -24,7 +24,7 @@ from report.facet_scores import read_facet_scores, select_first_policy
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
-from warehouse.freshness import describe_freshness
+from warehouse.freshness import describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
 
 # Every update is a request to the server.
@@ -40,6 +40,7 @@ LEADERBOARD_COLUMNS = (
     "no answer %",
     "true %",
     "failed %",
+    "new texts %",
     "change, points",
     "since",
     "evaluated",
@@ -106,6 +107,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     that of questions.
     """
     rows = read_leaderboard(root, edition_id)
+    new_texts = read_new_text_rates(root, edition_id)
     scored = [
         {
             "rank": row["rank"],
@@ -118,6 +120,7 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
             "no answer %": _percent(row["no_answer_rate"]),
             "true %": _percent(row["true_rate"]),
             "failed %": _percent(row["error_rate"]),
+            "new texts %": _percent(new_texts.get(row["method"])),
             "change, points": _percent(row["change"]),
             "since": row["since"],
             "evaluated": "yes",

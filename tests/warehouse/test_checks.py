@@ -18,7 +18,7 @@ from warehouse.publishing import build_warehouse
 @pytest.fixture(autouse=True)
 def _only_needed_views(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalogue, "ESTIMATES", ())
-    monkeypatch.setattr(catalogue, "VIEWS", ("checks", "check_history"))
+    monkeypatch.setattr(catalogue, "VIEWS", ("freshness", "checks", "check_history"))
 
 
 def write_report(data: DataFolder, name: str, **changes: object) -> Path:

@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from tasks.quality.freshness_limit import record_freshness_limit
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
@@ -115,6 +116,23 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
     assert f"{rate:.1%} of the texts of pretexeval, and 25.0% of the facts" in sentence
     for least, edition_id in ((rate, FRESH), (1.0, EDITION), (None, FRESH)):
         assert describe_stale_texts(data.root, edition_id, least) is None
+
+
+def test_required_share_of_new_texts_is_a_check(data: DataFolder, fresh: DataFolder) -> None:
+    fresh.wording = ""
+    fresh.wordings = {"Influenza": "fresh "}
+    record_freshness_limit(data.root, FRESH, 0.9)
+    publish_both(data, fresh)
+    query = "select * from checks where stage = 'freshness' order by edition_id"
+    (row,) = data.query(query)
+    before, after = read_texts(data, EDITION), read_texts(data, FRESH)
+    assert (row["edition_id"], row["is_passed"], row["n_rows"]) == (FRESH, False, len(after))
+    assert row["n_unexpected"] == len(after & before) > 0
+    assert row["requirement"].startswith("90.0 % of the texts of pretexeval")
+    for least, found in ((0.1, [True]), (None, [])):
+        record_freshness_limit(data.root, FRESH, least)
+        build_warehouse(data.root)
+        assert [row["is_passed"] for row in data.query(query)] == found
 
 
 def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:

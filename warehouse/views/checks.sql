@@ -1,8 +1,9 @@
 -- Grain: one row per edition, model, setting, stage and expectation that the rows of the stage must meet
 -- Great Expectations validates a stage when it is written. A broken expectation stops the run, unless it is a
 -- warning. model_id is null for the stages of an edition and for what is measured on it; setting is null except
--- for questions. Responses are those to the requests of the evaluation. Older evaluations have no rows until they
--- are scored again. checked_at is UTC.
+-- for questions. Responses are those to the requests of the evaluation. The stage freshness is about the share of
+-- new texts that min_new_texts requires, by method; the last publication of the edition counts. Older evaluations
+-- have no rows until they are scored again. checked_at is UTC.
 create or replace view checks as
 with reports as (
     from storage.edition_checks
@@ -10,6 +11,20 @@ with reports as (
     from storage.run_checks
     union all by name
     from storage.question_run_checks
+    union all by name
+    select
+        edition_id,
+        'freshness' as stage,
+        'texts_are_new' as expectation,
+        'text' as checked_columns,
+        format('{:.1f} % of the texts of {} are in no earlier edition', 100 * min_new_texts, method)
+            as requirement,
+        new_text_rate >= min_new_texts as is_passed,
+        n_texts as n_rows,
+        n_texts - n_new_texts as n_unexpected,
+        checked_at
+    from freshness
+    inner join storage.freshness_limits using (edition_id)
 )
 
 select
