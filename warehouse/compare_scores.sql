@@ -4,9 +4,10 @@
 -- n_matched: rows of `matches`. The averages count the samples graded on both sides, n_pairs the rows
 -- with such a sample; mastery counts the rows that are complete on both sides (n_complete), and is null under
 -- `excluded` where more than a fifth of the rows are not (measure_scores).
+-- scores names the table of all scores from which these rows come, or a query with its columns.
 -- difference, difference_se and mastery_difference have the clusters of the first score (estimate_shares). The
 -- variance of each score by itself is inflated as much as that of all its pairs.
-create macro compare_scores(matches) as table
+create macro compare_scores(matches, scores := 'pair_scores') as table
 with counted as materialized (
     select
         edition_id,
@@ -101,7 +102,7 @@ differences as materialized (
 
 own_pairs as (
     select *, 'all' as part
-    from pair_scores
+    from query_table(scores)
 ),
 
 own as materialized (
@@ -168,7 +169,9 @@ select
     sized.n_errors,
     sized.n_other_errors,
     sized.error_rate,
-    sized.other_error_rate
+    sized.other_error_rate,
+    sized.run,
+    sized.other_run
 from sized
 inner join models on sized.model_id = models.model_id
 inner join models as other_models on sized.other_model_id = other_models.model_id

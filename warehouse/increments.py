@@ -38,10 +38,11 @@ TABLES = {
         "question_predictions",
         "storage.question_run_checks",
     ),
+    "anchor_run": ("anchor_runs", "anchor_predictions"),
     "failure": ("failures",),
     "checks": ("storage.edition_checks",),
 }
-RUN_KINDS = ("run", "question_run")
+RUN_KINDS = ("run", "question_run", "anchor_run")
 Load = Callable[[Part], None]
 Parts = Mapping[str, Part]
 """Path under the root -> part, in the order in which they must be loaded."""

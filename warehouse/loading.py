@@ -22,6 +22,7 @@ from storage.layout import (
 )
 from storage.manifests import find_manifest
 from storage.records import find_record, set_aside
+from warehouse.anchor_loading import load_anchor_run
 from warehouse.answer_loading import load_run, warn_of_lost_replies
 from warehouse.appraisals import load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
@@ -102,6 +103,7 @@ def _load_part_of_edition(
         "grades": partial(load_grades, connection, part.path, edition_id),
         "run": partial(load_run, connection, part.path),
         "question_run": partial(load_question_run, connection, part.path),
+        "anchor_run": partial(load_anchor_run, connection, part.path),
         "failure": partial(load_failure, connection, part.path, edition_id),
     }
     loads[part.kind]()

@@ -45,6 +45,20 @@ create macro binomial_tail(k, n, p) as
         )
     );
 
+-- Fisher's exact test, one-sided: the probability that at least k of n would be hits, if the hits among n and among m
+-- others (k and j of them) were spread at random over all n + m.
+create macro ln_choose(n, k) as lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+create macro fisher_more_p(k, n, j, m) as
+    least(
+        1.0,
+        list_sum(
+            list_transform(
+                range(k, least(n, k + j) + 1),
+                lambda i: exp(ln_choose(n, i) + ln_choose(m, k + j - i) - ln_choose(n + m, k + j))
+            )
+        )
+    );
+
 -- The 16 bits of a facet in a bit set of point_scores (question_slots); the lower 8 are its affirmed questions.
 create macro facet_bits(bits, position) as ((bits >> (16 * position)::ubigint) & 65535)::usmallint;
 

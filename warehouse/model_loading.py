@@ -83,6 +83,8 @@ asked as (
     select edition_id, prompt_key, repeat from predictions where model_id = $model_id
     union all
     select edition_id, prompt_key, repeat from question_answers where model_id = $model_id
+    union all
+    select edition_id, prompt_key, repeat from anchor_predictions where model_id = $model_id
 )
 
 select distinct edition_id

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from primitives.hashing import hash_json
 from storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
     FAILURES_FOLDER,
@@ -38,7 +39,7 @@ from warehouse.records import find_filled
 
 # The parts whose reports are loaded together (checks.py).
 VALIDATED = ("edition", "guesses", "diversity", "grades")
-LOADED_AFTER_MODELS = ("run", "question_run", "failure")
+LOADED_AFTER_MODELS = ("run", "question_run", "anchor_run", "failure")
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ def _list_parts_of_edition(root: Path, edition: Part) -> Iterator[Part]:
             yield Part(kind, path, edition.key, _hash([edition.fingerprint, stamp]))
     # The scores of a run are compared with shortcuts, which are computed from the guesses.
     yield from _list_runs(root, edition, _hash([edition.fingerprint, guesses]))
+    yield from _list_anchor_runs(root, edition)
     yield from _list_failures(root, edition)
 
 
@@ -122,6 +124,14 @@ def _list_runs(root: Path, edition: Part, fingerprint: str) -> Iterator[Part]:
             kind, key = "question_run", {**key, "setting": path.parent.name}
         stamps = [fingerprint, _stamp_folder(path, RUN), _read(root / model_file(path.name))]
         yield Part(kind, path, key, _hash(stamps))
+
+
+def _list_anchor_runs(root: Path, edition: Part) -> Iterator[Part]:
+    for period in sorted((root / ANCHOR_EVALUATIONS_FOLDER / str(edition.key["edition_id"])).glob("*")):
+        for path in find_filled(period):
+            key = {**edition.key, "period": period.name, "model_id": path.name}
+            stamps = [edition.fingerprint, _stamp_folder(path, RUN), _read(root / model_file(path.name))]
+            yield Part("anchor_run", path, key, _hash(stamps))
 
 
 def _list_failures(root: Path, edition: Part) -> Iterator[Part]:

@@ -196,6 +196,37 @@ create table runs (
     n_demonstrations tinyint
 );
 
+-- One row per evaluation of an edition of anchors by a model in a period of a schedule, with the columns of runs.
+create table anchor_runs (
+    edition_id varchar not null,
+    period varchar not null,
+    model_id varchar not null,
+    n_samples bigint,
+    n_asked bigint,
+    n_errors bigint,
+    finished_at timestamp,
+    max_error_rate double not null,
+    served varchar[],
+    prompt_style varchar,
+    sampling json
+);
+
+-- The answers to anchors, with the columns of predictions. They are not among the predictions, so that no score of an
+-- edition contains them.
+create table anchor_predictions (
+    edition_id varchar not null,
+    period varchar not null,
+    model_id varchar not null,
+    sample_id varchar not null,
+    repeat smallint not null,
+    scoring_policy varchar not null,
+    prompt_key varchar not null,
+    prediction boolean,
+    is_correct boolean,
+    response varchar,
+    error varchar
+);
+
 -- One row per edition, setting and name of a model whose last evaluation ended with an error. failed_at is UTC.
 -- setting: how the questions were asked; null for an evaluation of the samples. model_id is null if the model
 -- could not be identified.

@@ -1,0 +1,59 @@
+"""Load what models answered to anchors: fixed pairs that are asked again in every period of a schedule."""
+
+from pathlib import Path
+
+import duckdb
+
+from schemas.exchange import MAX_ERROR_RATE
+from schemas.stages import PREDICTIONS, REQUESTS
+from storage.layout import RUN
+from warehouse.answer_loading import list_run_files, note_how_asked, require_answers, require_model
+from warehouse.catalogue import insert_row
+from warehouse.records import (
+    check_files,
+    check_rows,
+    insert_parquet,
+    parse_time,
+    require_record,
+    select_columns,
+)
+
+INSERT_PREDICTIONS = """
+insert into anchor_predictions
+with answers as (
+    select prompt_key, repeat, response
+    from storage.responses
+    where model_id = $model_id
+)
+
+select
+    $edition_id, $period, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key, p.prediction,
+    case when p.error is null then p.is_correct end, answers.response, p.error
+from (select {columns} from read_parquet($predictions, union_by_name = true)) as p
+left join answers on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
+order by p.scoring_policy, p.repeat, p.relation, p.sample_id
+"""
+
+
+def load_anchor_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Insert one row of anchor_runs, and the predictions of one model on anchors in one period."""
+    period, model_id = folder.parent.name, folder.name
+    key = {"edition_id": folder.parents[1].name, "period": period, "model_id": model_id}
+    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=model_id)
+    require_model(connection, folder)
+    check_files(folder, run, RUN)
+    counts = [run.get(name) for name in ("n_samples", "n_asked", "n_errors")]
+    limit = run.get("max_error_rate", MAX_ERROR_RATE)
+    finished_at = parse_time(folder / RUN, run, "finished_at")
+    # The last two columns are filled from the requests.
+    insert_row(
+        connection, "anchor_runs", [*key.values(), *counts, finished_at, limit, run.get("served"), None, None]
+    )
+    files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
+    columns = select_columns(connection, *files[PREDICTIONS.name])
+    predictions = {PREDICTIONS.name: files[PREDICTIONS.name]}
+    statement = INSERT_PREDICTIONS.format(columns=columns)
+    n_rows = insert_parquet(connection, statement, predictions, **key)
+    check_rows(folder, run, PREDICTIONS, n_rows)
+    note_how_asked(connection, "anchor_runs", files, key)
+    require_answers(connection, "anchor_predictions", folder, run, key)

@@ -1,0 +1,142 @@
+-- Grain: one row per two fresh editions of a schedule, and the row of anchor_drift of the same periods.
+-- Why a score moved between two periods: has the served model changed, or had it learnt old texts? The fresh editions
+-- are those of the same base with the names of the periods as labels, and with the pool, the rephraser, the negatives
+-- and the methods of the anchors. fresh_fall: how far the average accuracy fell from the earlier edition to the later
+-- one, paired on the heads that both test (as difference in edition_drift). anchor_fall: likewise on anchors, whose
+-- texts are the same in both periods. excess_fall = fresh_fall − anchor_fall, the difference of differences; its 95 %
+-- interval combines those of the two falls (MOVER: Zou and Donner 2008), as if they were independent.
+-- has_changed: the answers to anchors changed more than noise explains, at the 5 % level (anchor_drift).
+-- has_leaked: the whole interval of excess_fall is above 0: the score fell on fresh texts and not as far on anchors,
+-- so texts of the earlier period helped the model. If nothing leaked, this happens in at most 2.5 % of the cases.
+-- explanation: `model changed`, `texts had leaked`, `both`, or `neither is supported`. The last one does not prove that
+-- nothing changed or leaked.
+create or replace view drift_explanations as
+with anchors as materialized (
+    from anchor_drift
+),
+
+pairs_of_editions as materialized (
+    select distinct
+        anchors.edition_id as anchor_edition_id,
+        anchors.period,
+        anchors.other_period,
+        one.edition_id,
+        other.edition_id as other_edition_id
+    from anchors
+    inner join editions as source on anchors.edition_id = source.edition_id
+    inner join editions as one on anchors.period = one.label and one.kb = source.kb
+    inner join editions as other on anchors.other_period = other.label and other.kb = source.kb
+    where
+        not one.is_anchors
+        and not other.is_anchors
+        and (one.pool, one.rephraser, one.negatives, one.methods)
+        = (source.pool, source.rephraser, source.negatives, source.methods)
+        and (other.pool, other.rephraser, other.negatives, other.methods)
+        = (source.pool, source.rephraser, source.negatives, source.methods)
+),
+
+heads as materialized (
+    select edition_id, pair_id, relation, head
+    from triplets
+    where split = 'test' and is_positive
+),
+
+shared_heads as (
+    select
+        one.edition_id,
+        one.pair_id,
+        other.edition_id as other_edition_id,
+        other.pair_id as other_pair_id
+    from (select distinct edition_id, other_edition_id from pairs_of_editions) as compared
+    inner join heads as one on compared.edition_id = one.edition_id
+    inner join heads as other
+        on compared.other_edition_id = other.edition_id
+        and one.relation = other.relation
+        and one.head = other.head
+),
+
+matches as materialized (
+    select one.*, columns(other.*) as "other_\0"
+    from shared_heads
+    inner join pair_scores as one
+        on shared_heads.edition_id = one.edition_id and shared_heads.pair_id = one.pair_id
+    inner join pair_scores as other
+        on shared_heads.other_edition_id = other.edition_id
+        and shared_heads.other_pair_id = other.pair_id
+        and one.model_id = other.model_id
+        and one.method = other.method
+        and one.scoring_policy = other.scoring_policy
+        and one.repeat = other.repeat
+),
+
+fresh as (
+    from compare_scores('matches')
+),
+
+explained as (
+    select
+        fresh.*,
+        pairs_of_editions.anchor_edition_id,
+        pairs_of_editions.period,
+        pairs_of_editions.other_period,
+        anchors.is_successive,
+        anchors.n_pairs as n_anchor_pairs,
+        anchors.change_rate,
+        anchors.change_rate_ci_low,
+        anchors.change_rate_ci_high,
+        anchors.change_p,
+        anchors.has_changed,
+        anchors.difference as anchor_fall,
+        anchors.difference_ci_low as anchor_fall_ci_low,
+        anchors.difference_ci_high as anchor_fall_ci_high
+    from fresh
+    inner join pairs_of_editions using (edition_id, other_edition_id)
+    inner join anchors
+        on pairs_of_editions.anchor_edition_id = anchors.edition_id
+        and pairs_of_editions.period = anchors.period
+        and pairs_of_editions.other_period = anchors.other_period
+        and fresh.model_id = anchors.model_id
+        and fresh.method = anchors.method
+        and fresh.scoring_policy = anchors.scoring_policy
+        and fresh.repeat = anchors.repeat
+)
+
+select
+    edition_id,
+    other_edition_id,
+    anchor_edition_id,
+    model_id,
+    model,
+    method,
+    scoring_policy,
+    repeat,
+    period,
+    other_period,
+    is_successive,
+    n_matched as n_heads,
+    n_anchor_pairs,
+    difference as fresh_fall,
+    difference_ci_low as fresh_fall_ci_low,
+    difference_ci_high as fresh_fall_ci_high,
+    anchor_fall,
+    anchor_fall_ci_low,
+    anchor_fall_ci_high,
+    fresh_fall - anchor_fall as excess_fall,
+    excess_fall - sqrt((fresh_fall - fresh_fall_ci_low) ** 2 + (anchor_fall_ci_high - anchor_fall) ** 2)
+        as excess_fall_ci_low,
+    excess_fall + sqrt((fresh_fall_ci_high - fresh_fall) ** 2 + (anchor_fall - anchor_fall_ci_low) ** 2)
+        as excess_fall_ci_high,
+    change_rate,
+    change_rate_ci_low,
+    change_rate_ci_high,
+    change_p,
+    has_changed,
+    excess_fall_ci_low > 0 as has_leaked,
+    case
+        when has_changed and has_leaked then 'both'
+        when has_changed then 'model changed'
+        when has_leaked then 'texts had leaked'
+        when has_changed is not null and has_leaked is not null then 'neither is supported'
+    end as explanation
+from explained
+order by edition_id, other_edition_id, anchor_edition_id, model, model_id, method, scoring_policy, repeat
