@@ -6,7 +6,7 @@ from pathlib import Path
 from cli.prefect_server import require_named_server
 from cli.subcommands import Subcommands, add_command, add_config, write_output
 from config.file import load_config
-from config.installation_names import find_installation
+from config.installation_names import DEFAULT_POOL, find_installation
 from deploy.local.client_settings import load_client_settings
 
 
@@ -18,9 +18,13 @@ def add_commands(subcommands: Subcommands) -> None:
     add_config(parser, "the TOML file of the scheduled runs")
     parser.add_argument(
         "--gpus",
-        type=int,
-        help="how many runs may load a model at once (default: 1 in a new pool; a pool that exists keeps its "
-        "limit without --update-pools)",
+        type=_read_gpus,
+        action="append",
+        default=[],
+        metavar="[POOL=]N",
+        help="how many GPUs a pool has: 2 for the pool gpu, or gpu-4x80=8 for another one; may be repeated. "
+        "A run counts as many as the largest model of its pool takes (default: one run at a time in a new "
+        "pool; a pool that exists keeps its limit without --update-pools)",
     )
     parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
     parser.add_argument(
@@ -54,7 +58,7 @@ def deploy(options: argparse.Namespace) -> int:
 
     changes = deploy(
         options.config,
-        options.gpus,
+        dict(options.gpus),
         options.pool_type,
         options.pools or POOLS,
         find_installation(options.installation),
@@ -64,3 +68,9 @@ def deploy(options: argparse.Namespace) -> int:
     for change in changes:
         write_output(change.render())
     return 0
+
+
+def _read_gpus(text: str) -> tuple[str, int]:
+    """Return the pool and its number of GPUs."""
+    pool, _, number = text.rpartition("=")
+    return pool or DEFAULT_POOL, int(number)

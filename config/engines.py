@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from config.installation_names import DEFAULT_POOL
 from primitives.secrets import has_secret
 
 # Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
@@ -138,6 +139,9 @@ class EngineConfig(ConfigTable):
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
     """Currency of the two prices."""
+    pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = DEFAULT_POOL
+    """Work pool in which a deployed run asks this model: `gpu`, `cpu` (for an endpoint), or another name,
+    for example `"gpu-4x80"` (docs/operations.md). A change asks nothing again."""
 
     @property
     def price(self) -> dict[str, Any] | None:
@@ -243,8 +247,8 @@ class ModelConfig(EngineConfig):
     `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `temperature`, `seed`, `logprobs`,
     `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a change of
     `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
-    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, a price or the
-    address of an endpoint, nothing is asked again.
+    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, `pool`, a price
+    or the address of an endpoint, nothing is asked again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"

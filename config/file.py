@@ -8,6 +8,7 @@ from pydantic import field_validator, model_validator
 
 from config.anchors import AnchorsConfig
 from config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
+from config.installation_names import DEFAULT_POOL
 from config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
 from config.schedule import ScheduleConfig
 from config.tables import (
@@ -91,6 +92,13 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _require_one_pool_of_writers(self) -> Self:
+        if len({writer.pool for writer in self._list_used_writers()}) > 1:
+            named = ", ".join(f"{writer.name}: {writer.pool}" for writer in self._list_used_writers())
+            raise ValueError(f"the writers run together, so give them the same pool ({named})")
+        return self
+
+    @model_validator(mode="after")
     def _refuse_entailment_models(self) -> Self:
         for model in (*self.models, *self.writers):
             if model.engine == "entailment":
@@ -134,6 +142,22 @@ class Config(ConfigTable):
         samples = () if self.knowledge.format == "medqa" else (None,)
         settings = (*samples, *self.questions.settings)
         return [(model.name, setting) for model in self.models for setting in settings]
+
+    def _list_used_writers(self) -> list[WriterConfig]:
+        names = dict.fromkeys(table.writer for table in (self.rephraser, self.llmeval, self.judge))
+        return [writer for writer in self.writers if writer.name in names]
+
+    @property
+    def writer_pool(self) -> str:
+        """The work pool in which the writers are asked."""
+        return next((writer.pool for writer in self._list_used_writers()), DEFAULT_POOL)
+
+    def list_pools(self) -> dict[str, list[EngineConfig]]:
+        """Return work pool -> the evaluated models and the writers that are asked in it."""
+        pools: dict[str, list[EngineConfig]] = {}
+        for model in (*self.models, *self._list_used_writers()):
+            pools.setdefault(model.pool, []).append(model)
+        return pools
 
     def list_writers(self) -> tuple[WriterConfig, ...]:
         """Return the writers, and the entailment model that judges rewordings if there is one."""

@@ -13,6 +13,8 @@ from primitives.errors import InputError
 
 INSTALLATION_VARIABLE = "PRETEXEVAL_INSTALLATION"
 DEFAULT_NAME = "pretexeval"
+DEFAULT_POOL = "gpu"
+"""The role of the work pool for flows that load a model."""
 VALID_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 # Prefect refuses these characters in names; the others would end a line or a word.
 BANNED_IN_NAMES = re.compile(r"[/%&<>{}\s]")
@@ -43,8 +45,16 @@ class InstallationNames:
         return f"{COMMON_TAG}:{self.name}"
 
     def name_pool(self, role: str) -> str:
-        """Return the name of its work pool with this role, `cpu` or `gpu`."""
+        """Return the name of its work pool with this role: `cpu`, `gpu`, or a `pool` of a configuration."""
         return f"{self.name}-{role}"
+
+    def name_subflow(self, pool: str = DEFAULT_POOL) -> str:
+        """Return the name of the deployment of a flow that `regenerate` starts.
+
+        Args:
+            pool: the role of the work pool of the deployment, if the flow loads a model.
+        """
+        return self.name if pool == DEFAULT_POOL else f"{self.name}.{pool}"
 
     def name_schedule(self, config_file: Path) -> str:
         """Return the name of the deployment of `regenerate` for a configuration file.

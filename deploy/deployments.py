@@ -7,7 +7,7 @@ touches nothing of others. It says what it did to each thing.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,12 +15,13 @@ import httpx
 from prefect.client.orchestration import get_client
 
 from config.file import load_config
-from config.installation_names import INSTALLATION_VARIABLE, InstallationNames
+from config.installation_names import DEFAULT_POOL, INSTALLATION_VARIABLE, InstallationNames
 from deploy.automations import find_old_automations, provide_automations
 from deploy.changes import Change
 from deploy.earlier_versions import find_old_deployments, keep_pause
 from deploy.owned import Registration, compare, read_deployments, require_own
-from deploy.pools import PoolPlan, plan_pools, provide_pool
+from deploy.pool_deployments import deploy_to_pools
+from deploy.pools import PoolPlan, count_runs, plan_pools, provide_pool
 from primitives.errors import InputError
 
 PROJECT = Path(__file__).parents[1]
@@ -29,7 +30,7 @@ POOLS = PROJECT / "deploy" / "pools.toml"
 
 def deploy(
     config_file: Path,
-    n_gpus: int | None = None,
+    n_gpus: Mapping[str, int] | None = None,
     pool_type: str = "process",
     pools_file: Path = POOLS,
     installation: InstallationNames | None = None,
@@ -40,8 +41,9 @@ def deploy(
     """Create the pools of the installation, the automations, and the deployments of all flows.
 
     Args:
-        n_gpus: the number of runs that the gpu pool starts at the same time; None for 1 in a new pool, and
-            for the limit of one that exists.
+        n_gpus: role of a pool -> the number of its GPUs, from which follows how many runs it starts at the
+            same time (`count_runs`). Without a number, a new pool starts 1, and one that exists keeps its
+            limit.
         pool_type: process, docker or kubernetes.
         pools_file: settings for the runs of docker and kubernetes pools.
         updates_pools: whether pools that exist get this limit and these settings.
@@ -54,19 +56,23 @@ def deploy(
     """
     if "PREFECT_API_URL" not in os.environ:
         raise InputError("PREFECT_API_URL is not set: set it to the API of the server to register with")
-    plan = plan_pools(pool_type, pools_file)
+    config = load_config(config_file)
+    models = config.list_pools()
+    others = tuple(sorted(pool for pool in models if pool != DEFAULT_POOL))
+    plan = plan_pools(pool_type, pools_file, [pool for pool in others if pool != "cpu"])
+    limits = count_runs(models, n_gpus or {})
     if pool_type != "process" and config_file.is_absolute():
         raise InputError(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
-    schedule = load_config(config_file).schedule
-    registration = Registration(installation or InstallationNames(), config_file, plan.home, schedule)
+    names = installation or InstallationNames()
+    registration = Registration(names, config_file, plan.home, config.schedule, others)
     with explain_refusals():
-        return _register(registration, plan, n_gpus, updates_pools=updates_pools, moves=moves)
+        return _register(registration, plan, limits, updates_pools=updates_pools, moves=moves)
 
 
 def _register(
-    registration: Registration, plan: PoolPlan, n_gpus: int | None, *, updates_pools: bool, moves: bool
+    registration: Registration, plan: PoolPlan, limits: Mapping[str, int], *, updates_pools: bool, moves: bool
 ) -> list[Change]:
     installation = registration.installation
     with get_client(sync_client=True) as client:
@@ -76,10 +82,11 @@ def _register(
             require_own(full_name, deployment, registration, moves=moves)
         # The pools first: `prefect deploy --all` skips a deployment whose pool is missing.
         changes = []
-        for role, limit in (("cpu", None), ("gpu", n_gpus)):
-            pool = installation.name_pool(role)
+        for role in dict.fromkeys(("cpu", DEFAULT_POOL, *registration.pools)):
+            pool, limit = installation.name_pool(role), limits.get(role)
             changes.append(provide_pool(client, pool, role, plan, limit, is_updated=updates_pools))
         _deploy_flows(registration)
+        deploy_to_pools(client, registration)
         after = read_deployments(client, registration.names)
         changes += compare(before, after, registration.names)
         changes += provide_automations(client, installation)

@@ -19,6 +19,8 @@ from primitives.errors import InputError
 SCHEDULED_FLOW = "regenerate"
 # The flows that `regenerate` starts; they get the configuration as a parameter.
 SUBFLOWS = ("build-test-set", "rephrase-samples", "evaluate-model", "publish")
+# Those that load a model; each has a deployment for every work pool.
+MODEL_FLOWS = ("rephrase-samples", "evaluate-model")
 WORKING_DIRECTORY = "prefect.deployments.steps.set_working_directory"
 
 Deployments = Mapping[str, DeploymentResponse]
@@ -33,12 +35,26 @@ class Registration:
     config_file: Path
     home: Path
     schedule: ScheduleConfig
+    pools: tuple[str, ...] = ()
+    """The work pools that its models name, besides the default one."""
+
+    @property
+    def pool_names(self) -> list[tuple[str, str, str]]:
+        """The deployments for these pools: flow name, name of the deployment, and the pool's role."""
+        return [
+            (flow, self.installation.name_subflow(pool), pool) for pool in self.pools for flow in MODEL_FLOWS
+        ]
 
     @property
     def names(self) -> list[str]:
         """The deployments, as flow name/deployment name: the schedule of the configuration comes first."""
         schedule = self.installation.name_schedule(self.config_file)
-        return [f"{SCHEDULED_FLOW}/{schedule}", *(f"{flow}/{self.installation.name}" for flow in SUBFLOWS)]
+        subflows = [f"{flow}/{self.installation.name_subflow()}" for flow in SUBFLOWS]
+        return [
+            f"{SCHEDULED_FLOW}/{schedule}",
+            *subflows,
+            *(f"{flow}/{name}" for flow, name, _ in self.pool_names),
+        ]
 
     def has_home_of(self, deployment: DeploymentResponse) -> bool:
         """Return whether the runs of the deployment start in this folder."""

@@ -1,6 +1,7 @@
 """The work pools of an installation, of processes or of containers (deploy/pools.toml configures those)."""
 
 import re
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 
+from config.engines import EngineConfig
+from config.installation_names import DEFAULT_POOL
 from deploy.changes import Change
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml
@@ -22,17 +25,20 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True)
 class PoolPlan:
-    """The type of both pools, and the settings of their runs."""
+    """The type of all pools, and the settings of their runs."""
 
     pool_type: str
     home: Path
     """The folder in which runs find the project, `configs/`, and a relative `[storage] root`."""
     tables: Table
-    """Role of the pool (`cpu`, `gpu`) -> changes to its base job template; empty for processes."""
+    """Role of the pool (`cpu`, `gpu`, …) -> changes to its base job template; empty for processes."""
 
 
-def plan_pools(pool_type: str, file: Path) -> PoolPlan:
+def plan_pools(pool_type: str, file: Path, others: Sequence[str] = ()) -> PoolPlan:
     """Return the plan of the pools, read from the file; process pools need no file and run in this folder.
+
+    Args:
+        others: the roles of pools besides `cpu` and `gpu`. They have the settings of `gpu`, and their own.
 
     Raises:
         InputError: if there is no such type, or the file has no table for it, or contains a secret.
@@ -47,6 +53,7 @@ def plan_pools(pool_type: str, file: Path) -> PoolPlan:
     of_type = table[pool_type]
     common = of_type.get("all", {})
     tables = {name: merge_tables(common, of_type.get(name, {})) for name in ("cpu", "gpu")}
+    tables |= {name: merge_tables(tables["gpu"], of_type.get(name, {})) for name in others}
     for name, each in tables.items():
         _require_no_secret(f"{file} [{pool_type}.{name}.variables.env]", each)
     return PoolPlan(pool_type, Path(table["home"]), tables)
@@ -101,9 +108,9 @@ def provide_pool(
     """Create the pool; change one that exists only if this is asked for, and return what was done.
 
     Args:
-        role: `cpu` or `gpu`.
-        limit: how many runs it starts at once; None for an existing pool's own limit. A new gpu pool then
-            starts one, and a new cpu pool any number.
+        role: `cpu`, `gpu`, or the pool of a model.
+        limit: how many runs it starts at once; None for an existing pool's own limit. A new cpu pool then
+            starts any number, and any other new pool one.
         is_updated: whether an existing pool gets this limit and, for containers, the settings of the plan.
 
     Raises:
@@ -116,7 +123,7 @@ def provide_pool(
     try:
         there = client.read_work_pool(name)
     except ObjectNotFound:
-        limit = 1 if limit is None and role == "gpu" else limit
+        limit = 1 if limit is None and role != "cpu" else limit
         pool = WorkPoolCreate(
             name=name, type=plan.pool_type, base_job_template=template, concurrency_limit=limit
         )
@@ -141,6 +148,33 @@ def provide_pool(
         return Change("left", what, f"{before}; asked for: {difference}; --update-pools changes it")
     client.update_work_pool(name, wanted)
     return Change("changed", what, f"{before} before, now {difference}")
+
+
+def count_runs(models: Mapping[str, Sequence[EngineConfig]], n_gpus: Mapping[str, int]) -> dict[str, int]:
+    """Return pool -> how many runs fit on its GPUs at once, for pools whose number of GPUs is given.
+
+    Every run counts as many GPUs as the largest model of the pool takes (`tensor_parallel_size`).
+
+    Args:
+        models: pool -> its models.
+        n_gpus: pool -> the number of its GPUs.
+
+    Raises:
+        InputError: a pool is named by no model, or a model takes more GPUs than its pool has.
+    """
+    limits = {}
+    for pool, n in n_gpus.items():
+        if pool not in (*models, DEFAULT_POOL):
+            raise InputError(f"no model of the configuration has pool = {pool!r}; see --gpus")
+        largest = max(models.get(pool, ()), key=lambda model: model.tensor_parallel_size, default=None)
+        size = 1 if largest is None else largest.tensor_parallel_size
+        if largest is not None and n < size:
+            raise InputError(
+                f"the model {largest.name} takes {size} GPUs (tensor_parallel_size), and the pool {pool!r} "
+                f"has {n}: give the model another pool, or say --gpus with more GPUs"
+            )
+        limits[pool] = n // size
+    return limits
 
 
 def _describe(pool_type: str, limit: int | None) -> str:

@@ -67,7 +67,7 @@ def build_sample_stages(edition: Edition, build: RunStage, mirror: Mirror) -> li
     statements = build(edition, STATEMENTS.name, triplets, variants)
     attempts = []
     if edition.writers and not edition.has_model_texts():
-        require_subflow(rephrase_samples, {"config": edition.config})
+        require_subflow(rephrase_samples, {"config": edition.config}, edition.config.writer_pool)
         for writer in edition.writers:
             mirror.sync_responses(writer.model_id)
     if edition.rephraser:

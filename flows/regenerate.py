@@ -151,7 +151,7 @@ def ask_anchors(config: Config, period: str) -> dict[str, str]:
 
 def _run_evaluations(calls: Sequence[Parameters]) -> list[str | None]:
     """Run evaluations; return for each why it failed, or null. Every failure leaves a record."""
-    reasons = run_subflows(evaluate_model, calls)
+    reasons = run_subflows(evaluate_model, calls, [_find_pool(**call) for call in calls])
     for call, reason in zip(calls, reasons, strict=True):
         config, place = call["config"], call.get("setting") or call.get("period")
         names = (call["edition_id"], call["model_name"])
@@ -160,6 +160,11 @@ def _run_evaluations(calls: Sequence[Parameters]) -> list[str | None]:
             # Its worker was lost before it could write the record.
             write_failure(mirror, config, *names, reason, place)
     return reasons
+
+
+def _find_pool(config: Config, model_name: str, **_: object) -> str:
+    """Return the work pool in which the model of an evaluation is asked."""
+    return next(model.pool for model in config.models if model.name == model_name)
 
 
 def require_start_allowed() -> None:

@@ -56,7 +56,7 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
         *of_edition,
         *answers,
         *([check_shared(shared, storage_keys)] if shared else []),
-        *check_server(len(machine.gpus)),
+        *check_server(len(machine.gpus), config.list_pools() if config else ()),
     ]
 
 

@@ -25,6 +25,15 @@ from tasks.evaluation.evaluation import plan_evaluation
 
 
 @dataclass(frozen=True)
+class PoolUse:
+    """A work pool, and the models that a deployed run asks in it."""
+
+    pool: str
+    """Its name in the configuration."""
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RunPlan:
     """What a run of a configuration will do."""
 
@@ -44,6 +53,8 @@ class RunPlan:
     """Facts that may be tested because the older release lacks them; None if no such release is given."""
     n_known_facts: int | None = None
     """Facts that are not tested because the older release holds them; None likewise."""
+    pools: tuple[PoolUse, ...] = ()
+    """Which models a deployed run asks in which work pool."""
 
 
 def plan_run(config: Config, mirror: Mirror) -> RunPlan:
@@ -90,6 +101,10 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         count_text_supply(edition),
         count_new_facts(edition),
         edition.base.n_known,
+        tuple(
+            PoolUse(pool, tuple(model.name for model in models))
+            for pool, models in config.list_pools().items()
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from config.installation_names import DEFAULT_POOL
 from preflight.estimates import Estimate, Span
 from preflight.new_facts import render_new_facts
 from preflight.run_plan import RunPlan
@@ -39,6 +40,9 @@ def render_plan(plan: RunPlan) -> str:
         parts.append(render_new_facts(plan.n_new_facts, plan.n_known_facts))
     if plan.text_supply:
         parts.append(render_text_supply(plan.text_supply))
+    if {use.pool for use in plan.pools} - {DEFAULT_POOL}:
+        uses = (f"{', '.join(use.models)} in the pool {use.pool}" for use in plan.pools)
+        parts.append(f"a deployed run asks {'; '.join(uses)}")
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
     rows = [_render_row(estimate) for estimate in plan.estimates]

@@ -1,6 +1,7 @@
 """Checks of the Prefect server and its work pools, through the server's HTTP API."""
 
 import os
+from collections.abc import Iterable
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -14,11 +15,12 @@ ROLES = ("cpu", "gpu")
 DEPLOY = "pretexeval deploy CONFIG"
 
 
-def check_server(n_gpus: int) -> list[Finding]:
+def check_server(n_gpus: int, pools: Iterable[str] = ()) -> list[Finding]:
     """Check the server that the environment names, its version, and its work pools.
 
     Args:
         n_gpus: the number of GPUs of this machine.
+        pools: the roles of the work pools that models name, which are checked besides the usual two.
     """
     address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
     if not address:
@@ -34,7 +36,8 @@ def check_server(n_gpus: int) -> list[Finding]:
     if theirs != ours:
         remedy = f"run the server in version {ours}, as it is installed here"
         server = Finding("Prefect", "warning", found, remedy)
-    return [server, *_check_pools(fetch(f"{address}/work_pools/filter", header, {}), n_gpus)]
+    roles = tuple(dict.fromkeys((*ROLES, *pools)))
+    return [server, *_check_pools(fetch(f"{address}/work_pools/filter", header, {}), n_gpus, roles)]
 
 
 def require_server() -> None:
@@ -80,7 +83,7 @@ def _explain(shown: str, reply: HttpReply) -> Finding:
     return Finding("Prefect", "failing", f"{shown} does not answer ({reason})", remedy)
 
 
-def _check_pools(reply: HttpReply, n_gpus: int) -> list[Finding]:
+def _check_pools(reply: HttpReply, n_gpus: int, roles: Iterable[str]) -> list[Finding]:
     pools = reply.read_json()
     if reply.status != 200 or not isinstance(pools, list):
         reason = reply.error or f"HTTP {reply.status}"
@@ -88,7 +91,7 @@ def _check_pools(reply: HttpReply, n_gpus: int) -> list[Finding]:
         return [Finding("work pools", "warning", found, "see the server's log")]
     by_name = {str(pool.get("name")): pool for pool in pools if isinstance(pool, dict)}
     installation = find_installation()
-    names = {role: installation.name_pool(role) for role in ROLES}
+    names = {role: installation.name_pool(role) for role in roles}
     return [_check_pool(role, name, by_name.get(name), n_gpus) for role, name in names.items()]
 
 

@@ -6,7 +6,7 @@ lost. It also waits while the server, or its database, is unavailable.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,8 +15,9 @@ from prefect import Flow, get_run_logger, runtime
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
+from prefect.exceptions import ObjectNotFound
 
-from config.installation_names import find_installation
+from config.installation_names import DEFAULT_POOL, find_installation
 from flows.support.configurations import inherit_config_file
 from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure
@@ -30,22 +31,33 @@ MAX_SERVER_OUTAGE_S = 1800.0
 Parameters = dict[str, Any]
 
 
-def run_subflows(subflow: Flow[..., Any], calls: Sequence[Parameters]) -> list[str | None]:
+def run_subflows(
+    subflow: Flow[..., Any], calls: Sequence[Parameters], pools: Sequence[str] = ()
+) -> list[str | None]:
     """Run a flow once for each set of parameters; return for each call why it failed, or null.
 
     A failure does not stop the other calls.
+
+    Args:
+        pools: the work pool of each call; by default that of the flow.
     """
     calls = [inherit_config_file() | parameters for parameters in calls]
     if runtime.deployment.id is None:
         return [_run_in_process(subflow, parameters) for parameters in calls]
     n_crashes = dict.fromkeys(range(len(calls)), 0)
     waiting, runs, scheduled = list(range(len(calls))), dict[int, UUID](), set[int]()
+    pool_of = dict(enumerate(pools or [DEFAULT_POOL] * len(calls)))
     reasons: dict[int, str | None] = {}
     while waiting or runs:
         # Two workers that poll at the same moment can exceed the pool's limit if two runs wait for them.
-        if waiting and not scheduled:
-            number = waiting.pop(0)
-            runs[number] = _create_run(subflow, calls[number], f"{number}-{n_crashes[number]}")
+        for number in _choose_next(waiting, [pool_of[each] for each in scheduled], pool_of):
+            waiting.remove(number)
+            key = f"{number}-{n_crashes[number]}"
+            try:
+                runs[number] = _create_run(subflow, calls[number], key, pool_of[number])
+            except InputError as error:
+                reasons[number] = str(error)
+                continue
             scheduled.add(number)
         time.sleep(POLL_S)
         for number, run_id in list(runs.items()):
@@ -66,13 +78,24 @@ def run_subflows(subflow: Flow[..., Any], calls: Sequence[Parameters]) -> list[s
     return [reasons[number] for number in range(len(calls))]
 
 
-def require_subflow(subflow: Flow[..., Any], parameters: Parameters) -> None:
+def _choose_next(waiting: Sequence[int], taken: Collection[str], pool_of: Mapping[int, str]) -> list[int]:
+    """Return the first waiting call of every work pool in which no run waits for a worker."""
+    first: dict[str, int] = {}
+    for number in waiting:
+        first.setdefault(pool_of[number], number)
+    return [number for pool, number in first.items() if pool not in taken]
+
+
+def require_subflow(subflow: Flow[..., Any], parameters: Parameters, pool: str = DEFAULT_POOL) -> None:
     """Run a flow that has to succeed.
+
+    Args:
+        pool: the work pool of its run.
 
     Raises:
         InputError: the flow failed; the message says why.
     """
-    (reason,) = run_subflows(subflow, [parameters])
+    (reason,) = run_subflows(subflow, [parameters], [pool])
     if reason is not None:
         raise InputError(reason)
 
@@ -88,12 +111,18 @@ def _run_in_process(subflow: Flow[..., Any], parameters: Parameters) -> str | No
     return None
 
 
-def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UUID:
-    """Create a run of the flow's deployment, which is named after the installation; return the run's id.
+def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool: str = DEFAULT_POOL) -> UUID:
+    """Create a run of the flow's deployment, which is named after the installation and the work pool.
+
+    Return the run's id.
 
     Args:
         key: identifies the run among those that this run creates. If it is unclear whether the server got a
             request, the request is sent again with the same key, and the server creates only one run.
+        pool: the work pool in which it runs.
+
+    Raises:
+        InputError: the flow has no deployment for this pool.
     """
     # A deployment that was registered before a table was added to the configuration refuses that table, even
     # if it has its default.
@@ -105,7 +134,7 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UU
 
     def create() -> FlowRun:
         run = run_deployment(
-            f"{subflow.name}/{find_installation().name}",
+            f"{subflow.name}/{find_installation().name_subflow(pool)}",
             parameters=as_json,
             timeout=0,
             idempotency_key=f"{parent}-{subflow.name}-{key}",
@@ -113,7 +142,13 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str) -> UU
         assert isinstance(run, FlowRun)
         return run
 
-    return retry_while_unavailable(create).id
+    try:
+        return retry_while_unavailable(create).id
+    except ObjectNotFound as error:
+        raise InputError(
+            f"{subflow.name} has no deployment for the pool {pool!r}: run `pretexeval deploy` with this "
+            "configuration"
+        ) from error
 
 
 def _read_state(run_id: UUID) -> State[Any] | None:

@@ -126,6 +126,35 @@ def test_the_value_of_an_unknown_key_is_not_repeated(tmp_path: Path) -> None:
     assert "sk-secret" not in message
 
 
+def test_writers_of_an_edition_run_in_one_pool(tmp_path: Path) -> None:
+    text = """
+        [edition]
+        methods = ["pretexeval", "llmeval"]
+        [rephraser]
+        kind = "model"
+        writer = "a"
+        [llmeval]
+        writer = "b"
+        [[models]]
+        name = "m"
+        model = "m"
+        [[writers]]
+        name = "a"
+        model = "m"
+        pool = "cpu"
+        [[writers]]
+        name = "b"
+        model = "m"
+        """
+    assert "the writers run together, so give them the same pool (a: cpu, b: gpu)" in read_error(
+        write_config(tmp_path, text)
+    )
+    config = load_config(write_config(tmp_path, text + 'pool = "cpu"\n'))
+    assert config.writer_pool == "cpu"
+    names = {pool: [model.name for model in models] for pool, models in config.list_pools().items()}
+    assert names == {"gpu": ["m"], "cpu": ["a", "b"]}
+
+
 def test_variables_in_paths_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REFERENCE", "/somewhere")
     text = """

@@ -15,6 +15,13 @@ pytestmark = pytest.mark.slow
 
 CONFIG = "configs/quickstart.toml"
 DAILY = '[schedule]\ncron = "30 4 * * *"\ntimezone = "Europe/Berlin"\nperiod = "day"\n'
+LARGE_MODEL = """
+[[models]]
+name = "large"
+model = "x"
+tensor_parallel_size = 4
+pool = "gpu-4x80"
+"""
 Row = dict[str, Any]
 
 
@@ -107,7 +114,8 @@ def test_kubernetes_runs_get_claims_a_gpu_and_keys_from_a_secret(registry: Regis
 def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
     registry: Registry,
 ) -> None:
-    registry.deploy("--gpus", "1").require()
+    (registry.folder / CONFIG).write_text(LARGE_MODEL)
+    registry.deploy("--gpus", "1", "--gpus", "gpu-4x80=9").require()
     deployment = registry.get("/deployments/name/regenerate/pretexeval.quickstart")
     (schedule,) = deployment["schedules"]
     path = f"/deployments/{deployment['id']}/schedules/{schedule['id']}"
@@ -127,7 +135,15 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
     }
     assert enabled == {each["id"]: each["id"] != first for each in automations}
     there = registry.client.post("/deployments/filter", json={}).json()
-    assert sorted(each["name"] for each in there) == [*["pretexeval"] * 4, "pretexeval.quickstart"]
+    names = [*["pretexeval"] * 4, *["pretexeval.gpu-4x80"] * 2, "pretexeval.quickstart"]
+    assert sorted(each["name"] for each in there) == names
+    # Each run of the named pool takes four of its nine GPUs.
+    assert registry.get("/work_pools/pretexeval-gpu-4x80")["concurrency_limit"] == 2
+    for flow in ("evaluate-model", "rephrase-samples"):
+        usual, large = (registry.get(f"/deployments/name/{flow}/{name}") for name in (names[0], names[4]))
+        assert large["work_pool_name"] == "pretexeval-gpu-4x80"
+        same = ("flow_id", "tags", "pull_steps", "entrypoint", "job_variables", "parameter_openapi_schema")
+        assert [large[key] for key in same] == [usual[key] for key in same]
     # A configuration with another schedule: the times change, and what was switched off stays off.
     (registry.folder / CONFIG).write_text(DAILY)
     changed = registry.deploy().require()

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from config.engines import ModelConfig
 from deploy.deployments import POOLS
-from deploy.pools import build_template, merge_tables, plan_pools
+from deploy.pools import build_template, count_runs, merge_tables, plan_pools
 from primitives.errors import InputError
 from tests.support.command import REPOSITORY
 
@@ -88,3 +89,25 @@ def test_tables_are_merged_and_neither_is_changed() -> None:
     above = {"a": {"x": 2}, "c": {"z": 3}}
     assert merge_tables(below, above) == {"a": {"x": 2, "y": [1]}, "b": 1, "c": {"z": 3}}
     assert (below["a"], above["a"]) == ({"x": 1, "y": [1]}, {"x": 2})
+
+
+def test_a_run_counts_as_many_gpus_as_the_largest_model_of_its_pool() -> None:
+    small, large = (
+        ModelConfig(name=f"of-{n}", model="x", pool="gpu-4x80", tensor_parallel_size=n) for n in (1, 4)
+    )
+    assert count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 9, "gpu": 3}) == {"gpu-4x80": 2, "gpu": 3}
+    with pytest.raises(InputError, match=r"the model of-4 takes 4 GPUs .* the pool 'gpu-4x80' has 2"):
+        count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 2})
+    with pytest.raises(InputError, match="no model of the configuration has pool = 'gpu-8x80'"):
+        count_runs({"gpu-4x80": [small]}, {"gpu-8x80": 8})
+
+
+def test_a_named_pool_has_the_settings_of_the_gpu_pool_and_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "pools.toml"
+    file.write_text(
+        'home = "/app"\n[docker.gpu.variables]\nimage = "a"\nnetworks = ["n"]\n'
+        '[docker.gpu-4x80.variables]\nimage = "b"\n'
+    )
+    tables = plan_pools("docker", file, ["gpu-4x80", "other"]).tables
+    assert tables["gpu-4x80"]["variables"] == {"image": "b", "networks": ["n"]}
+    assert tables["other"] == tables["gpu"]

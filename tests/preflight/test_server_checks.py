@@ -50,6 +50,16 @@ def test_a_server_with_both_pools(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
 
 
+def test_the_pools_that_models_name_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    pools = [make_pool("cpu"), make_pool("gpu"), make_pool("gpu-4x80", status="NOT_READY")]
+    with serve_routes(make_routes(*pools)) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        idle, missing = check_server(0, ["gpu", "gpu-4x80", "gpu-8x80"])[-2:]
+    assert (idle.name, idle.state) == ("pool pretexeval-gpu-4x80", "warning")
+    assert idle.found == "process, 1 at once, no worker"
+    assert (missing.name, missing.remedy) == ("pool pretexeval-gpu-8x80", "pretexeval deploy CONFIG")
+
+
 @pytest.mark.parametrize(
     ("pool", "words", "remedy"),
     [

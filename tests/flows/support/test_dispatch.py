@@ -60,9 +60,11 @@ class Server:
         self.ends = list(ends)
         self.states: dict[UUID, list[StateType]] = {}
         self.most_scheduled = 0
+        self.pools: list[object] = []
 
-    def create(self, *_: object) -> UUID:
+    def create(self, *arguments: object) -> UUID:
         run_id = uuid4()
+        self.pools.append(arguments[-1])
         self.states[run_id] = [StateType.SCHEDULED, StateType.RUNNING, self.ends.pop(0)]
         scheduled = [states for states in self.states.values() if states[0] == StateType.SCHEDULED]
         self.most_scheduled = max(self.most_scheduled, len(scheduled))
@@ -78,12 +80,12 @@ class Server:
 
 @pytest.fixture
 def run_on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str | None]]:
-    def run(server: Server, n_calls: int) -> list[str | None]:
+    def run(server: Server, n_calls: int, *pools: str) -> list[str | None]:
         monkeypatch.setattr(dispatch, "_create_run", server.create)
         monkeypatch.setattr(dispatch, "_read_state", server.read)
         monkeypatch.setattr(dispatch, "get_run_logger", lambda: logging.getLogger("test"))
         monkeypatch.setattr(runtime.deployment, "id", "deployed", raising=False)
-        return dispatch.run_subflows(evaluate, [{}] * n_calls)
+        return dispatch.run_subflows(evaluate, [{}] * n_calls, pools)
 
     return run
 
@@ -92,6 +94,16 @@ def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[..., list[str | N
     server = Server(*[StateType.COMPLETED] * 3)
     assert run_on(server, 3) == [None, None, None]
     assert server.most_scheduled == 1
+    assert server.pools == ["gpu"] * 3
+
+
+def test_a_run_that_waits_for_a_worker_does_not_hold_up_other_pools(
+    run_on: Callable[..., list[str | None]],
+) -> None:
+    server = Server(*[StateType.COMPLETED] * 4)
+    assert run_on(server, 4, "gpu", "gpu", "gpu-4x80", "gpu") == [None] * 4
+    assert server.most_scheduled == 2
+    assert server.pools == ["gpu", "gpu-4x80", "gpu", "gpu"]
 
 
 def test_lost_run_is_started_again_and_failures_do_not_stop_others(
