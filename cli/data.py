@@ -1,4 +1,4 @@
-"""The subcommands that read or convert data: gate, runs, export-disek."""
+"""The subcommands that read, remove or convert data: gate, runs, prune, export-disek."""
 
 import argparse
 from dataclasses import fields
@@ -40,6 +40,10 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "runs", runs, summary, ["", "--root results", "--format json"])
     add_root(parser)
     add_format(parser, "table", "csv", "json")
+    summary = "Remove the scheduled editions of a configuration that are older than keep_editions allows."
+    pruned = add_command(subcommands, "prune", prune, summary, ["config.toml --dry-run", "config.toml"])
+    add_config(pruned)
+    pruned.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     summary = "Write the DiseK relations of a knowledge base as one table."
     examples = ["configs/quickstart.toml disek.tsv"]
     disek = add_command(subcommands, "export-disek", export_disek, summary, examples)
@@ -63,6 +67,38 @@ def runs(options: argparse.Namespace) -> int:
         write_output("\n".join([render_rows(chosen, rows, "table"), *reasons]))
     else:
         write_output(render_rows(chosen, rows, options.format))
+    return 0
+
+
+def prune(options: argparse.Namespace) -> int:
+    """Remove old editions with their predictions, pages and measurements, or list them; print their sizes."""
+    from datetime import UTC, datetime
+
+    from cli.in_process import open_mirror
+    from flows.support.periods import plan_period
+    from flows.support.retention import list_old_editions, remove_old_editions
+    from report.console import align
+
+    config = plan_period(load_config(options.config), datetime.now(UTC))
+    if config.storage.keep_editions is None:
+        raise InputError(f"{options.config} has no keep_editions in [storage], so every edition is kept")
+    is_dry = options.dry_run
+    found = list_old_editions(config) if is_dry else remove_old_editions(config, open_mirror(config.storage))
+    if not found:
+        write_output("no scheduled edition of this configuration is older than keep_editions allows")
+        return 0
+    done = "would be removed" if is_dry else "removed"
+    rows = [
+        [
+            old.edition_id,
+            f"{old.n_bytes / 1e6:,.1f} MB",
+            f"kept: {old.kept_because}" if old.kept_because else done,
+        ]
+        for old in found
+    ]
+    write_output(align(["edition", "frees", ""], rows))
+    if not is_dry:
+        write_output("run `pretexeval publish CONFIG`, so that the warehouse and the list of pages agree")
     return 0
 
 

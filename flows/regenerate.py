@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from prefect import flow, runtime
+from prefect import flow, get_run_logger, runtime, task
 
 from config.file import Config
 from flows.build_test_set import build_test_set
@@ -16,7 +16,8 @@ from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_subflows
 from flows.support.keys import open_mirror
 from flows.support.periods import plan_period
-from flows.support.retries import read_time_limit
+from flows.support.retention import remove_old_editions
+from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import find_moment, name_period_run
 from flows.support.run_tags import tag_runs
 from primitives.errors import InputError
@@ -53,6 +54,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     with tag_runs():
         edition_id = build_test_set(config_file, config=config)
         not_anchored = ask_anchors(given, period)
+        # Before the publication, so that tables and pages agree with the files.
+        remove_editions(config)
         results = evaluate_and_publish(config, edition_id)
     link_results(config, edition_id)
     show_leaderboard(config.storage.root, edition_id)
@@ -71,6 +74,15 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     if stale := describe_stale_texts(config.storage.root, edition_id, config.report.min_new_texts):
         raise InputError(stale)
     return edition_id
+
+
+@task(name="remove-old-editions", **RETRIES)
+def remove_editions(config: Config) -> None:
+    """Remove the editions of the schedule that are older than `keep_editions` allows."""
+    for old in remove_old_editions(config, open_mirror(config.storage)):
+        get_run_logger().info(
+            "%s was %s", old.edition_id, f"kept: {old.kept_because}" if old.kept_because else "removed"
+        )
 
 
 @dataclass(frozen=True)

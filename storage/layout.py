@@ -14,6 +14,8 @@ ANCHOR_EVALUATIONS_FOLDER = "anchor_predictions"
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"
+LOCKS_FOLDER = "locks"
+REMOVED_FOLDER = "removed"
 VALIDATIONS_FOLDER = "cache/validations"
 
 MANIFEST = "manifest.json"
@@ -164,7 +166,7 @@ def validation_record(key: str) -> str:
 
 def model_lock(model_id: str) -> str:
     """Return the lock file that a process of this host holds while it asks a model."""
-    return f"locks/{model_id}.lock"
+    return f"{LOCKS_FOLDER}/{model_id}.lock"
 
 
 def evaluation_lock(edition_id: str, model_id: str, setting: str | None = None) -> str:
@@ -173,9 +175,14 @@ def evaluation_lock(edition_id: str, model_id: str, setting: str | None = None) 
     Args:
         setting: that in which questions are asked, or the period in which anchors are asked.
     """
-    return f"locks/{'.'.join((edition_id, *([setting] if setting else []), model_id))}.lock"
+    return f"{LOCKS_FOLDER}/{'.'.join((edition_id, *([setting] if setting else []), model_id))}.lock"
 
 
 def lease_object(name: str) -> str:
     """Return the object in the bucket that one process of all hosts holds."""
-    return f"locks/{name}.json"
+    return f"{LOCKS_FOLDER}/{name}.json"
+
+
+def removed_folder(edition_id: str) -> str:
+    """Return the folder of an edition that is being removed; in a bucket, the object that says so."""
+    return f"{REMOVED_FOLDER}/{edition_id}"

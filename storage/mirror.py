@@ -25,6 +25,7 @@ from storage.layout import (
     lease_object,
     manifest_file,
     model_file,
+    removed_folder,
     responses_folder,
 )
 from storage.lease import Lease
@@ -90,6 +91,8 @@ class Mirror:
         """
         if self.bucket is None:
             return
+        # An edition that is built again is no longer removed.
+        self.bucket.remove(removed_folder(edition_id))
         is_whole = self._fetch_edition(self.bucket, edition_id)
         folder = edition_folder(edition_id)
         path = self.root / manifest_file(edition_id)

@@ -16,12 +16,14 @@ from storage.layout import (
     MODEL,
     PAGES_FOLDER,
     QUESTION_EVALUATIONS_FOLDER,
+    REMOVED_FOLDER,
     RESPONSES_FOLDER,
     REVIEWS_FOLDER,
     RUN,
     WAREHOUSE,
 )
 from storage.mirror import Mirror
+from storage.removal import remove_here
 from storage.transfers import transfer_all
 
 
@@ -41,9 +43,14 @@ def hold_publication(mirror: Mirror) -> Iterator[None]:
 
 
 def sync_everything(mirror: Mirror) -> None:
-    """Send and fetch all complete editions and evaluations, answers, and grades; fetch failures."""
+    """Send and fetch all complete editions and evaluations, answers, and grades; fetch failures.
+
+    Editions that another host has removed are removed here.
+    """
     if mirror.bucket is None:
         return
+    for path in mirror.bucket.list_objects(REMOVED_FOLDER):
+        remove_here(mirror.root, Path(path).name)
     for folder in _list_folders(mirror, mirror.bucket, EDITIONS_FOLDER, MANIFEST):
         mirror.push_edition(Path(folder).name)
     for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):

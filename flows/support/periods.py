@@ -27,6 +27,16 @@ def count_periods(day: date, period: Period) -> int:
     return (day - FIRST_DAY).days if period == "day" else (day - FIRST_MONDAY).days // 7
 
 
+def draw_seed(period: Period, label: str, given: int | None) -> int:
+    """Return the seed of the edition of a period.
+
+    Args:
+        label: the name of the period.
+        given: the seed of the configuration.
+    """
+    return int(hash_text(period, label, str(given), digits=8), 16) % 2**31
+
+
 def plan_period(config: Config, moment: datetime) -> Config:
     """Return the configuration of the edition of a period: the same for every moment of the period.
 
@@ -35,7 +45,7 @@ def plan_period(config: Config, moment: datetime) -> Config:
     """
     schedule, given = config.schedule, config.edition.seed
     label = name_period(schedule, moment)
-    seed = int(hash_text(schedule.period, label, str(given), digits=8), 16) % 2**31
+    seed = draw_seed(schedule.period, label, given)
     number = count_periods(_find_day(schedule, moment), schedule.period)
     table = {"label": label, "seed": seed, "series": given, "number": number}
     return config.model_copy(update={"edition": config.edition.model_copy(update=table)})

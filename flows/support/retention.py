@@ -1,0 +1,115 @@
+"""Retention: which scheduled editions of a configuration are older than `keep_editions` allows."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from config.file import Config
+from config.schedule import Period, find_first_day
+from flows.support.periods import draw_seed
+from storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    MANIFEST,
+    PUBLISH_LOCK,
+    QUESTION_EVALUATIONS_FOLDER,
+    review_folder,
+)
+from storage.locks import hold_file_lock
+from storage.manifests import find_manifest
+from storage.mirror import Mirror
+from storage.removal import finish_removals, is_evaluated_now, measure_freed, remove_edition
+from tasks.edition.planning import plan_edition
+
+# These differ between the editions of a schedule, or may have changed with the base and the code since then.
+CHANGING = ("format", "seed", "series", "knowledge", "prototypes", "questions", "as_written", "releases")
+
+
+@dataclass(frozen=True)
+class OldEdition:
+    """A scheduled edition beyond the number that is kept."""
+
+    edition_id: str
+    n_bytes: int
+    """What becomes free on the disk of this host."""
+    kept_because: str | None
+    """Why it is kept all the same, or null."""
+
+
+def list_old_editions(config: Config) -> list[OldEdition]:
+    """Return the editions of the schedule beyond `keep_editions`, the oldest first.
+
+    Args:
+        config: the configuration of a scheduled edition (`plan_period`).
+    """
+    root, n_kept = config.storage.root, config.storage.keep_editions
+    if n_kept is None:
+        return []
+    of_schedule = _list_scheduled(config, root)[:-n_kept]
+    reasons = {edition_id: _find_reason(config, root, edition_id) for edition_id in of_schedule}
+    removed = [edition_id for edition_id, reason in reasons.items() if reason is None]
+    n_bytes = dict(zip(removed, measure_freed(root, removed), strict=True))
+    return [OldEdition(each, n_bytes.get(each, 0), reason) for each, reason in reasons.items()]
+
+
+def remove_old_editions(config: Config, mirror: Mirror) -> list[OldEdition]:
+    """Remove these editions with their evaluations, pages and measurements, and return them.
+
+    Answers of models, replies of writers and reviews stay.
+    """
+    root = config.storage.root
+    if config.storage.keep_editions is None:
+        return []
+    with mirror.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
+        finish_removals(mirror)
+        found = list_old_editions(config)
+        for old in found:
+            if old.kept_because is None:
+                remove_edition(mirror, old.edition_id)
+    return found
+
+
+def _list_scheduled(config: Config, root: Path) -> list[str]:
+    """Return the complete editions that the schedule of this configuration has built, the oldest first."""
+    wanted = _select_lasting(plan_edition(config).configuration)
+    found = []
+    for path in (root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"):
+        manifest = find_manifest(root, path.parent.name)
+        if manifest is None:
+            continue
+        label, seed = str(manifest.get("label")), manifest.get("seed")
+        first_day = find_first_day(label)
+        seeds = {draw_seed(period, label, config.edition.series) for period in get_args(Period)}
+        if first_day and seed in seeds and _select_lasting(manifest.get("configuration") or {}) == wanted:
+            found.append((first_day, path.parent.name))
+    return [edition_id for _, edition_id in sorted(found)]
+
+
+def _select_lasting(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what all editions of a schedule have in common."""
+    lasting = {name: value for name, value in configuration.items() if name not in CHANGING}
+    rephraser = lasting.get("rephraser")
+    if isinstance(rephraser, dict):
+        # The seed of the edition, and the version of the gate.
+        lasting["rephraser"] = {k: v for k, v in rephraser.items() if k not in ("seed", "gate")}
+    return dict(json.loads(json.dumps(lasting)))
+
+
+def _find_reason(config: Config, root: Path, edition_id: str) -> str | None:
+    """Return why an old edition must not be removed, or null."""
+    names = {model.name for model in config.models}
+    of_samples = (root / EVALUATIONS_FOLDER / edition_id).glob("*")
+    of_questions = (root / QUESTION_EVALUATIONS_FOLDER / edition_id).glob("*/*")
+    ids = {path.name for path in (*of_samples, *of_questions)}
+    if others := sorted(each for each in ids if each.rpartition("-")[0] not in names):
+        return f"this configuration does not name {', '.join(others)}, which it was evaluated for"
+    if (root / ANCHOR_EVALUATIONS_FOLDER / edition_id).exists():
+        return "its pairs are asked again as anchors"
+    if (root / review_folder(edition_id)).exists():
+        return "people reviewed it"
+    if is_evaluated_now(root, edition_id):
+        return "a model is being evaluated on it"
+    return None

@@ -1,0 +1,149 @@
+"""Old scheduled editions are removed, and nothing else."""
+
+import os
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from cli.main import main
+from config.file import Config
+from flows.support.periods import plan_period
+from flows.support.retention import list_old_editions, remove_old_editions
+from storage.mirror import Mirror
+from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
+from tests.support.command import make_rows, write_base, write_config
+from tests.support.small_bases import write_files
+
+MONDAY = datetime(2026, 11, 16, 3, tzinfo=UTC)
+MODEL = {"name": "far", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+
+
+def configure(folder: Path, seed: int = 1, **edition: object) -> Config:
+    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+    return Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": base},
+            "edition": {"seed": seed, **edition},
+            "models": [MODEL],
+            "storage": {"root": folder / "data", "keep_editions": 2},
+        }
+    )
+
+
+def build(config: Config, week: int | None = None) -> str:
+    """Build the edition of a week, or the one that the configuration describes, with an evaluation of it."""
+    planned = config if week is None else plan_period(config, MONDAY + timedelta(weeks=week))
+    edition = plan_edition(planned)
+    complete_edition(edition, list(write_files(edition).values()), [])
+    for path in (f"predictions/{edition.edition_id}/far-1234", f"report/{edition.edition_id}"):
+        (edition.root / path).mkdir(parents=True)
+        (edition.root / path / "file").write_bytes(bytes(1000))
+    return edition.edition_id
+
+
+def list_editions(root: Path) -> list[str]:
+    return sorted(path.name for path in (root / "editions").iterdir())
+
+
+def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(4)]
+    # By hand, of another seed, with other methods, and of another schedule on the same base.
+    others = [
+        build(config),
+        build(configure(tmp_path, label="anchors")),
+        build(configure(tmp_path, seed=2), 0),
+        build(configure(tmp_path, methods=("direct",)), 0),
+    ]
+    root = config.storage.root
+    (root / "responses/far-1234").mkdir(parents=True)
+    (root / "responses/far-1234/part.parquet").write_bytes(b"answers")
+    planned = plan_period(config, MONDAY + timedelta(weeks=3))
+    listed = list_old_editions(planned)
+    assert [(old.edition_id, old.kept_because) for old in listed] == [(weeks[0], None), (weeks[1], None)]
+    assert list_editions(root) == sorted([*weeks, *others])
+    assert remove_old_editions(planned, Mirror(config.storage)) == listed
+    assert list_editions(root) == sorted([*weeks[2:], *others])
+    left = {path.relative_to(root).parts[0] for path in root.rglob("*") if set(path.parts) & set(weeks[:2])}
+    assert left == set()
+    assert (root / "responses/far-1234/part.parquet").read_bytes() == b"answers"
+    assert list_old_editions(planned) == []
+
+
+def test_sizes_count_what_becomes_free(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(4)]
+    root, planned = config.storage.root, plan_period(config, MONDAY)
+    before = [old.n_bytes for old in list_old_editions(planned)]
+    # One file is shared by both old editions, and one by an old edition and one that is kept.
+    for name, other in (("shared", weeks[1]), ("kept", weeks[2])):
+        path = root / "editions" / weeks[0] / name
+        path.write_bytes(bytes(5000))
+        os.link(path, root / "editions" / other / name)
+    after = [old.n_bytes for old in list_old_editions(planned)]
+    assert [each - earlier for each, earlier in zip(after, before, strict=True)] == [0, 5000]
+    assert before[0] > 2000
+
+
+def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(5)]
+    root, planned = config.storage.root, plan_period(config, MONDAY)
+    (root / f"question_predictions/{weeks[0]}/answer_only/near-1234").mkdir(parents=True)
+    (root / f"reviews/{weeks[1]}").mkdir(parents=True)
+    (root / "locks").mkdir()
+    with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
+        found = remove_old_editions(planned, Mirror(config.storage))
+    assert [(old.edition_id, old.kept_because) for old in found] == [
+        (weeks[0], "this configuration does not name near-1234, which it was evaluated for"),
+        (weeks[1], "people reviewed it"),
+        (weeks[2], "a model is being evaluated on it"),
+    ]
+    assert list_editions(root) == sorted(weeks)
+
+
+def test_the_command_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weeks = [build(configure(tmp_path), week) for week in range(3)]
+    knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
+    file = write_config(
+        tmp_path / "c.toml",
+        tmp_path / "data",
+        models=[MODEL],
+        knowledge=knowledge,
+        storage={"keep_editions": 2},
+    )
+    assert main(["prune", str(file), "--dry-run"]) == 0
+    assert re.search(rf"^{weeks[0]}  +0\.\d MB  would be removed$", capsys.readouterr().out, re.MULTILINE)
+    assert list_editions(tmp_path / "data") == sorted(weeks)
+    assert main(["prune", str(file)]) == 0
+    assert "pretexeval publish CONFIG" in capsys.readouterr().out
+    assert list_editions(tmp_path / "data") == sorted(weeks[1:])
+    assert main(["prune", str(file)]) == 0
+    assert "no scheduled edition" in capsys.readouterr().out
+
+
+def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(3)]
+    root, planned = config.storage.root, plan_period(config, MONDAY)
+    with monkeypatch.context() as patch:
+        moved: list[object] = []
+
+        def move_once(source: Path, target: Path) -> None:
+            if moved:
+                raise KeyboardInterrupt
+            moved.append(source.rename(target))
+
+        patch.setattr("storage.removal.os.replace", move_once)
+        with pytest.raises(KeyboardInterrupt):
+            remove_old_editions(planned, Mirror(config.storage))
+    # The edition is gone as a whole for every reader, and its evaluation is no longer found.
+    assert list_editions(root) == sorted(weeks[1:])
+    assert (root / f"predictions/{weeks[0]}").exists()
+    remove_old_editions(planned, Mirror(config.storage))
+    assert not (root / f"predictions/{weeks[0]}").exists()
+    assert list((root / "removed").iterdir()) == []
