@@ -40,6 +40,19 @@ def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]
     return rows, len(others)
 
 
+def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
+    """Return what anchors say about the drift to this edition; empty if none were asked in its period."""
+    # The view takes a second, and most warehouses have no anchors.
+    if not reader.has_view("drift_explanations") or not reader.read("select 1 from anchor_runs limit 1"):
+        return []
+    return reader.read(
+        "select * from drift_explanations where other_edition_id = $edition_id and method = $method "
+        "and scoring_policy = $scoring_policy and repeat = $repeat "
+        "order by is_successive desc, model, model_id, edition_id, anchor_edition_id",
+        **vars(setting),
+    )
+
+
 def _list_others(reader: EditionReader) -> list[str]:
     """Return the other editions of the same base with a common model, the nearest name first."""
     found = reader.read(

@@ -97,6 +97,8 @@ class Contents:
     """This edition is the first of the two, whatever the order in the view."""
     n_other_editions: int
     """The number of other editions of the same base that one of these models has answered."""
+    drift_explanations: list[Row]
+    """What fresh texts and anchors say about the drift from earlier periods to this edition."""
     probability_calibration: list[Row]
     """Only the models with probabilities."""
     calibration_bins: list[Row]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from primitives.errors import InputError
-from report.comparison_rows import read_comparisons, read_drift
+from report.comparison_rows import read_comparisons, read_drift, read_explanations
 from report.contents import (
     Contents,
     Row,
@@ -83,6 +83,7 @@ def read_contents(root: Path, edition_id: str) -> Contents:
             model_comparison=read_comparisons(reader, setting, models, rows["detectable_difference"]),
             edition_drift=drift,
             n_other_editions=n_others,
+            drift_explanations=read_explanations(reader, setting),
             views=reader.read(
                 "select view_name as name, comment as grain from duckdb_views() "
                 "where not internal order by view_name"

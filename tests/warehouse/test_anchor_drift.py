@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from report.edition_rows import read_editions
+from report.page import write_report
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, write_record
@@ -79,6 +81,20 @@ def test_what_changed_between_two_periods(data: DataFolder) -> None:
     assert explained["excess_fall"] == pytest.approx(0)
     assert explained["excess_fall_ci_low"] < 0 < explained["excess_fall_ci_high"]
     assert explained["has_leaked"] is False
+
+
+def test_page_says_which_explanation_the_figures_support(data: DataFolder) -> None:
+    (explained,) = data.query("from drift_explanations")
+    sentence = {
+        "model changed": "the figures support that the served model changed",
+        "neither is supported": "the figures support neither a changed model nor a leak",
+    }[explained["explanation"]]
+    first, second = (
+        write_report(data.root, f"tiny-{week}-00000001").read_text(encoding="utf-8") for week in WEEKS
+    )
+    assert f"from {WEEKS[0]} to {WEEKS[1]}: {sentence}." in second
+    assert 'id="anchors"' not in first
+    assert ANCHORS not in [row["edition_id"] for row in read_editions(data.root)[0]]
 
 
 def test_anchors_that_are_gone_are_deleted(data: DataFolder) -> None:
