@@ -44,6 +44,7 @@ from warehouse.publishing import build_warehouse
 
 BASE = make_base(r=make_facts(12, 6))
 SETTING: Setting = "answer_only"
+PERIOD = "2026-W47"
 WORDING = QuestionWording(
     "own",
     {
@@ -105,6 +106,13 @@ class SmallRoot:
         }
         return replace(make_edition(self.root, BASE, seed=seed, tables=tables), wording=WORDING)
 
+    def plan_anchors(self) -> Edition:
+        """Return the edition of anchors, which the model `a` is asked in one period."""
+        models = [self._describe_model("a")]
+        return make_edition(
+            self.root, BASE, seed=3, label="anchors", anchor_pairs=2, tables={"models": models}
+        )
+
     def _describe_model(self, name: str) -> dict[str, str]:
         return {"name": name, "engine": "recorded", "model": str(self.recordings / f"{name}.parquet")}
 
@@ -164,9 +172,12 @@ class SmallRoot:
             return {str(name): _read_rows(connection, str(name)) for (name,) in names}
 
     def fill(self) -> None:
-        """Run both editions, and add a failure, a review, pages, and what a Prefect server leaves."""
+        """Run the editions, and add a failure, a review, pages, and what a Prefect server leaves."""
         self.run(1)
         self.run(2)
+        anchors, engine = self.plan_anchors(), CountingEngine()
+        build(anchors, engine)
+        evaluate(anchors, "a", None, engine, PERIOD)
         first = self.plan(1)
         write_failure(Mirror(first.config.storage), first.config, first.edition_id, "gone", "it is down")
         sheet = export_filled(self.root, first.edition_id)
@@ -208,12 +219,14 @@ def _show_nothing(_: str, __: int) -> Iterator[Advance]:
     yield lambda _: None
 
 
-def evaluate(edition: Edition, name: str, setting: Setting | None, engine: Engine) -> str | None:
+def evaluate(
+    edition: Edition, name: str, setting: Setting | None, engine: Engine, period: str | None = None
+) -> str | None:
     """Evaluate a model as the flow evaluate-model does; return why that failed, or null."""
     config, mirror = edition.config, Mirror(edition.config.storage)
     try:
         with record_failure(mirror, config, edition.edition_id, name, setting):
-            evaluation = plan_evaluation(config, edition.edition_id, name, setting)
+            evaluation = plan_evaluation(config, edition.edition_id, name, setting, period)
             with hold_evaluation(evaluation):
                 if not is_complete(evaluation):
                     finish(evaluation, ask_model(evaluation, lambda _: engine))

@@ -209,6 +209,8 @@ def test_the_root_has_every_kind_of_file(small: SmallRoot) -> None:
     folders = {value for name, value in vars(layout).items() if name.endswith("_FOLDER")}
     # Only an installation writes these two, and nothing of the project reads them.
     folders -= {layout.POSTGRES_FOLDER, layout.LOGS_FOLDER}
+    # An edition is in this folder only while it is removed.
+    folders -= {layout.REMOVED_FOLDER}
     stages = set(STAGES) - {HUMAN_GRADES.name}
     files = list_files(small.root)
     paths = [path.relative_to(small.root) for path in files]
