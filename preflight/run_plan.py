@@ -19,7 +19,8 @@ from preflight.question_estimates import QuestionTally
 from preflight.text_supply import TextSupply, count_text_supply
 from preflight.writer_estimates import estimate_writers
 from storage.mirror import Mirror
-from tasks.edition.planning import fetch_edition
+from tasks.edition.anchors import plan_anchors
+from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.preview import RelationPreview, preview_questions, preview_relations
 from tasks.evaluation.evaluation import plan_evaluation
 
@@ -53,6 +54,8 @@ class RunPlan:
     """Facts that may be tested because the older release lacks them; None if no such release is given."""
     n_known_facts: int | None = None
     """Facts that are not tested because the older release holds them; None likewise."""
+    n_anchor_prompts: int = 0
+    """Prompts about anchors that each of the models is asked in every period of a schedule."""
     pools: tuple[PoolUse, ...] = ()
     """Which models a deployed run asks in which work pool."""
 
@@ -101,11 +104,20 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         count_text_supply(edition),
         count_new_facts(edition),
         edition.base.n_known,
+        count_anchor_prompts(config),
         tuple(
             PoolUse(pool, tuple(model.name for model in models))
             for pool, models in config.list_pools().items()
         ),
     )
+
+
+def count_anchor_prompts(config: Config) -> int:
+    """Return how many prompts about anchors a model is asked in every period; 0 without anchors."""
+    planned = plan_anchors(config)
+    if planned is None:
+        return 0
+    return sum(count_samples(planned, list(preview_relations(plan_edition(planned)))).values())
 
 
 def count_samples(config: Config, drafts: Sequence[RelationPreview]) -> dict[str, int]:

@@ -40,6 +40,11 @@ def render_plan(plan: RunPlan) -> str:
         parts.append(render_new_facts(plan.n_new_facts, plan.n_known_facts))
     if plan.text_supply:
         parts.append(render_text_supply(plan.text_supply))
+    if plan.n_anchor_prompts:
+        parts.append(
+            f"anchors: a scheduled run also asks every model up to {plan.n_anchor_prompts:,} prompts, the "
+            "same ones in every period; the table does not contain them"
+        )
     if {use.pool for use in plan.pools} - {DEFAULT_POOL}:
         uses = (f"{', '.join(use.models)} in the pool {use.pool}" for use in plan.pools)
         parts.append(f"a deployed run asks {'; '.join(uses)}")

@@ -23,6 +23,7 @@ from storage.layout import (
     diversity_file,
     diversity_record,
     edition_folder,
+    freshness_record,
     guesses_file,
     guesses_record,
     manifest_file,
@@ -39,7 +40,14 @@ def list_pieces(edition_id: str) -> list[str]:
     Answers and replies of models are not among them, nor are reviews.
     """
     folders = (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, FAILURES_FOLDER, PAGES_FOLDER)
-    files = (diversity_file, diversity_record, guesses_file, guesses_record, writer_tokens_record)
+    files = (
+        diversity_file,
+        diversity_record,
+        guesses_file,
+        guesses_record,
+        writer_tokens_record,
+        freshness_record,
+    )
     return [
         edition_folder(edition_id),
         *(f"{folder}/{edition_id}" for folder in folders),

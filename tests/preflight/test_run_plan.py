@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config.anchors import AnchorsConfig
 from config.file import Config
 from engines.identity import identify_model
 from preflight.estimates import Estimate, Span
@@ -12,6 +13,7 @@ from preflight.run_plan import RunPlan, plan_run
 from preflight.run_plan_text import render_cost, render_plan
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
+from tasks.edition.anchors import plan_anchors
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
@@ -116,6 +118,17 @@ def test_each_repeat_is_counted(base: Path) -> None:
     rest = plan_here(configure(base, sampled | {"repeats": 3}))
     assert only(rest).n_prompts == only(once).n_prompts.times(3)
     assert only(rest).n_to_ask == only(once).n_to_ask.times(2)
+
+
+def test_anchors_are_counted(base: Path) -> None:
+    config = configure(base, methods=["pretexeval"])
+    assert plan_here(config).n_anchor_prompts == 0
+    config = config.model_copy(update={"anchors": AnchorsConfig(n_pairs=3)})
+    plan, planned = plan_here(config), plan_anchors(config)
+    assert planned is not None
+    evaluation = plan_evaluation(planned, build(planned), "far", period="2026-W47")
+    assert plan.n_anchor_prompts == ask_model(evaluation, lambda _: Parrot()).n_asked == 3 * 16
+    assert "also asks every model up to 48 prompts" in render_plan(plan)
 
 
 def test_a_model_with_imported_responses_is_asked_nothing(base: Path) -> None:
