@@ -144,7 +144,7 @@ def pages(hostile: Path) -> Path:
 @pytest.fixture(scope="session")
 def addresses(pages: Path) -> Iterator[dict[str, str]]:
     """The address of the folder of pages: as files, and from the web server."""
-    handler = partial(QuietPageHandler, directory=str(pages))
+    handler = partial(QuietPageHandler, directory=str(pages.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
