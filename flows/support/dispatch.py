@@ -5,6 +5,7 @@ a deployment run of the subflow, waits for it without holding a GPU, and starts 
 lost. It also waits while the server, or its database, is unavailable.
 """
 
+import json
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from config.installation_names import DEFAULT_POOL, find_installation
 from flows.support.configurations import inherit_config_file
 from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure
+from primitives.hashing import hash_text
 
 POLL_S = 2.0
 # How often a subflow whose worker was lost is started again.
@@ -117,8 +119,9 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
     Return the run's id.
 
     Args:
-        key: identifies the run among those that this run creates. If it is unclear whether the server got a
-            request, the request is sent again with the same key, and the server creates only one run.
+        key: identifies the run, together with its parameters, among those that this run creates. If it is
+            unclear whether the server got a request, the request is sent again with the same key, and the
+            server creates only one run.
         pool: the work pool in which it runs.
 
     Raises:
@@ -130,14 +133,16 @@ def _create_run(subflow: Flow[..., Any], parameters: Parameters, key: str, pool:
         name: value.model_dump(mode="json", exclude_defaults=True) if hasattr(value, "model_dump") else value
         for name, value in parameters.items()
     }
-    parent = f"{runtime.flow_run.id}-{runtime.flow_run.run_count}"
+    # A run may start the same flow for several editions, one after the other: each has its own parameters.
+    names = (str(runtime.flow_run.id), str(runtime.flow_run.run_count), subflow.name, key)
+    idempotency_key = "-".join([*names, hash_text(json.dumps(as_json, sort_keys=True, default=str))])
 
     def create() -> FlowRun:
         run = run_deployment(
             f"{subflow.name}/{find_installation().name_subflow(pool)}",
             parameters=as_json,
             timeout=0,
-            idempotency_key=f"{parent}-{subflow.name}-{key}",
+            idempotency_key=idempotency_key,
         )
         assert isinstance(run, FlowRun)
         return run

@@ -434,3 +434,25 @@ def test_failures_and_score_changes_are_notified(
         assert "100.0 % before, 0.0 % now" in move["body"]
         time.sleep(3)
         assert len([note for note in hook.notes if "Student" in note["subject"]]) == 1
+
+
+def test_a_scheduled_run_asks_anchors_and_its_edition(
+    server: Server, running: Installation, root: Path
+) -> None:
+    n_anchors = 2
+    with serve_endpoint(lambda _, __: build_reply(" True")) as endpoint:
+        table = {"engine": "openai", "base_url": endpoint.base_url, "pairs_per_relation": N_PAIRS}
+        config = write_config(
+            root.parent / "anchored.toml",
+            root,
+            knowledge={"relations": [RELATION]},
+            models=[{"name": "anchored", "model": "anchored", **table}],
+            anchors={"n_pairs": n_anchors},
+        )
+        run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
+        done = server.run("regenerate", deployment="pretexeval.anchored", moment=MOMENT)
+        assert done["state_type"] == "COMPLETED", done["state"]["message"]
+        assert len(endpoint.requests) == 16 * (N_PAIRS + n_anchors)
+    (asked,) = query_rows(root, "select period, n_asked from anchor_runs")
+    assert asked == {"period": "2026-W47", "n_asked": 16 * n_anchors}
+    assert "anchored" in {row["model"] for row in query_rows(root, "from leaderboard")}

@@ -1,5 +1,6 @@
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import httpx
@@ -51,6 +52,21 @@ def test_lasting_outage_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatc
 
 @flow
 def evaluate() -> None: ...
+
+
+def test_runs_of_one_flow_about_different_editions_have_different_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keys: list[str] = []
+
+    def run_deployment(_: str, *, idempotency_key: str, **__: object) -> FlowRun:
+        keys.append(idempotency_key)
+        return FlowRun.model_construct(id=uuid4())
+
+    monkeypatch.setattr(dispatch, "run_deployment", run_deployment)
+    for edition_id in ("anchors", "week", "week"):
+        dispatch._create_run(evaluate, {"edition_id": edition_id, "config_file": Path("a.toml")}, "0-0")
+    assert keys[1] == keys[2] != keys[0]
 
 
 class Server:
