@@ -12,6 +12,7 @@ import pytest
 from storage.layout import WAREHOUSE
 from tests.interop.conftest import require_environment
 from tests.support import simulated_models
+from tests.support.anchor_weeks import WEEKS, fill_anchor_weeks
 from tests.support.damaged_root import fill_root
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
@@ -84,11 +85,22 @@ def answer(root: Path) -> Path:
     return root
 
 
+def ask_again(root: Path) -> Path:
+    """Write the editions and anchors of two weeks, with the ages of the facts, and a model with repeats."""
+    ages = {"Influenza": "2021", "Scabies": "2019B", "Angina pectoris": "2021", "Scurvy": "new"}
+    data = fill_anchor_weeks(fill_pairs(DataFolder(root, ages=ages, releases=("2021", "2019B"))))
+    data.write_model("sampled")
+    data.write_answers(f"tiny-{WEEKS[0]}-00000001", "sampled", simulated_models.erratic, n_repeats=2)
+    build_warehouse(root)
+    return root
+
+
 @pytest.fixture(scope="module")
 def roots(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Return two published roots. A language model reworded the second one's statements."""
+    """Return published roots. A language model reworded the statements of the last one."""
     reworded = fill_root(tmp_path_factory.mktemp("reworded")).root
-    return [answer(tmp_path_factory.mktemp("answered") / "data"), reworded]
+    again = ask_again(tmp_path_factory.mktemp("again") / "data")
+    return [answer(tmp_path_factory.mktemp("answered") / "data"), again, reworded]
 
 
 def test_every_row_is_the_same_in_the_oldest_version(roots: list[Path]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, SAMPLES, TRIPLETS
@@ -191,21 +192,22 @@ class DataFolder:
         weigh: Weigh = weigh_alike,
         fail: Fail = never_fail,
         max_error_rate: float | None = None,
+        n_repeats: int = 1,
         is_old: bool = False,
     ) -> None:
         """Let the model answer every test sample by its rule, and score the answers under every policy.
 
         Args:
+            n_repeats: how often it gives each answer.
             is_old: write failed prompts as before there was a column for their error: as no answer.
         """
         responses: dict[str, Row] = {}
         requests, predictions = [], []
-        for sample in (row for method in methods for row in self.samples(method)):
-            if sample["split"] != "test":
-                continue
+        tested = [row for method in methods for row in self.samples(method) if row["split"] == "test"]
+        for repeat, sample in product(range(n_repeats), tested):
             answer = rule(sample)
-            prompt_key = digest(model_id, sample["text"], n=32)
-            asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": 0}
+            prompt_key = digest(model_id, sample["text"], *([repeat] if repeat else []), n=32)
+            asked = sample | {"model_id": model_id, "prompt_key": prompt_key, "repeat": repeat}
             logprobs = dict(zip(("logprob_true", "logprob_false"), weigh(sample), strict=True))
             response = response_row(model_id, prompt_key, sample["text"], answer)
             error = fail(sample)

@@ -6,48 +6,16 @@ import pytest
 
 from report.edition_rows import read_editions
 from report.page import write_report
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, Rule
-from tests.support.stage_rows import Row, write_record
+from tests.support.anchor_weeks import ANCHORS, WEEKS, fill_anchor_weeks
+from tests.support.data_folder import DataFolder
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
-from warehouse.records import require_record
-
-ANCHORS = "tiny-anchors-00000001"
-WEEKS = ("2026-W46", "2026-W47")
-
-
-def forgetful(sample: Row) -> bool | None:
-    """Answer as an expert, except about Scurvy, where every second sample is wrong and one has no answer."""
-    if sample["head"] != "Scurvy" or sample["transformation"] in ("none", "inv", "ins"):
-        return bool(sample["label"])
-    return None if sample["transformation"] == "dn" else not sample["label"]
-
-
-def ask_anchors(data: DataFolder, period: str, rule: Rule) -> None:
-    data.write_answers(ANCHORS, "m", rule)
-    folder = data.root / "anchor_predictions" / ANCHORS / period / "m"
-    folder.parent.mkdir(parents=True)
-    (data.root / "predictions" / ANCHORS / "m").rename(folder)
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> DataFolder:
     """Publish a week's edition and anchors, which the model answers otherwise in the second week."""
-    data = fill_pairs(DataFolder(tmp_path))
-    data.write_model("m")
-    for week, rule in zip(WEEKS, (simulated_models.expert, forgetful), strict=True):
-        edition_id = f"tiny-{week}-00000001"
-        data.write_edition(edition_id)
-        path = data.root / "editions" / edition_id / "manifest.json"
-        write_record(path, require_record(path) | {"label": week})
-        data.write_answers(edition_id, "m", rule)
-    data.write_edition(ANCHORS)
-    path = data.root / "editions" / ANCHORS / "manifest.json"
-    record = require_record(path)
-    write_record(path, record | {"configuration": (record.get("configuration") or {}) | {"anchor_pairs": 4}})
-    for week, rule in zip(WEEKS, (simulated_models.expert, forgetful), strict=True):
-        ask_anchors(data, week, rule)
+    data = fill_anchor_weeks(fill_pairs(DataFolder(tmp_path)))
     build_warehouse(data.root)
     return data
 

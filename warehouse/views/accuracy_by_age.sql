@@ -50,4 +50,4 @@ select
     error_rate
 from measure_scores('scored', measures := ['average', 'mastery']) as measured
 inner join releases on measured.edition_id = releases.edition_id
-order by edition_id, model, model_id, method, scoring_policy, repeat, age_position
+order by measured.edition_id, model, model_id, method, scoring_policy, repeat, age_position
