@@ -163,9 +163,11 @@ class SmallRoot:
             has_views: whether to return the rows of every view too.
         """
         kinds = "('BASE TABLE', 'VIEW')" if has_views else "('BASE TABLE')"
+        # The view `checks` reads those tables of the schema storage.
         sql = (
-            "select table_name from information_schema.tables "
-            f"where table_schema = 'main' and table_type in {kinds}"
+            "select if(table_schema = 'main', '', 'storage.') || table_name from information_schema.tables "
+            f"where (table_schema = 'main' and table_type in {kinds}) "
+            "or (table_schema = 'storage' and table_name like '%\\_checks' escape '\\')"
         )
         with duckdb.connect(str(self.root / WAREHOUSE), read_only=True) as connection:
             names = connection.execute(sql).fetchall()
