@@ -255,7 +255,8 @@ def test_second_run_of_the_week_asks_nothing_even_if_its_process_is_killed(
 ) -> None:
     before = read_stamps(root, "responses/**/*.parquet")
     editions = sorted(path.name for path in (root / "editions").iterdir())
-    run_id = server.start("regenerate")
+    # Without a moment, a second run on the other side of midnight on Sunday is of the next week.
+    run_id = server.start("regenerate", moment=regenerated["expected_start_time"])
     server.wait(run_id, ("RUNNING",))
     kill_run(run_id)
     run = server.wait(run_id, ENDED)
