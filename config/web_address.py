@@ -1,6 +1,7 @@
 """The address at which the web server of an installation serves a data folder.
 
-`docker-compose.yml` and `deploy.local` set both variables for everything that they start.
+`docker-compose.yml` and `deploy.local` set both variables for everything that they start, and
+deploy/pools.toml for runs in containers.
 """
 
 import os

@@ -1,5 +1,6 @@
 """The work pools of an installation, of processes or of containers (deploy/pools.toml configures those)."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -13,6 +14,7 @@ from prefect.exceptions import ObjectNotFound
 
 from config.engines import EngineConfig
 from config.installation_names import DEFAULT_POOL
+from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE, find_base_url
 from deploy.changes import Change
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml
@@ -56,7 +58,15 @@ def plan_pools(pool_type: str, file: Path, others: Sequence[str] = ()) -> PoolPl
     tables |= {name: merge_tables(tables["gpu"], of_type.get(name, {})) for name in others}
     for name, each in tables.items():
         _require_no_secret(f"{file} [{pool_type}.{name}.variables.env]", each)
+        tables[name] = _link_to_web_server(each)
     return PoolPlan(pool_type, Path(table["home"]), tables)
+
+
+def _link_to_web_server(table: Table) -> Table:
+    """Add the web server's address of this environment, unless it serves another folder than the runs use."""
+    served = table.get("variables", {}).get("env", {}).get(SERVED_ROOT_VARIABLE)
+    base_url = find_base_url(Path(served or os.environ.get(SERVED_ROOT_VARIABLE, "")))
+    return merge_tables(table, {"variables": {"env": {BASE_URL_VARIABLE: base_url}}}) if base_url else table
 
 
 def _require_no_secret(where: str, table: Table) -> None:

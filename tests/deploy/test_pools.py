@@ -7,6 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from config.engines import ModelConfig
+from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from deploy.deployments import POOLS
 from deploy.pools import build_template, count_runs, merge_tables, plan_pools
 from primitives.errors import InputError
@@ -30,6 +31,23 @@ def test_processes_run_in_the_working_directory(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+@pytest.mark.parametrize("served", [None, "/app/data", "/somewhere/else"])
+def test_runs_in_containers_link_to_the_web_server_of_their_folder(
+    pool_type: str, served: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BASE_URL_VARIABLE, "https://reports.example.org/")
+    monkeypatch.delenv(SERVED_ROOT_VARIABLE, raising=False)
+    if served is not None:
+        monkeypatch.setenv(SERVED_ROOT_VARIABLE, served)
+    of_compose = "http://127.0.0.1:8080" if pool_type == "docker" else None
+    for table in plan_pools(pool_type, POOLS, ["gpu-4x80"]).tables.values():
+        env = table["variables"]["env"]
+        here = "https://reports.example.org" if served != "/somewhere/else" else of_compose
+        assert env.get(BASE_URL_VARIABLE) == here
+        assert env[SERVED_ROOT_VARIABLE] == "/app/data"
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
 def test_each_pool_has_its_image_and_the_shared_settings(pool_type: str) -> None:
     plan = plan_pools(pool_type, POOLS)
     cpu, gpu = (plan.tables[name]["variables"] for name in ("cpu", "gpu"))
@@ -40,9 +58,13 @@ def test_each_pool_has_its_image_and_the_shared_settings(pool_type: str) -> None
     assert cpu["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
 
 
-def test_docker_pools_use_the_names_of_compose() -> None:
+def test_docker_pools_use_the_names_of_compose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(BASE_URL_VARIABLE, raising=False)
     compose = YAML(typ="safe").load(REPOSITORY / "docker-compose.yml")
     tables = plan_pools("docker", POOLS).tables
+    address = compose["x-worker"][BASE_URL_VARIABLE]
+    assert address == "${PRETEXEVAL_BASE_URL:-http://127.0.0.1:${REPORT_PORT:-8080}}"
+    assert tables["cpu"]["variables"]["env"][BASE_URL_VARIABLE] == "http://127.0.0.1:8080"
     for pool, service in (("cpu", "cpu-worker"), ("gpu", "gpu-worker")):
         variables = tables[pool]["variables"]
         assert variables["image"] == compose["services"][service]["image"]
@@ -70,7 +92,8 @@ def test_other_types_and_missing_tables_are_refused(tmp_path: Path) -> None:
         plan_pools("kubernetes", write_pools(tmp_path / "pools.toml"))
 
 
-def test_variables_become_defaults_of_the_template(tmp_path: Path) -> None:
+def test_variables_become_defaults_of_the_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(BASE_URL_VARIABLE, raising=False)
     plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", 'A = "1"'))
     template = build_template(DOCKER, "docker", plan.tables["gpu"])
     assert template["variables"]["properties"]["image"]["default"] == "ours:1"
