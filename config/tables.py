@@ -110,6 +110,9 @@ class EditionConfig(ConfigTable):
     pool: str = "revised"
     """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
     of the papers' authors."""
+    allow_drafts: bool = False
+    """Whether prototypes that `pretexeval draft` wrote, and that nobody has reviewed, may be used. The
+    edition then has another name than with reviewed ones, and its page names the relations."""
     methods: tuple[Method, ...] = ("pretexeval",)
     """How samples are made. `pretexeval`: eight variants, reworded. `prototype`: eight variants, not
     reworded. `direct`: only the plain statement. `llmeval`: statements that a language model writes directly

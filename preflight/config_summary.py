@@ -139,6 +139,8 @@ def render_summary(edition: Edition, summary: ConfigSummary) -> str:
         parts.append(warnings)
     if summary.writers:
         parts.append("\n".join(f"writer {model_id}" for model_id in summary.writers))
+    if edition.drafts:
+        parts.append(f"Drafts that nobody has reviewed: the prototypes of {', '.join(edition.drafts)}.")
     if edition.config.rephraser.gate == "off":
         parts.append("The gate is off: nothing checks that the rewordings say what their statements say.")
     models = [

@@ -18,7 +18,15 @@ from prototypes.templates import Cell, RelationPrototypes
 from prototypes.toml_pool import read_toml_pool
 from schemas.transformations import NAMES
 
-__all__ = ["Cell", "Pool", "RelationPrototypes", "check_pool", "check_pool_wordings", "load_pool"]
+__all__ = [
+    "Cell",
+    "Pool",
+    "RelationPrototypes",
+    "check_drafts",
+    "check_pool",
+    "check_pool_wordings",
+    "load_pool",
+]
 
 FOLDER = Path(__file__).parent
 SUFFIXES = (".toml", ".csv", ".parquet")
@@ -120,6 +128,16 @@ def check_pool(pool: Pool, relations: Iterable[str]) -> list[str]:
         f"with instance, {', '.join(NAMES)}, or leave the relation out of [knowledge]"
         for relation in relations
         if relation not in pool.relations
+    ]
+
+
+def check_drafts(pool: Pool, relations: Iterable[str]) -> list[str]:
+    """Return one message per relation whose prototypes are a draft."""
+    return [
+        f"pool {pool.name!r}: the prototypes of relation {relation!r} are a draft that nobody has reviewed: "
+        f"review them and delete `status` in [{relation}], or write allow_drafts = true into [edition]"
+        for relation in relations
+        if relation in pool.relations and pool.relations[relation].is_draft
     ]
 
 

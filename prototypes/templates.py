@@ -40,6 +40,8 @@ class RelationPrototypes:
     """Transformation -> cell, in the order of the transformations."""
     default_prompt: str | None = None
     """The base's own template, if the pool has it. Only the method origin uses it."""
+    is_draft: bool = False
+    """Whether the pool says that nobody has reviewed them."""
 
     @property
     def origin(self) -> str:
@@ -56,7 +58,9 @@ def build_prototypes(
     instance: tuple[str, str],
     cells: Mapping[str, Sequence[str]],
     default_prompt: str | None = None,
+    *,
+    is_draft: bool = False,
 ) -> RelationPrototypes:
     """Build the prototypes of a relation from its eight cells, each with the prototype first."""
     ordered = {name: Cell(cells[name][0], tuple(cells[name][1:])) for name in NAMES}
-    return RelationPrototypes(relation, instance, ordered, default_prompt)
+    return RelationPrototypes(relation, instance, ordered, default_prompt, is_draft)

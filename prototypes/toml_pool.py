@@ -9,7 +9,7 @@
 
 ``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is the
 prototype. The others are its wordings, which only the rephraser `reviewed` needs. Entry i of a dn cell denies
-entry i of its positive cell.
+entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table (``drafting/``).
 """
 
 import re
@@ -22,6 +22,7 @@ from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.transformations import NAMES
 
 N_SHOWN = 20
+DRAFT = "draft"
 
 
 def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes]]:
@@ -55,8 +56,10 @@ def _check_table(table: object) -> list[str]:
     problems = _check_instance(table.get("instance"))
     if missing := [name for name in NAMES if name not in table]:
         problems.append(f"lacks {', '.join(missing)}: a relation needs all eight cells")
-    if unknown := sorted(table.keys() - {"instance", *NAMES}):
-        problems.append(f"has unknown {', '.join(unknown)}; allowed: instance, {', '.join(NAMES)}")
+    if unknown := sorted(table.keys() - {"instance", "status", *NAMES}):
+        problems.append(f"has unknown {', '.join(unknown)}; allowed: instance, status, {', '.join(NAMES)}")
+    if table.get("status") not in (None, DRAFT):
+        problems.append(f'status is {table["status"]!r}: write status = "{DRAFT}", or delete the line')
     cells = {name: _as_texts(table[name]) for name in NAMES if name in table}
     problems += [
         f"{name} is not a list of texts: give the prototype, then its further wordings"
@@ -87,7 +90,8 @@ def _as_texts(value: object) -> list[str]:
 def _build_relation(relation: str, table: object) -> RelationPrototypes:
     assert isinstance(table, dict)
     first, second = table["instance"]
-    return build_prototypes(relation, (first, second), {n: _as_texts(table[n]) for n in NAMES})
+    cells = {name: _as_texts(table[name]) for name in NAMES}
+    return build_prototypes(relation, (first, second), cells, is_draft=table.get("status") == DRAFT)
 
 
 def render_problems(file: str, problems: list[str]) -> str:

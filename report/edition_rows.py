@@ -7,7 +7,7 @@ from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.leaders import join_names, read_lead
 from report.remarks import judge_against_shortcut
-from report.wordings import is_gate_off, name_rephraser
+from report.wordings import is_gate_off, list_drafts, name_rephraser
 from warehouse.query import open_warehouse
 
 # The columns of the first model in the list of editions.
@@ -74,6 +74,7 @@ def read_edition(reader: EditionReader) -> Row | None:
         | {
             "rephraser": name_rephraser(found[0]),
             "is_gate_off": is_gate_off(found[0]),
+            "drafts": list_drafts(found[0]),
         }
     )
 

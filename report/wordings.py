@@ -38,6 +38,15 @@ def is_gate_off(edition: Mapping[str, Any]) -> bool:
     return bool(configuration.get("rephraser", {}).get("gate") == "off")
 
 
+def list_drafts(edition: Mapping[str, Any]) -> list[str]:
+    """Return the relations whose prototypes are drafts that nobody has reviewed.
+
+    Args:
+        edition: a row of the table editions.
+    """
+    return list(json.loads(edition["configuration"] or "{}").get("drafts", ()))
+
+
 def list_as_written(pool: str, configuration: Mapping[str, Any]) -> list[str]:
     """Return the relations whose wordings nobody has reviewed.
 

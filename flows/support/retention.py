@@ -25,7 +25,17 @@ from storage.removal import finish_removals, is_evaluated_now, measure_freed, re
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.
-CHANGING = ("format", "seed", "series", "knowledge", "prototypes", "questions", "as_written", "releases")
+CHANGING = (
+    "format",
+    "seed",
+    "series",
+    "knowledge",
+    "prototypes",
+    "questions",
+    "as_written",
+    "drafts",
+    "releases",
+)
 
 
 @dataclass(frozen=True)

@@ -163,6 +163,12 @@ class Edition:
         return [relation for relation in relations if not self.pool.is_reviewed(relation)]
 
     @property
+    def drafts(self) -> list[str]:
+        """The relations whose prototypes are drafts that nobody has reviewed."""
+        relations = self.base.relations if self.has_triplets else []
+        return [relation for relation in relations if self.pool.relations[relation].is_draft]
+
+    @property
     def writers(self) -> tuple[Writer, ...]:
         """The language models that write or judge texts of the edition."""
         judge = self.rephraser and self.rephraser.judge
@@ -202,6 +208,7 @@ class Edition:
             **origin,
             **questions,
             **as_written,
+            **({"drafts": self.drafts} if self.drafts else {}),
             "knowledge": {r: self.base.checksum_relation(r) for r in relations},
             "prototypes": {r: self.pool.checksum_relation(r) for r in relations},
         }

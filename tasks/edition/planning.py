@@ -7,7 +7,7 @@ from config.file import Config
 from knowledge.question_bank import QuestionBank
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError, join_problems
-from prototypes.pool import check_pool, load_pool
+from prototypes.pool import check_drafts, check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
 from storage.mirror import Mirror
 from tasks.edition.edition import Edition
@@ -22,7 +22,8 @@ def plan_edition(config: Config) -> Edition:
     knowledge base once.
 
     Raises:
-        InputError: the knowledge base or the pool cannot be used, or the pool lacks a relation.
+        InputError: the knowledge base or the pool cannot be used, the pool lacks a relation, or its
+            prototypes of a relation are a draft that the configuration does not allow.
     """
     edition = _plan_edition(config, _list_stamps(config))
     return next((earlier for earlier in edition.earlier if earlier.is_complete()), edition)
@@ -48,6 +49,8 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
     if isinstance(base, QuestionBank):
         return Edition(config, base, pool)
     problems = check_pool(pool, base.relations)
+    if not config.edition.allow_drafts:
+        problems += check_drafts(pool, base.relations)
     wording = None
     if config.questions.settings:
         path = config.questions.wording

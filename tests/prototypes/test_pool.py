@@ -99,7 +99,7 @@ def test_all_problems_of_a_pool_are_named_at_once(tmp_path: Path) -> None:
     assert "own.toml has 6 problems:" in message
     assert "[may_cure] instance is missing: name the two predicates" in message
     assert "[may_cure] lacks inv_ins, dn, ins_dn, inv_ins_dn: a relation needs" in message
-    assert "[may_cure] has unknown other; allowed: instance, none, inv" in message
+    assert "[may_cure] has unknown other; allowed: instance, status, none, inv" in message
     assert "[may_cure] ins is not a list of texts" in message
     assert "[may_cure] none entry 0 holds [Y] 0 times instead of once" in message
     assert "[may_cure] inv_dn entry 0 does not deny its positive form" in message
@@ -114,6 +114,7 @@ def test_all_problems_of_a_pool_are_named_at_once(tmp_path: Path) -> None:
         ("[a]\n[a]", "is not valid TOML"),
         ("extends = 3\n" + OWN, "extends is 3: give the name of a bundled pool"),
         (OWN.replace('"TakesDrug", ', ""), "instance is ['HasCurableDisease']"),
+        (OWN.replace("instance", 'status = "final"\ninstance'), "status is 'final': write status ="),
     ],
 )
 def test_a_file_that_is_no_pool_is_an_error(tmp_path: Path, text: str, expected: str) -> None:
