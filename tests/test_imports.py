@@ -17,7 +17,7 @@ FLOORS = (
     ("cli", "training"),
     ("flows", "preflight", "review", "exports", "deploy"),
     ("flows.support", "deploy.local"),
-    ("tasks.evaluation", "tasks.edition"),
+    ("tasks.evaluation", "tasks.edition", "drafting"),
     ("tasks.questions",),
     ("tasks.answers", "tasks.judging"),
     ("tasks.asking", "tasks.quality", "tasks.drawing"),
