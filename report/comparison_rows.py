@@ -1,9 +1,12 @@
 """Read the comparisons of a page: two models, or one model on two editions."""
 
+from datetime import date
+
+from config.schedule import find_first_day
 from report.contents import Model, Row, Setting
 from report.edition_reader import EditionReader
 
-# With an edition per week, drift would soon fill the page, so only the editions with the nearest names count.
+# With an edition per week, drift would soon fill the page, so only the nearest editions count.
 N_EDITIONS_SHOWN = 4
 
 
@@ -31,10 +34,12 @@ def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]
     """Return the rows of this edition against the nearest others, and the number of all others."""
     if not reader.has_view("edition_drift"):
         return [], 0
-    others = _list_others(reader)
+    compared = list_in_time(reader)
+    here = compared.index(reader.edition_id)
+    others = sorted(compared[:here] + compared[here + 1 :], key=lambda name: abs(compared.index(name) - here))
     rows = []
-    for other in sorted(others[:N_EDITIONS_SHOWN]):
-        first, second = sorted((reader.edition_id, other))
+    for other in sorted(others[:N_EDITIONS_SHOWN], key=compared.index):
+        first, second = sorted((reader.edition_id, other), key=compared.index)
         found = reader.read_view("edition_drift", **vars(setting), edition_id=first, other_edition_id=second)
         rows += found if first == reader.edition_id else [swap_sides(row) for row in found]
     return rows, len(others)
@@ -53,17 +58,16 @@ def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
     )
 
 
-def _list_others(reader: EditionReader) -> list[str]:
-    """Return the other editions of the same base with a common model, the nearest name first."""
+def list_in_time(reader: EditionReader) -> list[str]:
+    """Return this and the other editions of its base with a common model, in the order of edition_drift."""
     found = reader.read(
-        "select edition_id from editions where kb = (select kb from editions "
+        "select edition_id, label from editions where kb = (select kb from editions "
         "where edition_id = $edition_id) and (edition_id = $edition_id or edition_id in "
         "(select edition_id from runs where model_id in "
-        "(select model_id from runs where edition_id = $edition_id))) order by edition_id"
+        "(select model_id from runs where edition_id = $edition_id)))"
     )
-    names = [row["edition_id"] for row in found]
-    here = names.index(reader.edition_id)
-    return sorted(names[:here] + names[here + 1 :], key=lambda name: (abs(names.index(name) - here), name))
+    starts = {row["edition_id"]: find_first_day(str(row["label"])) or date.max for row in found}
+    return sorted(starts, key=lambda name: (starts[name], name))
 
 
 def swap_sides(row: Row) -> Row:

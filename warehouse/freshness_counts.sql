@@ -4,13 +4,21 @@
 -- bits, which take less memory than the texts.
 create table freshness_counts as
 with of_base as (
-    select edition_id, kb, count(*) over (partition by kb order by edition_id) - 1 as n_earlier_editions
+    select
+        edition_id,
+        kb,
+        row_number() over (partition by kb order by period_start nulls last, edition_id) - 1 as n_earlier_editions
     from editions
     where not is_anchors and edition_id in (select edition_id from samples)
 ),
 
 texts as (
-    select distinct of_base.kb, samples.edition_id, samples.method, hash(samples.text) as text
+    select distinct
+        of_base.kb,
+        of_base.n_earlier_editions,
+        samples.edition_id,
+        samples.method,
+        hash(samples.text) as text
     from samples
     inner join of_base using (edition_id)
     where samples.split = 'test'
@@ -21,14 +29,15 @@ text_counts as (
         edition_id,
         method,
         count(*) as n_texts,
-        count(*) filter (edition_id = first_edition_id) as n_new_texts
-    from (select *, min(edition_id) over (partition by kb, text) as first_edition_id from texts)
+        count(*) filter (n_earlier_editions = n_before_first) as n_new_texts
+    from (select *, min(n_earlier_editions) over (partition by kb, text) as n_before_first from texts)
     group by edition_id, method
 ),
 
 facts as (
     select distinct
         of_base.kb,
+        of_base.n_earlier_editions,
         triplets.edition_id,
         hash(triplets.relation, triplets.head, triplets.tail) as fact
     from triplets
@@ -40,11 +49,8 @@ fact_counts as (
     select
         edition_id,
         count(*) as n_facts,
-        count(*) filter (edition_id = first_edition_id) as n_new_facts
-    from (
-        select *, min(edition_id) over (partition by kb, fact) as first_edition_id
-        from facts
-    )
+        count(*) filter (n_earlier_editions = n_before_first) as n_new_facts
+    from (select *, min(n_earlier_editions) over (partition by kb, fact) as n_before_first from facts)
     group by edition_id
 )
 

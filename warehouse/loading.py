@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 
+from config.schedule import find_first_day
 from primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
@@ -132,7 +133,12 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         manifest.update(dict.fromkeys(TRIPLET_COLUMNS))
     configuration = json.dumps(manifest.get("configuration"), sort_keys=True)
     is_anchors = "anchor_pairs" in (manifest.get("configuration") or {})
-    row = [*(manifest.get(name) for name in EDITION_COLUMNS), configuration, is_anchors]
+    row = [
+        *(manifest.get(name) for name in EDITION_COLUMNS),
+        configuration,
+        is_anchors,
+        find_first_day(str(manifest.get("label"))),
+    ]
     insert_row(connection, "editions", row)
     for stage in (TRIPLETS, SAMPLES, ATTEMPTS, QUESTIONS):
         _load_stage(connection, folder, manifest, stage)

@@ -14,7 +14,8 @@ create table editions (
     methods varchar[],
     n_pairs bigint,
     configuration json,
-    is_anchors boolean not null
+    is_anchors boolean not null,
+    period_start date
 );
 
 -- Triplets of both splits, test and demonstration.

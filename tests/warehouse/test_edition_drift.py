@@ -1,8 +1,11 @@
 """The same model on two editions of one base."""
 
+from itertools import combinations
+
 import polars as pl
 import pytest
 
+from report.page_rows import read_contents
 from tasks.quality.freshness_limit import record_freshness_limit
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
@@ -116,6 +119,31 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
     assert f"{rate:.1%} of the texts of pretexeval, and 25.0% of the facts" in sentence
     for least, edition_id in ((rate, FRESH), (1.0, EDITION), (None, FRESH)):
         assert describe_stale_texts(data.root, edition_id, least) is None
+
+
+def test_editions_are_in_the_order_of_their_periods(data: DataFolder, fresh: DataFolder) -> None:
+    """The days of a daily schedule lie before and after the week of a weekly one; seed 3 has no period."""
+    later, last = "tiny-2026-11-30-00000003", "tiny-0-00000004"
+    for fresh.label, name in (("2026-11-30", later), ("seed3", last)):
+        fresh.write_edition(name)
+        fresh.write_answers(name, "leaked", leaked)
+    path = data.root / "editions" / EDITION / "manifest.json"
+    write_record(path, require_record(path) | {"label": "2026-W48"})
+    fresh.label = "2026-11-20"
+    publish_both(data, fresh)
+    in_time = [FRESH, EDITION, later, last]
+    rows = data.query("from freshness order by n_earlier_editions")
+    assert [row["edition_id"] for row in rows] == in_time
+    assert [(row["n_earlier_editions"], row["n_new_facts"]) for row in rows] == [
+        (0, 4),
+        (1, 1),
+        (2, 0),
+        (3, 0),
+    ]
+    rows = data.query("select distinct edition_id, other_edition_id from edition_drift")
+    assert {(row["edition_id"], row["other_edition_id"]) for row in rows} == set(combinations(in_time, 2))
+    contents = read_contents(data.root, later)
+    assert [row["other_edition_id"] for row in contents.edition_drift] == [FRESH, EDITION, last]
 
 
 def test_required_share_of_new_texts_is_a_check(data: DataFolder, fresh: DataFolder) -> None:

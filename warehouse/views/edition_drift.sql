@@ -1,8 +1,9 @@
 -- Grain: one row per two editions of the same base (each two once), model, method, policy and repeat.
 -- How far the scores of a model fell from one edition to another, on the heads that both editions test. Each
 -- edition has one pair per relation and head; the negative tails and the wording may differ. A fall on fresh
--- text is the sign of a leaked edition. edition_id is the edition whose name sorts first (the earlier one, if
--- names contain the ISO week); difference = its average accuracy − the other's, likewise mastery_difference.
+-- text is the sign of a leaked edition. edition_id is the earlier edition; difference = its average accuracy − the
+-- other's, likewise mastery_difference. Editions are in the order of period_start, those without one last; then of
+-- their names.
 -- Both averages count the samples (truth of the triplet and transformation) that are graded in both editions,
 -- and the differences are paired by head (compare_scores.sql). Heads that share a tail in
 -- edition_id are correlated.
@@ -13,6 +14,7 @@ with heads as (
     select
         triplets.edition_id,
         editions.kb,
+        coalesce(editions.period_start, date 'infinity') as period_start,
         triplets.pair_id,
         triplets.relation,
         triplets.head
@@ -29,7 +31,7 @@ shared_heads as (
         other.pair_id as other_pair_id
     from heads as one
     inner join heads as other using (kb, relation, head)
-    where one.edition_id < other.edition_id
+    where (one.period_start, one.edition_id) < (other.period_start, other.edition_id)
 ),
 
 texts as (
