@@ -94,7 +94,15 @@ class EngineConfig(ConfigTable):
     """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the limit in the
     model's own configuration. Demonstrations are dropped from the front of a prompt that is too long."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: number of GPUs across which the model is split."""
+    """Only `vllm`: number of GPUs across which each layer of the model is split."""
+    pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
+    """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes
+    `tensor_parallel_size` times as many GPUs."""
+    data_parallel_size: Annotated[int, Field(ge=1)] = 1
+    """Only `vllm`: must be 1, because vLLM does not take more copies within one process. For more, start
+    `vllm serve --data-parallel-size n`, and use the engine `openai`."""
+    max_num_seqs: Annotated[int, Field(ge=1)] | None = None
+    """Only `vllm`: maximum number of prompts that are answered at the same time. The default is vLLM's."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
     """Only `vllm`: share of the GPU's memory that the model may use."""
     base_url: str | None = None
@@ -144,6 +152,11 @@ class EngineConfig(ConfigTable):
     for example `"gpu-4x80"` (docs/operations.md). A change asks nothing again."""
 
     @property
+    def n_gpus(self) -> int:
+        """The number of GPUs, or of NUMA nodes, that one loaded copy of the model takes."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size
+
+    @property
     def price(self) -> dict[str, Any] | None:
         """The prices of a million tokens with their currency, as records store them; null without prices."""
         if self.price_input is None:
@@ -183,6 +196,17 @@ class EngineConfig(ConfigTable):
                 "the opening mark may be empty"
             )
         return marks
+
+    @field_validator("data_parallel_size")
+    @classmethod
+    def _refuse_data_parallel(cls, size: int) -> int:
+        """Refuse what `LLM(data_parallel_size=2)` of vLLM 0.32 refuses, after the model was found."""
+        if size > 1:
+            raise ValueError(
+                "must be 1, because vLLM does not take it within one process: start "
+                "`vllm serve --data-parallel-size n`, and use engine = 'openai'"
+            )
+        return size
 
     @model_validator(mode="after")
     def _require_both_prices(self) -> Self:

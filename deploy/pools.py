@@ -163,7 +163,8 @@ def provide_pool(
 def count_runs(models: Mapping[str, Sequence[EngineConfig]], n_gpus: Mapping[str, int]) -> dict[str, int]:
     """Return pool -> how many runs fit on its GPUs at once, for pools whose number of GPUs is given.
 
-    Every run counts as many GPUs as the largest model of the pool takes (`tensor_parallel_size`).
+    Every run counts as many GPUs as the largest model of the pool takes (`tensor_parallel_size`
+    times `pipeline_parallel_size`).
 
     Args:
         models: pool -> its models.
@@ -176,12 +177,13 @@ def count_runs(models: Mapping[str, Sequence[EngineConfig]], n_gpus: Mapping[str
     for pool, n in n_gpus.items():
         if pool not in (*models, DEFAULT_POOL):
             raise InputError(f"no model of the configuration has pool = {pool!r}; see --gpus")
-        largest = max(models.get(pool, ()), key=lambda model: model.tensor_parallel_size, default=None)
-        size = 1 if largest is None else largest.tensor_parallel_size
+        largest = max(models.get(pool, ()), key=lambda model: model.n_gpus, default=None)
+        size = 1 if largest is None else largest.n_gpus
         if largest is not None and n < size:
             raise InputError(
-                f"the model {largest.name} takes {size} GPUs (tensor_parallel_size), and the pool {pool!r} "
-                f"has {n}: give the model another pool, or say --gpus with more GPUs"
+                f"the model {largest.name} takes {size} GPUs (tensor_parallel_size x "
+                f"pipeline_parallel_size), and the pool {pool!r} has {n}: give the model "
+                "another pool, or say --gpus with more GPUs"
             )
         limits[pool] = n // size
     return limits

@@ -76,6 +76,8 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
             quantization=config.quantization,
             max_model_len=config.max_model_len,
             tensor_parallel_size=config.tensor_parallel_size,
+            pipeline_parallel_size=config.pipeline_parallel_size,
+            max_num_seqs=config.max_num_seqs,
             gpu_memory_utilization=config.gpu_memory_utilization,
             enable_prefix_caching=True,
             block_size=CPU_BLOCK_SIZE if current_platform.is_cpu() else None,
@@ -96,7 +98,7 @@ def describe_served(llm: LLM, config: EngineConfig) -> str:
     from vllm.platforms import current_platform
 
     device = current_platform.get_device_name()
-    parts = [f"vLLM {__version__}", f"{n} × {device}" if (n := config.tensor_parallel_size) > 1 else device]
+    parts = [f"vLLM {__version__}", f"{n} × {device}" if (n := config.n_gpus) > 1 else device]
     parts.append(str(llm.model_config.dtype).removeprefix("torch."))
     if config.quantization is not None:
         parts.append(config.quantization)

@@ -48,7 +48,7 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         folder = find_folder(config)
     except InputError as error:
         return Finding(name, "failing", str(error))
-    if config.tensor_parallel_size > machine.n_devices:
+    if config.n_gpus > machine.n_devices:
         return _explain_split(config, machine)
     folder = folder or find_cached_folder(config)
     if folder is None:
@@ -117,13 +117,18 @@ def _explain_uncached(config: EngineConfig) -> Finding:
 def _explain_split(config: EngineConfig, machine: Machine) -> Finding:
     n_devices = machine.n_devices
     devices = ("GPU" if machine.uses_gpus else "NUMA node") + "s" * (n_devices != 1)
-    found = (
-        f"tensor_parallel_size = {config.tensor_parallel_size}, but this machine has {n_devices} {devices}"
-    )
+    found = f"{_describe_split(config)}, but this machine has {n_devices} {devices}"
     if not machine.uses_gpus:
         found += " (no GPU is used)"
     remedy = f"set it to {n_devices} at most, or use a machine that has more"
     return Finding(f"model {config.name}", "failing", found, remedy)
+
+
+def _describe_split(config: EngineConfig) -> str:
+    tensor, pipeline = config.tensor_parallel_size, config.pipeline_parallel_size
+    if pipeline == 1:
+        return f"tensor_parallel_size = {tensor}"
+    return f"tensor_parallel_size x pipeline_parallel_size = {tensor} x {pipeline}"
 
 
 def _is_offline() -> bool:
@@ -135,7 +140,7 @@ def _check_gpu_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> Find
     """Check that the model fits on the GPUs; None if vLLM does not run on GPUs."""
     if not machine.uses_gpus:
         return None
-    name, n_gpus = f"model {config.name}", config.tensor_parallel_size
+    name, n_gpus = f"model {config.name}", config.n_gpus
     found = f"weights of {n_bytes / 1e9:.1f} GB over {n_gpus} GPU" + "s" * (n_gpus > 1)
     gpu = min(machine.gpus[:n_gpus], key=lambda gpu: gpu.free_bytes)
     if not gpu.total_bytes:

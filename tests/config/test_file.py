@@ -119,6 +119,11 @@ def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, expected: str
     assert expected in read_error(write_config(tmp_path, text))
 
 
+def test_data_parallelism_within_a_process_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    text = '[[models]]\nname = "a"\nmodel = "m"\ndata_parallel_size = 2\n'
+    assert "start `vllm serve --data-parallel-size n`" in read_error(write_config(tmp_path, text))
+
+
 def test_the_value_of_an_unknown_key_is_not_repeated(tmp_path: Path) -> None:
     text = '[[models]]\nname = "a"\nmodel = "m"\napi_key = "sk-secret"'
     message = read_error(write_config(tmp_path, text))

@@ -121,6 +121,8 @@ def test_a_run_counts_as_many_gpus_as_the_largest_model_of_its_pool() -> None:
     assert count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 9, "gpu": 3}) == {"gpu-4x80": 2, "gpu": 3}
     with pytest.raises(InputError, match=r"the model of-4 takes 4 GPUs .* the pool 'gpu-4x80' has 2"):
         count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 2})
+    layered = small.model_copy(update={"tensor_parallel_size": 2, "pipeline_parallel_size": 3})
+    assert count_runs({"gpu": [small, layered]}, {"gpu": 13}) == {"gpu": 2}
     with pytest.raises(InputError, match="no model of the configuration has pool = 'gpu-8x80'"):
         count_runs({"gpu-4x80": [small]}, {"gpu-8x80": 8})
 

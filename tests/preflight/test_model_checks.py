@@ -78,6 +78,9 @@ def test_weights_against_the_gpus(tmp_path: Path) -> None:
     assert "more than the 90.0 GB" in check(large, SERVER).found
     four = check(large, SERVER, tensor_parallel_size=4)
     assert (four.state, four.found) == ("failing", "tensor_parallel_size = 4, but this machine has 2 GPUs")
+    layered = check(large, SERVER, tensor_parallel_size=2, pipeline_parallel_size=2)
+    assert layered.found.startswith("tensor_parallel_size x pipeline_parallel_size = 2 x 2, but")
+    assert check(large, SERVER, pipeline_parallel_size=2).state == "ok"
     busy = replace(SERVER, gpus=(GPU, replace(GPU, free_bytes=60 * GB)))
     assert check(small, busy).state == "ok"
     taken = check(small, busy, tensor_parallel_size=2)
