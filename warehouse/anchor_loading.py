@@ -14,6 +14,7 @@ from warehouse.records import (
     check_rows,
     insert_parquet,
     parse_time,
+    read_price,
     require_record,
     select_columns,
 )
@@ -46,9 +47,8 @@ def load_anchor_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None
     limit = run.get("max_error_rate", MAX_ERROR_RATE)
     finished_at = parse_time(folder / RUN, run, "finished_at")
     # The last two columns are filled from the requests.
-    insert_row(
-        connection, "anchor_runs", [*key.values(), *counts, finished_at, limit, run.get("served"), None, None]
-    )
+    circumstances = [finished_at, limit, run.get("served"), *read_price(run)]
+    insert_row(connection, "anchor_runs", [*key.values(), *counts, *circumstances, None, None])
     files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
     columns = select_columns(connection, *files[PREDICTIONS.name])
     predictions = {PREDICTIONS.name: files[PREDICTIONS.name]}

@@ -36,6 +36,7 @@ SHADOWED_FOR_RUNS = {
             "predictions",
             "question_predictions",
             "question_answers",
+            "anchor_predictions",
             "error_counts",
             "question_error_counts",
         ),

@@ -208,6 +208,9 @@ create table anchor_runs (
     finished_at timestamp,
     max_error_rate double not null,
     served varchar[],
+    price_input double,
+    price_output double,
+    price_currency varchar,
     prompt_style varchar,
     sampling json
 );

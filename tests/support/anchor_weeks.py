@@ -7,6 +7,7 @@ from warehouse.records import require_record
 
 ANCHORS = "tiny-anchors-00000001"
 WEEKS = ("2026-W46", "2026-W47")
+PRICE = {"input": 2.0, "output": 10.0, "currency": "EUR"}
 
 
 def forgetful(sample: Row) -> bool | None:
@@ -21,6 +22,8 @@ def ask_anchors(data: DataFolder, period: str, rule: Rule) -> None:
     folder = data.root / "anchor_predictions" / ANCHORS / period / "m"
     folder.parent.mkdir(parents=True)
     (data.root / "predictions" / ANCHORS / "m").rename(folder)
+    record = require_record(folder / "run.json")
+    write_record(folder / "run.json", record | {"price": PRICE})
 
 
 def fill_anchor_weeks(data: DataFolder) -> DataFolder:

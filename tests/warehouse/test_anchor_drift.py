@@ -6,9 +6,10 @@ import pytest
 
 from report.edition_rows import read_editions
 from report.page import write_report
-from tests.support.anchor_weeks import ANCHORS, WEEKS, fill_anchor_weeks
+from tests.support.anchor_weeks import ANCHORS, PRICE, WEEKS, fill_anchor_weeks
 from tests.support.data_folder import DataFolder
 from tests.warehouse.conftest import fill_pairs
+from warehouse.drift import EXPLANATIONS, describe_drift
 from warehouse.publishing import build_warehouse
 
 
@@ -51,12 +52,29 @@ def test_what_changed_between_two_periods(data: DataFolder) -> None:
     assert explained["has_leaked"] is False
 
 
+def test_anchors_of_each_period_have_their_cost(data: DataFolder) -> None:
+    costs = data.query(f"from cost where edition_id = '{ANCHORS}' order by period")
+    assert [(row["period"], row["role"], row["price_currency"]) for row in costs] == [
+        (week, "anchors", "EUR") for week in WEEKS
+    ]
+    usage = data.query(f"from token_usage where edition_id = '{ANCHORS}' order by period")
+    n_samples = data.query(f"select count(*) as n from samples where edition_id = '{ANCHORS}' "
+                           "and split = 'test'")[0]["n"]  # fmt: skip
+    for row, used in zip(costs, usage, strict=True):
+        assert row["n_prompts"] == used["n_prompts"] == n_samples
+        paid = used["n_prompt_tokens"] * PRICE["input"] + used["n_completion_tokens"] * PRICE["output"]
+        assert row["cost"] == pytest.approx(paid / 1e6)
+        assert paid > 0
+    others = data.query(f"select distinct role, period from cost where edition_id <> '{ANCHORS}'")
+    assert others == [{"role": "evaluated", "period": None}]
+
+
 def test_page_says_which_explanation_the_figures_support(data: DataFolder) -> None:
     (explained,) = data.query("from drift_explanations")
-    sentence = {
-        "model changed": "the figures support that the served model changed",
-        "neither is supported": "the figures support neither a changed model nor a leak",
-    }[explained["explanation"]]
+    sentence = EXPLANATIONS[explained["explanation"]]
+    said = f"Anchors: M, from {WEEKS[0]} to {WEEKS[1]}: {sentence}."
+    assert describe_drift(data.root, f"tiny-{WEEKS[1]}-00000001") == [said]
+    assert describe_drift(data.root, f"tiny-{WEEKS[0]}-00000001") == []
     first, second = (
         write_report(data.root, f"tiny-{week}-00000001").read_text(encoding="utf-8") for week in WEEKS
     )

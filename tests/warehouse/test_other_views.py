@@ -94,6 +94,7 @@ def test_token_usage_counts_a_prompt_once(published: DataFolder) -> None:
         "n_unknown": 0,
         "n_prompt_tokens": 720,
         "n_completion_tokens": 144,
+        "period": None,
     }
 
 

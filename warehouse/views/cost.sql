@@ -1,31 +1,41 @@
--- Grain: one row per edition, model and role (evaluated, rephraser, judge, llmeval).
+-- Grain: one row per edition, model and role (evaluated, anchors, rephraser, judge, llmeval); for anchors, one per
+-- period too.
 -- What the tokens of token_usage cost at the prices that were configured when the model was asked. Every distinct
 -- prompt and repeat counts once, also if another edition asked it first, so the costs of several editions may add up
 -- to more than was paid.
 -- evaluated: the edition's samples and questions, at the price in the record of the latest evaluation that has one.
+-- anchors: likewise what a schedule asked in a period; edition_id is the edition of anchors.
 -- rephraser: the rewordings that were tried, at the price in the record of the model.
 -- judge, llmeval: what the judge of rewordings and the writer of llmeval were asked, from writer_tokens, which is
 -- filled when the edition is published with its own configuration.
 -- cost: null without a price. n_unknown: prompts whose tokens are not in it.
 create or replace view cost as
 with runs_of_all_settings as (
-    select edition_id, model_id, finished_at, price_input, price_output, price_currency
+    select edition_id, model_id, null::varchar as period, finished_at, price_input, price_output, price_currency
     from runs
     union all
-    select edition_id, model_id, finished_at, price_input, price_output, price_currency
+    select edition_id, model_id, null as period, finished_at, price_input, price_output, price_currency
     from question_runs
+    union all
+    select edition_id, model_id, period, finished_at, price_input, price_output, price_currency
+    from anchor_runs
 ),
 
 prices as (
     select
         edition_id,
         model_id,
+        period,
         price_input,
         price_output,
         price_currency
     from runs_of_all_settings
     where price_input is not null
-    qualify row_number() over (partition by edition_id, model_id order by finished_at desc nulls last) = 1
+    qualify
+        row_number() over (
+            partition by edition_id, model_id, period
+            order by finished_at desc nulls last
+        ) = 1
 ),
 
 reworded as (
@@ -37,7 +47,8 @@ used as (
     select
         token_counts.edition_id,
         token_counts.model_id,
-        'evaluated' as role,
+        token_counts.period,
+        if(token_counts.period is null, 'evaluated', 'anchors') as role,
         token_counts.n_prompts,
         token_counts.n_unknown,
         token_counts.n_prompt_tokens,
@@ -46,11 +57,16 @@ used as (
         prices.price_output,
         prices.price_currency
     from token_counts
-    left join prices using (edition_id, model_id)
+    left join prices
+        on
+            token_counts.edition_id = prices.edition_id
+            and token_counts.model_id = prices.model_id
+            and token_counts.period is not distinct from prices.period
     union all
     select
         reworded.edition_id,
         reworded.model_id,
+        null as period,
         'rephraser' as role,
         count(*) as n_prompts,
         count(*) - count(responses.n_prompt_tokens) as n_unknown,
@@ -71,6 +87,7 @@ used as (
     select
         edition_id,
         model_id,
+        null as period,
         role,
         n_prompts,
         n_unknown,
@@ -94,7 +111,8 @@ select
     used.price_input,
     used.price_output,
     used.price_currency,
-    (used.n_prompt_tokens * used.price_input + used.n_completion_tokens * used.price_output) / 1e6 as cost
+    (used.n_prompt_tokens * used.price_input + used.n_completion_tokens * used.price_output) / 1e6 as cost,
+    used.period
 from used
 inner join models on used.model_id = models.model_id
-order by used.edition_id, used.role, models.name, used.model_id
+order by used.edition_id, used.role, models.name, used.model_id, used.period
