@@ -56,6 +56,7 @@ def add_commands(subcommands: Subcommands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
     from cli.in_process import run_all
+    from warehouse.drift import describe_drift
     from warehouse.freshness import describe_freshness, describe_stale_texts
 
     config = select_evaluations(load_config(options.config), options)
@@ -66,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
         _print_tables(config, report.edition_id)
     if freshness := describe_freshness(config.storage.root, report.edition_id):
         write_output(f"\n{freshness}")
+    for line in describe_drift(config.storage.root, report.edition_id):
+        write_output(line)
     warehouse, page = report.paths
     write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
     write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')

@@ -24,6 +24,7 @@ from primitives.errors import InputError
 from storage.layout import WAREHOUSE, page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.evaluation.failures import has_failure, write_failure
+from warehouse.drift import describe_drift
 from warehouse.freshness import describe_stale_texts
 from warehouse.publishing import PartsLeftOut
 
@@ -61,6 +62,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
     show_leaderboard(config.storage.root, edition_id)
     show_facets(config.storage.root, edition_id)
     show_outcomes(edition_id, results.outcomes)
+    for line in describe_drift(config.storage.root, edition_id):
+        get_run_logger().info("%s", line)
     if results.failures:
         raise InputError(
             f"{len(results.failures)} of {len(results.outcomes)} models failed on {edition_id}; "

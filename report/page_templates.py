@@ -10,6 +10,7 @@ from markupsafe import Markup
 from report.browser.links import LINKS
 from report.contents import order_methods
 from report.formats import FILTERS, NOTHING
+from warehouse.drift import EXPLANATIONS
 
 FOLDER = Path(__file__).parent
 
@@ -25,7 +26,7 @@ def render_template(template: str, **values: object) -> str:
         finalize=lambda value: NOTHING if value is None else value,
     )
     environment.filters.update(FILTERS, in_papers_order=order_methods)
-    environment.globals.update(LINKS, has_any=has_any)
+    environment.globals.update(LINKS, has_any=has_any, explanations=EXPLANATIONS)
     style = Markup((FOLDER / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **values)
 

@@ -24,6 +24,7 @@ from report.facet_scores import read_facet_scores, select_first_policy
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
 from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
+from warehouse.drift import describe_drift
 from warehouse.freshness import describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
 
@@ -139,7 +140,8 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
         for row in read_not_evaluated(root, edition_id)
     ]
     freshness = describe_freshness(root, edition_id)
-    notes = [*note_unfinished(rows), *([freshness] if freshness else [])]
+    drift = describe_drift(root, edition_id)
+    notes = [*note_unfinished(rows), *([freshness] if freshness else []), *drift]
     description = " ".join([f"Leaderboard of {edition_id}.", *notes])
     create_table_artifact(scored + failed, key=name_artifact("leaderboard"), description=description)
 
