@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cli.empty_history import copy_empty_history
+from cli.finished_run import find_published, is_evaluated_here
 from cli.prefect_history import set_aside_damaged_history
 from cli.prefect_server import require_named_server, start_server, wait_for_server
 from config.file import Config
@@ -73,6 +75,7 @@ def prepare_prefect(root: Path) -> None:
         require_named_server()
     else:
         set_aside_damaged_history(home)
+        copy_empty_history(home)
         start_watchdog()
         start_server()
 
@@ -134,7 +137,10 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
         return edition.edition_id
     prepare_prefect(config.storage.root)
     from flows.build_test_set import build_test_set
+    from tasks.quality.validation import import_great_expectations
 
+    # The server needs longer to start than this process to import.
+    import_great_expectations()
     with _begin_flows():
         return build_test_set(config=config)
 
@@ -159,6 +165,8 @@ def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
 
 def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
     """Evaluate every configured model; return model -> why it failed, of those that failed."""
+    if is_evaluated_here(config, edition_id):
+        return {}
     prepare_prefect(config.storage.root)
     from flows.regenerate import evaluate_models
 
@@ -211,6 +219,9 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     tell("building the edition")
     edition_id = run_build(config, is_evaluated_next=True)
     tell(f"edition {edition_id}")
+    if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
+        tell("everything is complete and published already")
+        return RunReport(edition_id, paths, {})
     prepare_prefect(config.storage.root)
     from flows.regenerate import evaluate_and_publish
 

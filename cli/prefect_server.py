@@ -14,6 +14,7 @@ import sys
 import time
 from urllib.parse import urlsplit
 
+from cli.empty_history import keep_empty_history
 from deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from deploy.local.services import SERVER_FILE
 from preflight.server_checks import require_server
@@ -98,6 +99,7 @@ def wait_for_server() -> None:
             )
         time.sleep(0.05)
     del _starting[address]
+    keep_empty_history()
 
 
 def _find_free_port() -> int:

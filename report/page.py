@@ -62,8 +62,7 @@ def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -
 
     A page is kept as it is if the warehouse, the code and the files of the page are those of the last time.
     """
-    existing = {path.parent.name for path in (root / page_file()).parent.glob("*/index.html")}
-    with_page = sorted(existing.union(edition_ids))
+    with_page = _list_with_page(root, edition_ids)
     for edition_id in edition_ids:
         with _keep_unchanged(root, edition_id, [title, edition_id, with_page]) as is_kept:
             if not is_kept:
@@ -72,6 +71,27 @@ def write_pages(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -
         if not is_kept:
             write_index(root, title=title)
     return [root / page_file(edition_id) for edition_id in edition_ids]
+
+
+def are_pages_current(root: Path, edition_ids: Sequence[str], *, title: str = TITLE) -> bool:
+    """Return whether `write_pages` would keep every page and the index as they are."""
+    with_page = _list_with_page(root, edition_ids)
+    return _is_current(root, None, [title, with_page]) and all(
+        _is_current(root, edition_id, [title, edition_id, with_page]) for edition_id in edition_ids
+    )
+
+
+def _list_with_page(root: Path, edition_ids: Sequence[str]) -> list[str]:
+    """Return the editions that have a page, and those that get one."""
+    existing = {path.parent.name for path in (root / page_file()).parent.glob("*/index.html")}
+    return sorted(existing.union(edition_ids))
+
+
+def _is_current(root: Path, edition_id: str | None, arguments: list[object]) -> bool:
+    try:
+        return is_made_of(root / page_record(edition_id), describe_inputs(root, *arguments))
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

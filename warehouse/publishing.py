@@ -70,6 +70,11 @@ def build_warehouse(root: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Pa
         ) from error
 
 
+def is_warehouse_current(root: Path) -> bool:
+    """Return whether the warehouse agrees with everything under the root, and nothing was left out of it."""
+    return _find_problems(root / WAREHOUSE, root) == []
+
+
 def _publish(root: Path) -> Path:
     """Replace the warehouse, unless it already agrees with the root; raise PartsLeftOut after that."""
     _remove_leftovers(root)

@@ -25,6 +25,13 @@ def measure_edition(root: Path, edition_id: str) -> list[Path]:
     return [write_diversity(root, edition_id), write_guesses(root, edition_id)]
 
 
+def is_measured(root: Path, edition_id: str) -> bool:
+    """Return whether everything was measured that a publication measures, and its files are as recorded."""
+    if not read_manifest_files(root, edition_id, TRIPLETS.name):
+        return True
+    return all(is_file_recorded(root, *files) for files in _list_measured(edition_id))
+
+
 def refresh_measurement(root: Path, edition_id: str, name: str) -> tuple[int, list[str]]:
     """Measure an edition again; return the number of files, and those that differ from what is stored.
 
@@ -43,16 +50,21 @@ def refresh_measurement(root: Path, edition_id: str, name: str) -> tuple[int, li
 def repair_measurements(root: Path, edition_ids: Iterable[str]) -> None:
     """Measure editions again whose measured files, or the records of these, were lost or changed."""
     for edition_id in edition_ids:
-        kinds = (
-            (diversity_file(edition_id), diversity_record(edition_id)),
-            (guesses_file(edition_id), guesses_record(edition_id)),
-        )
+        kinds = _list_measured(edition_id)
         if any(_has_either(root, *files) and not is_file_recorded(root, *files) for files in kinds):
             try:
                 measure_edition(root, edition_id)
             except InputError:
                 # Loading the edition reports why it cannot be used.
                 continue
+
+
+def _list_measured(edition_id: str) -> tuple[tuple[str, str], ...]:
+    """Return the file and the record of everything that is measured."""
+    return (
+        (diversity_file(edition_id), diversity_record(edition_id)),
+        (guesses_file(edition_id), guesses_record(edition_id)),
+    )
 
 
 def _has_either(root: Path, path: str, record: str) -> bool:

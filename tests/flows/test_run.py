@@ -2,17 +2,23 @@
 
 import hashlib
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from cli.finished_run import find_published, is_evaluated_here
+from config.file import Config, load_config
+from storage.layout import diversity_file
 from tests.support.command import (
     Outcome,
     block_packages,
@@ -39,7 +45,7 @@ N_POSITIONS = 2048
 # Rounding in bf16 depends on the batch: if two log-probabilities are closer, the other word may win. Logits
 # between 16 and 32 are rounded to multiples of 0.125.
 NEAR_TIE = 0.3
-ENGINES = ("vllm", "openai", "transformers", "great_expectations")
+NOT_NEEDED = ("vllm", "openai", "transformers", "great_expectations", "prefect")
 PREDICTIONS = ["sample_id", "prediction", "prompt_key"]
 
 
@@ -101,8 +107,8 @@ def first(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def second(first: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run the same command again while no engine can be loaded."""
-    return run(first.config, block_packages(tmp_path_factory.mktemp("blocked"), *ENGINES))
+    """Run the same command again while neither an engine nor Prefect can be loaded."""
+    return run(first.config, block_packages(tmp_path_factory.mktemp("blocked"), *NOT_NEEDED))
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +209,66 @@ def test_second_run_loads_no_engine_and_changes_no_file(first: Run, second: Run)
     assert list_half_written(second.root) == []
 
 
+def change_nothing(_: Run, config: Config) -> Config:
+    return config
+
+
+def remove_page(run: Run, config: Config) -> Config:
+    next((run.root / "report").glob("*/index.html")).unlink()
+    return config
+
+
+def remove_measurement(run: Run, config: Config) -> Config:
+    (run.root / diversity_file(run.record["edition_id"])).unlink()
+    return config
+
+
+def damage_prediction(run: Run, config: Config) -> Config:
+    path = next(run.root.glob("predictions/*/*/predictions/*.parquet"))
+    # The file is also that of the other runs of this module.
+    path.unlink()
+    path.write_bytes(b"damaged")
+    return config
+
+
+def require_new_texts(_: Run, config: Config) -> Config:
+    return config.model_copy(update={"report": config.report.model_copy(update={"min_new_texts": 0.5})})
+
+
+def score_otherwise(_: Run, config: Config) -> Config:
+    scoring = config.scoring.model_copy(update={"policies": ("strict", "excluded")})
+    return config.model_copy(update={"scoring": scoring})
+
+
+@pytest.mark.parametrize(
+    ("change", "is_evaluated", "is_published"),
+    [
+        (change_nothing, True, True),
+        (remove_page, True, False),
+        (remove_measurement, True, False),
+        (require_new_texts, True, False),
+        (damage_prediction, False, False),
+        (score_otherwise, False, True),
+    ],
+)
+def test_run_has_nothing_to_do_only_if_nothing_has_changed(
+    first: Run,
+    tmp_path: Path,
+    change: Callable[[Run, Config], Config],
+    is_evaluated: bool,
+    is_published: bool,
+) -> None:
+    copy = replace(first, root=tmp_path / "data")
+    # Hard links, because a page counts as current only with the very file of the warehouse it was made from.
+    shutil.copytree(first.root, copy.root, copy_function=os.link)
+    config = load_config(first.config)
+    config = config.model_copy(update={"storage": config.storage.model_copy(update={"root": copy.root})})
+    edition_id = first.record["edition_id"]
+    changed = change(copy, config)
+    assert is_evaluated_here(changed, edition_id) == is_evaluated
+    assert (find_published(changed, edition_id) is not None) == is_published
+
+
 def test_no_server_remains(second: Run) -> None:
     # The watchdog ends a moment after the process that it watches.
     assert wait_for_servers_to_end(second.root)
@@ -244,8 +310,14 @@ def test_run_after_a_kill_gives_the_predictions_of_an_undisturbed_run(first: Run
 
 def test_server_that_does_not_start_prints_one_message(tmp_path: Path, model: Path) -> None:
     config = configure(tmp_path, model)
+    # This is a server that never answers: it imports this package instead of the real one.
+    slow = tmp_path / "slow" / "uvicorn"
+    slow.mkdir(parents=True)
+    (slow / "__init__.py").write_text("import time\ntime.sleep(600)\n")
     patience = {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
-    outcome = run_command("build", config, folder=tmp_path, environment=patience).require(2)
+    outcome = run_command(
+        "build", config, folder=tmp_path, environment=patience, blocked=slow.parent
+    ).require(2)
     assert outcome.err.startswith("pretexeval: Prefect's server did not start")
     assert "PREFECT_API_URL" in outcome.err
     assert "Traceback" not in outcome.err
