@@ -27,7 +27,9 @@ def main() -> None:
     params = SamplingParams(max_tokens=config.max_tokens, temperature=0.0, stop=list(STOP_TEXTS))
     outputs = llm.generate(prompts, params, use_tqdm=False)
     texts = [output.outputs[0].text for output in outputs]
-    pq.write_table(pa.table({"prompt": prompts, "response": texts}), answers_file)
+    n_tokens = [len(output.outputs[0].token_ids) for output in outputs]
+    answers = {"prompt": prompts, "response": texts, "n_tokens": n_tokens}
+    pq.write_table(pa.table(answers), answers_file)
 
 
 if __name__ == "__main__":

@@ -268,9 +268,9 @@ class ModelConfig(EngineConfig):
     """A model to evaluate; one table per model.
 
     The model's answers are stored by its identity, the prompt and the sampling parameters. After a change of
-    `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `temperature`, `seed`, `logprobs`,
-    `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a change of
-    `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
+    `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`, `temperature`, `seed`,
+    `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a
+    change of `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
     `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, `pool`, a price
     or the address of an endpoint, nothing is asked again.
     """
@@ -282,6 +282,10 @@ class ModelConfig(EngineConfig):
     """Only `chat`: text of the system turn. Without it there is no system turn."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
     """Maximum number of tokens in an answer, including what the model thinks before it."""
+    early_stop: bool = False
+    """Only `vllm`: end the answer to a sample after its first `True` or `False`, instead of generating
+    `max_tokens` tokens. The predictions are the same (docs/models.md). Not for models that think before they
+    answer."""
     temperature: Annotated[float, Field(ge=0)] = 0.0
     """Sampling temperature. With 0, the most likely answer is taken."""
     seed: int | None = None
@@ -299,6 +303,17 @@ class ModelConfig(EngineConfig):
     five."""
     logprobs: bool = False
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
+
+    @model_validator(mode="after")
+    def _check_early_stop(self) -> Self:
+        if self.early_stop and self.engine != "vllm":
+            raise ValueError(
+                f"early_stop is not allowed with engine {self.engine!r}: most endpoints leave out the text "
+                "at which they stop, so the answer would be lost; lower max_tokens instead"
+            )
+        if self.early_stop and self.reasoning_parser is not None:
+            raise ValueError("early_stop is not allowed with reasoning_parser: it would end the thought")
+        return self
 
     @model_validator(mode="after")
     def _require_sampling_of_repeats(self) -> Self:

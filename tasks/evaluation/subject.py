@@ -16,6 +16,14 @@ from tasks.asking.sampling import build_sampling
 from tasks.evaluation.predictions import Scoring, score_samples
 from tasks.evaluation.requests import Requests, RequestSettings, build_sample_requests
 
+# At the end of any of these texts, the answer that is read (tasks.asking.answer_extraction) is known. Without
+# the character after the word it is not: "Falsehood" is no answer.
+ANSWER_TEXTS = tuple(
+    f"{word}{end}" for word in ("True", "False", "true", "false") for end in (" ", "\n", ".", ",", "*", '"')
+)
+# A parameter of vLLM: the text at which generation ends is part of the response.
+KEEP_STOP_TEXT = {"include_stop_str_in_output": True}
+
 ReadRows = Callable[[], pl.DataFrame]
 """Reads the rows of one relation that the model was asked about."""
 
@@ -61,12 +69,16 @@ class Subject:
 
 def _build_sample_sampling(model: ModelConfig) -> Sampling:
     """Return the sampling parameters for samples: by default greedy, for few tokens."""
+    stop: tuple[str, ...] = STOP_TEXTS if model.prompt_style == "completion" else ()
+    if model.early_stop:
+        stop += ANSWER_TEXTS
+        model = model.model_copy(update={"extra_body": model.extra_body | KEEP_STOP_TEXT})
     return build_sampling(
         model,
         max_tokens=model.max_tokens,
         temperature=model.temperature,
         seed=model.seed,
-        stop=STOP_TEXTS if model.prompt_style == "completion" else (),
+        stop=stop,
         logprobs=model.logprobs,
     )
 

@@ -96,6 +96,11 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
             '[[models]]\nname = "a"\nmodel = "m"\nextra_body = { temperature = 1.0 }',
             "models[0]: temperature must not be in extra_body",
         ),
+        (f"{ENDPOINT}early_stop = true", "models[0]: early_stop is not allowed with engine 'openai'"),
+        (
+            '[[models]]\nname = "a"\nmodel = "m"\nearly_stop = true\nreasoning_parser = "qwen3"',
+            "models[0]: early_stop is not allowed with reasoning_parser",
+        ),
         (
             f'{ENDPOINT}rename = {{ seed = "random_seed" }}\nleave_out = ["seed"]',
             "models[0]: seed is both in leave_out and in rename",

@@ -47,6 +47,7 @@ class Session:
     alone: list[Completion]
     mixed: list[Completion]
     stopped: Completion
+    ended: Completion
     other: list[Completion]
     again: list[Completion]
     refusals: list[str]
@@ -121,11 +122,13 @@ def session(
             mixed = engine.generate([SHORT[0], LONG, CHAT, SHORT[1]], GREEDY, progress.append)
             stop = (str(batch[0].response)[-1:],)
             stopped = engine.generate(SHORT[:1], Sampling(max_tokens=4, stop=stop))[0]
+            early = Sampling(max_tokens=4, stop=stop, extra_body='{"include_stop_str_in_output":true}')
+            ended = engine.generate(SHORT[:1], early)[0]
             kept = crash(engine, SHORT * 20)
         other = ask_once(other_tiny_llama, SHORT)
         refusals = [read_refusal(folder) for folder in (cut_off, empty, unknown)]
         again = ask_once(tiny_llama, SHORT[::-1])
-    return Session(batch, alone, mixed, stopped, other, again, refusals, kept, progress)
+    return Session(batch, alone, mixed, stopped, ended, other, again, refusals, kept, progress)
 
 
 def assert_same_but_for_ties(one: list[Completion], two: list[Completion]) -> None:
@@ -196,6 +199,8 @@ def test_stop_text_ends_the_answer_and_is_not_part_of_it(session: Session) -> No
     assert whole[-1:] not in cut
     assert whole.startswith(cut)
     assert session.stopped.logprob_true is None
+    # With `early_stop` the text stays, because it is the answer.
+    assert str(session.ended.response) == cut + whole[-1:]
 
 
 def test_one_model_after_the_other_in_one_process(session: Session) -> None:

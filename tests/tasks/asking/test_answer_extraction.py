@@ -1,6 +1,7 @@
 import pytest
 
 from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.evaluation.subject import ANSWER_TEXTS
 
 TRUE = (
     "True",
@@ -134,6 +135,20 @@ def test_reply_means_false(response: str) -> None:
 @pytest.mark.parametrize("response", NO_ANSWER)
 def test_reply_has_no_answer(response: str | None) -> None:
     assert extract_answer(response) is None
+
+
+@pytest.mark.parametrize("response", TRUE + FALSE + NO_ANSWER[1:])
+@pytest.mark.parametrize(
+    "more", ["", " aspirin", "\n\nStatement", ". No.", ", not true", "*", "ly", "_1", "1"]
+)
+def test_early_stop_changes_no_answer(response: str, more: str) -> None:
+    """The response ends with the first of the texts that is complete, as vLLM generates it."""
+    # "notrue." would be ended too, but "untrue" is the only word that ends so, and it is an answer.
+    whole = response.replace("notrue", "nothing") + more
+    ends = [whole.index(text) + len(text) for text in ANSWER_TEXTS if text in whole]
+    stopped = whole[: min(ends, default=len(whole))]
+    assert extract_answer(stopped) is extract_answer(whole)
+    assert extract_answer(cut_completion(stopped)) is extract_answer(cut_completion(whole))
 
 
 @pytest.mark.parametrize("part", ["not ", "not the ", "an", "n't ", "a* ", "not" + " " * 99])

@@ -52,6 +52,18 @@ def test_what_is_sent_is_part_of_the_key(settings: dict[str, object]) -> None:
     assert key_question(**settings) == key_question(**settings)
 
 
+def test_early_stop_is_part_of_the_key_only_if_it_is_set() -> None:
+    table = {"name": "m", "model": "hub/model"}
+    plain, same, early = (
+        Evaluation(StorageConfig(), "e", ModelConfig.model_validate(table | settings))
+        for settings in ({}, {"early_stop": False}, {"early_stop": True})
+    )
+    assert plain.model_id == same.model_id == early.model_id
+    sampled = [each.request_settings.sampling.render_json() for each in (plain, same, early)]
+    assert sampled[0] == sampled[1] != sampled[2]
+    assert '"include_stop_str_in_output":true' in sampled[2]
+
+
 def test_repeat_is_no_part_of_the_key() -> None:
     assert Sampling(repeat=3).render_json() == Sampling().render_json()
     assert Sampling(top_p=0.8).render_json() != Sampling().render_json()
