@@ -81,13 +81,22 @@ def prepare_prefect(root: Path) -> None:
 
 
 @contextmanager
-def _begin_flows() -> Iterator[None]:
-    """Wait until the server answers, and tag the runs of the block as those of this installation."""
+def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
+    """Wait until the server answers, and tag the runs of the block as those of this installation.
+
+    Args:
+        config_file: the configuration's file, after which artifacts are named.
+    """
+    from flows.support.configurations import OF_COMMAND
     from flows.support.run_tags import tag_runs
 
     wait_for_server()
-    with tag_runs():
-        yield
+    token = OF_COMMAND.set(config_file)
+    try:
+        with tag_runs():
+            yield
+    finally:
+        OF_COMMAND.reset(token)
 
 
 def _require_room(folder: Path) -> None:
@@ -117,7 +126,7 @@ def open_mirror(storage: StorageConfig) -> "Mirror":
     return keys.open_mirror(storage)
 
 
-def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
+def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_next: bool = False) -> str:
     """Build the edition unless it is complete and intact; return its name.
 
     Raises:
@@ -141,7 +150,7 @@ def run_build(config: Config, *, is_evaluated_next: bool = False) -> str:
 
     # The server needs longer to start than this process to import.
     import_great_expectations()
-    with _begin_flows():
+    with _begin_flows(config_file):
         return build_test_set(config=config)
 
 
@@ -163,28 +172,28 @@ def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
             return
 
 
-def run_evaluations(config: Config, edition_id: str) -> dict[str, str]:
+def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[str, str]:
     """Evaluate every configured model; return model -> why it failed, of those that failed."""
     if is_evaluated_here(config, edition_id):
         return {}
     prepare_prefect(config.storage.root)
     from flows.regenerate import evaluate_models
 
-    with _begin_flows():
+    with _begin_flows(config_file):
         outcomes = evaluate_models(config, edition_id)
     return {name: reason for name, reason in outcomes.items() if reason is not None}
 
 
-def run_publish(config: Config, edition_id: str | None) -> list[Path]:
+def run_publish(config: Config, edition_id: str | None, config_file: Path | None = None) -> list[Path]:
     """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
     prepare_prefect(config.storage.root)
     from flows.publish import publish
 
-    with _begin_flows():
+    with _begin_flows(config_file):
         return publish(edition_id=edition_id, config=config)
 
 
-def run_score(config: Config, policies: Sequence[str] | None) -> str:
+def run_score(config: Config, policies: Sequence[str] | None, config_file: Path) -> str:
     """Score again under these policies and publish; return the edition's name.
 
     Raises:
@@ -202,22 +211,23 @@ def run_score(config: Config, policies: Sequence[str] | None) -> str:
     prepare_prefect(config.storage.root)
     from flows.score_again import score_again
 
-    with _begin_flows():
+    with _begin_flows(config_file):
         return score_again(config, policies)
 
 
-def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
+def run_all(config: Config, tell: Callable[[str], None], config_file: Path | None = None) -> RunReport:
     """Build the edition, evaluate every model, and publish.
 
     Args:
         tell: receives a line about each step.
+        config_file: the configuration's file, after which artifacts are named.
 
     Raises:
         InputError: if the edition cannot be built, no model can be used, or publishing fails.
     """
     require_some_usable(config.models)
     tell("building the edition")
-    edition_id = run_build(config, is_evaluated_next=True)
+    edition_id = run_build(config, config_file, is_evaluated_next=True)
     tell(f"edition {edition_id}")
     if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
         tell("everything is complete and published already")
@@ -225,6 +235,6 @@ def run_all(config: Config, tell: Callable[[str], None]) -> RunReport:
     prepare_prefect(config.storage.root)
     from flows.regenerate import evaluate_and_publish
 
-    with _begin_flows():
+    with _begin_flows(config_file):
         results = evaluate_and_publish(config, edition_id, tell)
     return RunReport(edition_id, results.paths, results.failures, results.left_out)

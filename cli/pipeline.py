@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     from warehouse.freshness import describe_freshness, describe_stale_texts
 
     config = select_evaluations(load_config(options.config), options)
-    report = run_all(config, report_progress)
+    report = run_all(config, report_progress, options.config)
     _print_leaderboard(config, report.edition_id, is_wide=options.wide)
     if len(config.edition.methods) > 1:
         write_output()
@@ -87,7 +87,7 @@ def build(options: argparse.Namespace) -> int:
     from cli.in_process import run_build
 
     config = load_config(options.config)
-    edition_id = run_build(config)
+    edition_id = run_build(config, options.config)
     write_output(config.storage.root / edition_folder(edition_id))
     return refresh_stages(config, edition_id, options.refresh)
 
@@ -99,7 +99,8 @@ def evaluate(options: argparse.Namespace) -> int:
 
     config = select_evaluations(load_config(options.config), options)
     require_some_usable(config.models)
-    return _report_failures(run_evaluations(config, run_build(config, is_evaluated_next=True)))
+    edition_id = run_build(config, options.config, is_evaluated_next=True)
+    return _report_failures(run_evaluations(config, edition_id, options.config))
 
 
 def publish(options: argparse.Namespace) -> int:
@@ -109,7 +110,7 @@ def publish(options: argparse.Namespace) -> int:
 
     config = load_config(options.config)
     edition = fetch_edition(config, open_mirror(config.storage))
-    paths = run_publish(config, edition.edition_id if edition.is_complete() else None)
+    paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
     if not edition.is_complete():
         report_progress(
             f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
@@ -127,7 +128,7 @@ def score(options: argparse.Namespace) -> int:
     from warehouse.query import run_query
 
     config = load_config(options.config)
-    edition_id = run_score(config, options.policy)
+    edition_id = run_score(config, options.policy, options.config)
     query = (
         "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate, "
         f"error_rate from average_accuracy where edition_id = '{edition_id}' "

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
     PAGES_FOLDER,
@@ -38,7 +39,12 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 HEALTH = "/healthz"
-LISTED_FOLDERS = (EDITIONS_FOLDER, EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER)
+LISTED_FOLDERS = (
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    QUESTION_EVALUATIONS_FOLDER,
+    ANCHOR_EVALUATIONS_FOLDER,
+)
 """Folders of the data folder that are served beside `report/`, with lists of their files."""
 MISSING = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not here</title><h1>There is no such page, '

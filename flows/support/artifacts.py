@@ -23,7 +23,14 @@ from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
-from storage.layout import EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE, edition_folder, page_file
+from storage.layout import (
+    ANCHOR_EVALUATIONS_FOLDER,
+    EDITIONS_FOLDER,
+    PAGES_FOLDER,
+    WAREHOUSE,
+    edition_folder,
+    page_file,
+)
 from warehouse.drift import describe_drift
 from warehouse.freshness import describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
@@ -59,8 +66,12 @@ def link_results(config: Config, edition_id: str | None) -> None:
 
 
 def link_edition(config: Config, edition_id: str | None) -> None:
-    """Link the edition's Parquet files, and its page, which exists once the edition is published."""
-    link_page(config, edition_id)
+    """Link the edition's Parquet files, and its page, which exists once the edition is published.
+
+    Anchors have no page.
+    """
+    if config.edition.anchor_pairs is None:
+        link_page(config, edition_id)
     folder = edition_folder(edition_id) if edition_id else EDITIONS_FOLDER
     _link_folder(
         config, folder, edition_id or "all editions", "The texts of the test set, one file per stage"
@@ -68,8 +79,12 @@ def link_edition(config: Config, edition_id: str | None) -> None:
 
 
 def link_predictions(config: Config, edition_id: str, folder: str) -> None:
-    """Link an evaluation's Parquet files, and the page that shows the results once they are published."""
-    link_page(config, edition_id)
+    """Link an evaluation's Parquet files, and the page that shows the results once they are published.
+
+    Anchors have no page.
+    """
+    if not folder.startswith(ANCHOR_EVALUATIONS_FOLDER):
+        link_page(config, edition_id)
     _link_folder(config, folder, folder, "The prompts and the scored answers of a model, one file per stage")
 
 

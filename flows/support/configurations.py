@@ -6,6 +6,7 @@ so that a file that is edited meanwhile changes nothing.
 """
 
 import re
+from contextvars import ContextVar
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from primitives.errors import InputError
 PlannedConfig = SkipJsonSchema[Config | None]
 """The parameter by which a run passes its configuration to the runs that it starts; no form shows it."""
 CONFIGS = Path("configs")
+OF_COMMAND: ContextVar[Path | None] = ContextVar("OF_COMMAND", default=None)
+"""The configuration file of the command that calls flows in this process; null in workers."""
 
 
 def find_config(config: Config | None, config_file: Path | None, moment: datetime | None = None) -> Config:
@@ -53,15 +56,18 @@ def read_config(config_file: Path) -> Config:
 
 
 def inherit_config_file() -> dict[str, Any]:
-    """Return the parameter `config_file` of the present run, for the runs that it starts; {} without one."""
-    given = (runtime.flow_run.parameters or {}).get("config_file")
+    """Return the parameter `config_file` of the present run, for the runs that it starts; {} without one.
+
+    The flows that a command calls have that of the command.
+    """
+    given = (runtime.flow_run.parameters or {}).get("config_file") or OF_COMMAND.get()
     return {} if given is None else {"config_file": str(given)}
 
 
 def name_artifact(kind: str) -> str:
     """Return the key of an artifact, such as `leaderboard-quickstart`, one history per configuration.
 
-    A run that was given no file, such as that of a command, leaves the name out.
+    A run without a file, such as one that a script gave a `Config`, leaves the name out.
     """
     file = inherit_config_file().get("config_file")
     name = re.sub(r"[^a-z0-9]+", "-", Path(file).stem.lower()).strip("-") if file else ""

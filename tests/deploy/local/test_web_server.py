@@ -38,6 +38,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         "../editions/e-1/.manifest.json.next",
         "../predictions/e-1/m-1/run.json",
         "../question_predictions/e-1/answer_only/m-1/run.json",
+        "../anchor_predictions/e-0/2026-W47/m-1/run.json",
         "../warehouse.duckdb",
     ):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -93,6 +94,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         ("GET", "/editions/e-2/", 404),
         ("GET", "/predictions/e-1/m-1/", 200),
         ("GET", "/question_predictions/e-1/answer_only/m-1/run.json", 200),
+        ("GET", "/anchor_predictions/e-0/2026-W47/m-1/run.json", 200),
         ("GET", "/warehouse.duckdb", 200),
         ("GET", "/\x00", 404),
         ("POST", "/", 501),

@@ -10,6 +10,7 @@ from prefect import Flow, runtime
 from prefect.client.schemas.objects import FlowRun
 from prefect.utilities.callables import parameter_schema
 
+from cli import in_process
 from config.file import Config
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
@@ -73,6 +74,14 @@ def test_key_of_an_artifact_carries_the_name_of_the_configuration(
 ) -> None:
     monkeypatch.setattr(runtime.flow_run, "parameters", {"config_file": file}, raising=False)
     assert name_artifact("leaderboard") == key
+
+
+def test_flows_of_a_command_carry_the_name_of_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime.flow_run, "parameters", {}, raising=False)
+    monkeypatch.setattr(in_process, "wait_for_server", lambda: None)
+    with in_process._begin_flows(Path("configs/mine.toml")):
+        assert name_artifact("leaderboard") == "leaderboard-mine"
+    assert name_artifact("leaderboard") == "leaderboard"
 
 
 def test_runs_that_a_run_starts_inherit_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
