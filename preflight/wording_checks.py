@@ -30,9 +30,9 @@ def find_doubtful_wordings(edition: Edition) -> list[DoubtfulWording]:
 
     The wordings of a cell are compared with the prototype of the cell, and the prototypes of the other cells
     with that of `none`, or of `dn` if they deny. All are filled with the names of the first tested triplet.
-    The texts of a bundled pool were reviewed, and are not checked again.
+    The texts of a bundled pool were reviewed, and are not checked again. Nothing is found if the gate is off.
     """
-    if not edition.has_triplets:
+    if not edition.has_triplets or edition.config.rephraser.gate == "off":
         return []
     own = [name for name in edition.base.relations if not edition.pool.is_reviewed(name)]
     found = [each for relation in own for each in _check_relation(edition, relation)]

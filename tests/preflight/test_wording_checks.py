@@ -1,5 +1,6 @@
 """Wordings of a pool that nobody reviewed: those that change their statement are named before a run."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from config.file import Config
@@ -35,6 +36,9 @@ def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path)
     assert lines[1].endswith(": 'The disease [X] may be cured by [Y].': roles")
     assert lines[3].endswith(": 'The drug [X] may cause [Y].': predicate")
     assert lines[4].endswith("then [Y] is among the diseases it may cause.': predicate")
+    rephraser = own.config.rephraser.model_copy(update={"gate": "off"})
+    without_gate = replace(own, config=own.config.model_copy(update={"rephraser": rephraser}))
+    assert find_doubtful_wordings(without_gate) == []
 
 
 def test_bundled_pools_are_not_checked_again() -> None:
