@@ -44,6 +44,12 @@ def add_commands(subcommands: Subcommands) -> None:
     pruned = add_command(subcommands, "prune", prune, summary, ["config.toml --dry-run", "config.toml"])
     add_config(pruned)
     pruned.add_argument("--dry-run", action="store_true", help="only list what would be removed")
+    pruned.add_argument(
+        "--with-responses",
+        action="store_true",
+        help="also remove the stored answers of models that no other edition uses; they cost something, and "
+        "are asked again if the edition is built again",
+    )
     summary = "Write the DiseK relations of a knowledge base as one table."
     examples = ["configs/quickstart.toml disek.tsv"]
     disek = add_command(subcommands, "export-disek", export_disek, summary, examples)
@@ -76,14 +82,19 @@ def prune(options: argparse.Namespace) -> int:
 
     from cli.in_process import open_mirror
     from flows.support.periods import plan_period
-    from flows.support.retention import list_old_editions, remove_old_editions
+    from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
     from report.console import align
 
     config = plan_period(load_config(options.config), datetime.now(UTC))
     if config.storage.keep_editions is None:
         raise InputError(f"{options.config} has no keep_editions in [storage], so every edition is kept")
-    is_dry = options.dry_run
-    found = list_old_editions(config) if is_dry else remove_old_editions(config, open_mirror(config.storage))
+    is_dry, with_answers = options.dry_run, options.with_responses
+    if is_dry:
+        found = list_old_editions(config)
+        answers = list_old_answers(config, found) if with_answers else []
+    else:
+        mirror = open_mirror(config.storage)
+        found, answers = remove_old_editions(config, mirror, with_answers=with_answers)
     if not found:
         write_output("no scheduled edition of this configuration is older than keep_editions allows")
         return 0
@@ -97,6 +108,11 @@ def prune(options: argparse.Namespace) -> int:
         for old in found
     ]
     write_output(align(["edition", "frees", ""], rows))
+    for each in answers:
+        megabytes = f"{each.n_bytes / 1e6:,.1f} MB"
+        write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
+    if with_answers and not answers:
+        write_output("every stored answer is used by other editions too, or shares its file with one that is")
     if not is_dry:
         write_output("run `pretexeval publish CONFIG`, so that the warehouse and the list of pages agree")
     return 0

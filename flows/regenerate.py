@@ -82,7 +82,8 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
 @task(name="remove-old-editions", **RETRIES)
 def remove_editions(config: Config) -> None:
     """Remove the editions of the schedule that are older than `keep_editions` allows."""
-    for old in remove_old_editions(config, open_mirror(config.storage)):
+    found, _ = remove_old_editions(config, open_mirror(config.storage))
+    for old in found:
         get_run_logger().info(
             "%s was %s", old.edition_id, f"kept: {old.kept_because}" if old.kept_because else "removed"
         )

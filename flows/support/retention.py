@@ -1,7 +1,7 @@
 """Retention: which scheduled editions of a configuration are older than `keep_editions` allows."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -9,6 +9,7 @@ from typing import Any, get_args
 from config.file import Config
 from config.schedule import Period, find_first_day
 from flows.support.periods import draw_seed
+from primitives.errors import InputError
 from storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
@@ -22,6 +23,7 @@ from storage.locks import hold_file_lock
 from storage.manifests import find_manifest
 from storage.mirror import Mirror
 from storage.removal import finish_removals, is_evaluated_now, measure_freed, remove_edition
+from storage.unused_answers import UnusedAnswers, list_unused_answers, remove_answers
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.
@@ -65,21 +67,44 @@ def list_old_editions(config: Config) -> list[OldEdition]:
     return [OldEdition(each, n_bytes.get(each, 0), reason) for each, reason in reasons.items()]
 
 
-def remove_old_editions(config: Config, mirror: Mirror) -> list[OldEdition]:
-    """Remove these editions with their evaluations, pages and measurements, and return them.
+def list_old_answers(config: Config, found: Sequence[OldEdition]) -> list[UnusedAnswers]:
+    """Return the stored answers of models that only the editions of the list use which are not kept.
 
-    Answers of models, replies of writers and reviews stay.
+    Raises:
+        InputError: the storage is shared, so other hosts may have evaluations that use them.
+    """
+    if config.storage.shared is not None:
+        raise InputError(
+            "answers in a shared storage are not removed, because evaluations of other hosts may use them: "
+            "run prune without --with-responses"
+        )
+    removed = {old.edition_id for old in found if old.kept_because is None}
+    return list_unused_answers(config.storage.root, removed)
+
+
+def remove_old_editions(
+    config: Config, mirror: Mirror, *, with_answers: bool = False
+) -> tuple[list[OldEdition], list[UnusedAnswers]]:
+    """Remove these editions with their evaluations, pages and measurements; return what was removed.
+
+    Replies of writers and reviews stay.
+
+    Args:
+        with_answers: whether to remove the stored answers too that no other edition uses.
     """
     root = config.storage.root
     if config.storage.keep_editions is None:
-        return []
+        return [], []
     with mirror.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
         finish_removals(mirror)
         found = list_old_editions(config)
+        # The requests of an edition name its answers, and go with it.
+        answers = list_old_answers(config, found) if with_answers else []
         for old in found:
             if old.kept_because is None:
                 remove_edition(mirror, old.edition_id)
-    return found
+        remove_answers(answers)
+    return found, answers
 
 
 def _list_scheduled(config: Config, root: Path) -> list[str]:

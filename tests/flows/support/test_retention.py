@@ -5,14 +5,18 @@ import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 from filelock import FileLock
 
 from cli.main import main
 from config.file import Config
 from flows.support.periods import plan_period
-from flows.support.retention import list_old_editions, remove_old_editions
+from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
+from primitives.errors import InputError
+from schemas.exchange import Completion, Prompt
 from storage.mirror import Mirror
+from storage.responses import ResponseStore
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base, write_config
@@ -66,7 +70,7 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(tmp_pa
     listed = list_old_editions(planned)
     assert [(old.edition_id, old.kept_because) for old in listed] == [(weeks[0], None), (weeks[1], None)]
     assert list_editions(root) == sorted([*weeks, *others])
-    assert remove_old_editions(planned, Mirror(config.storage)) == listed
+    assert remove_old_editions(planned, Mirror(config.storage)) == (listed, [])
     assert list_editions(root) == sorted([*weeks[2:], *others])
     left = {path.relative_to(root).parts[0] for path in root.rglob("*") if set(path.parts) & set(weeks[:2])}
     assert left == set()
@@ -97,7 +101,7 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
     (root / f"reviews/{weeks[1]}").mkdir(parents=True)
     (root / "locks").mkdir()
     with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
-        found = remove_old_editions(planned, Mirror(config.storage))
+        found, _ = remove_old_editions(planned, Mirror(config.storage))
     assert [(old.edition_id, old.kept_because) for old in found] == [
         (weeks[0], "this configuration does not name near-1234, which it was evaluated for"),
         (weeks[1], "people reviewed it"),
@@ -124,6 +128,62 @@ def test_the_command_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFix
     assert list_editions(tmp_path / "data") == sorted(weeks[1:])
     assert main(["prune", str(file)]) == 0
     assert "no scheduled edition" in capsys.readouterr().out
+
+
+def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
+    """Store answers in one file, which these evaluations of `far-1234` use."""
+    for folder in evaluations:
+        path = root / folder / "far-1234" / "requests" / f"{keys[0]}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame({"prompt_key": keys}).write_parquet(path)
+    prompts = [Prompt("completion", key) for key in keys]
+    return ResponseStore(root, "far-1234").append(keys, prompts, [Completion("True")] * len(keys))
+
+
+def test_answers_go_with_the_last_edition_that_uses_them_if_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = configure(tmp_path)
+    weeks = [build(config, week) for week in range(4)]
+    root = config.storage.root
+    of = [f"predictions/{week}" for week in weeks]
+    gone = [
+        store_answers(root, of[0], keys=("a", "b")),
+        store_answers(root, of[0], of[1], f"question_predictions/{weeks[1]}/answer_only", keys=("c",)),
+    ]
+    kept = [
+        store_answers(root, of[1], of[2], keys=("d",)),
+        store_answers(root, of[0], "anchor_predictions/own-anchors-1/2026-W47", keys=("e",)),
+        # Nobody knows what they are for, such as replies of a judge.
+        store_answers(root, keys=("f",)),
+        store_answers(root, of[3], keys=("g",)),
+        # One of two answers in a file is used.
+        store_answers(root, of[0], keys=("h", "i")),
+    ]
+    pl.DataFrame({"prompt_key": ["i"]}).write_parquet(root / of[3] / "far-1234/requests/i.parquet")
+    file = write_config(
+        tmp_path / "c.toml",
+        root,
+        models=[MODEL],
+        knowledge={"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")},
+        storage={"keep_editions": 2},
+    )
+    assert main(["prune", str(file), "--dry-run", "--with-responses"]) == 0
+    assert re.search(
+        r"^3 stored answers of far-1234 \(0\.\d MB\): would be rem", capsys.readouterr().out, re.M
+    )
+    assert all(path.exists() for path in gone)
+    assert main(["prune", str(file), "--with-responses"]) == 0
+    assert "3 stored answers of far-1234" in capsys.readouterr().out
+    assert list_editions(root) == sorted(weeks[2:])
+    assert ResponseStore(root, "far-1234").list_files() == sorted(kept)
+
+
+def test_answers_in_a_shared_storage_stay(tmp_path: Path) -> None:
+    config = configure(tmp_path)
+    storage = config.storage.model_copy(update={"shared": "s3://bucket"})
+    with pytest.raises(InputError, match="without --with-responses"):
+        list_old_answers(config.model_copy(update={"storage": storage}), [])
 
 
 def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
