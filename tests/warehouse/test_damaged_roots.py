@@ -1,8 +1,9 @@
 """Any one file of a root is damaged: `run` and `publish` end with the right tables, or name the file.
 
-Each day the tests play other combinations of a file, a damage and a command, so that all are played within
-two months. The variable PRETEXEVAL_DAMAGES names the combinations to play instead. The message of a failure
-says which, and `all` plays every combination, without views, in about 20 minutes.
+The tests play the first combinations of a file, a damage and a command, in a fixed random order. The
+variable PRETEXEVAL_DAMAGES names the combinations to play instead; the message of a failure says which.
+`today` plays other ones each day, so that all are played within two months, and `all` plays every
+combination, without views, in about 20 minutes.
 """
 
 import datetime
@@ -94,20 +95,21 @@ def list_files(root: Path) -> list[Path]:
 
 
 def choose_combinations(root: Path, n: int, first: int) -> list[Combination]:
-    """Return the combinations of the day, or those that the variable names.
+    """Return the first combinations, or those that the variable names.
 
     Args:
-        first: how many combinations of every day are played by others.
+        first: how many combinations are played by others.
     """
     n_files, named = len(list_files(root)), os.environ.get(VARIABLE, "")
-    if named and named != "all":
+    if named not in ("", "all", "today"):
         parts = (each.split(":") for each in named.split(","))
         return [Combination(int(file), damage, command) for file, damage, command in parts]
     every = [Combination(*each) for each in product(range(n_files), DAMAGES, COMMANDS)]
     random.Random(1).shuffle(every)
-    if named:
+    if named == "all":
         return every
-    start = datetime.datetime.now(datetime.UTC).date().toordinal() * (N_WITH_VIEWS + N_WITHOUT_VIEWS) + first
+    day = datetime.datetime.now(datetime.UTC).date().toordinal() if named else 0
+    start = day * (N_WITH_VIEWS + N_WITHOUT_VIEWS) + first
     return [every[number % len(every)] for number in range(start, start + n)]
 
 
