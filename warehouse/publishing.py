@@ -21,6 +21,7 @@ from filelock import FileLock, Timeout
 from primitives.errors import InputError
 from storage.layout import PUBLISH_LOCK, WAREHOUSE
 from warehouse.answer_loading import warn_of_lost_replies
+from warehouse.empty import copy_empty_warehouse, forget_empty_warehouse
 from warehouse.increments import is_current, read_loaded_parts, report_left_out
 from warehouse.loading import load_warehouse
 from warehouse.parts import name_parts
@@ -122,6 +123,13 @@ def _build(aside: Path, path: Path, root: Path) -> list[str]:
             return _load(aside, root)
         except duckdb.Error as error:
             logger.warning("%s: cannot be extended (%s), so it is built from nothing", path, error)
+            _remove_leftovers(root)
+    if copy_empty_warehouse(aside):
+        try:
+            return _load(aside, root)
+        except duckdb.Error as error:
+            logger.warning("the copy of an empty warehouse cannot be used (%s); a new one is made", error)
+            forget_empty_warehouse()
             _remove_leftovers(root)
     return _load(aside, root)
 
