@@ -1,6 +1,7 @@
 """build-test-set: build the samples of a frozen edition from a knowledge base."""
 
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
@@ -53,8 +54,8 @@ def build_test_set(
     built = build_sample_stages(edition, build, mirror) if edition.has_triplets else []
     if edition.has_questions:
         built.append(build(edition, QUESTIONS.name, *built[:1]))
-    triplets = built[0].read_all(edition.root) if edition.has_triplets else None
-    complete_edition(edition, list_stage_files(*built), list_left_out(edition, triplets))
+    read_triplets = partial(built[0].read, edition.root) if edition.has_triplets else None
+    complete_edition(edition, list_stage_files(*built), list_left_out(edition, read_triplets))
     mirror.push_edition(edition.edition_id)
     link_edition(config, edition.edition_id)
     return edition.edition_id

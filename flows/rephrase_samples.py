@@ -67,13 +67,12 @@ def ask_rephraser(edition: Edition) -> None:
     triplets = provide_files(edition, TRIPLETS.name)
     variants = provide_files(edition, VARIANTS.name, triplets)
     statements = provide_files(edition, STATEMENTS.name, triplets, variants)
-    relations = edition.base.relations
     rows = [
-        join_entities(statements.read(edition.root, relation), triplets.read(edition.root, relation))
-        for relation in relations
+        join_entities(statements.read(edition.root, piece), triplets.read(edition.root, piece))
+        for piece in edition.pieces
     ]
     attempts = ask_rounds(mirror, rows, edition.rephraser, show_run_progress)
-    frames = dict(zip(relations, attempts, strict=True))
+    frames = dict(zip(edition.pieces, attempts, strict=True))
     store_files(edition, ATTEMPTS.name, frames, triplets, statements, mirror=mirror)
     if warning := warn_of_weak_writer(edition.rephraser, attempts):
         get_run_logger().warning(warning)
@@ -87,8 +86,8 @@ def ask_llmeval(edition: Edition) -> None:
     triplets = provide_files(edition, TRIPLETS.name)
     prompts = [
         prompt
-        for relation in edition.base.relations
-        for prompt in edition.llmeval.build_prompts(triplets.read(edition.root, relation))
+        for piece in edition.pieces
+        for prompt in edition.llmeval.build_prompts(triplets.read(edition.root, piece))
     ]
     writer = edition.llmeval.writer
     with show_run_progress(f"statements by {writer.config.name}", len(prompts)) as advance:

@@ -12,7 +12,7 @@ from schemas.stages import TRIPLETS
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
 from tasks.edition.preview import preview_questions
-from tasks.edition.recipes import RECIPES
+from tasks.edition.recipes import find_recipe, select_facts
 from tasks.questions.missing import Form, count_carriers, find_points, group_missing
 from tasks.questions.points import Points
 from tasks.questions.questions import Facts
@@ -86,14 +86,9 @@ def render_questions(summary: QuestionSummary) -> str:
 
 
 def _iterate_facts(edition: Edition) -> Iterator[Facts]:
-    """Yield what the questions of each relation are made from, with triplets that are built in memory."""
-    for relation in edition.base.relations:
-        yield Facts(
-            relation,
-            edition.base.select_relation(relation),
-            edition.base.select_false(relation),
-            RECIPES[TRIPLETS.name].build(edition, relation, {}),
-        )
+    """Yield what the questions of each piece are made from, with triplets that are built in memory."""
+    for name, piece in edition.pieces.items():
+        yield select_facts(edition, piece, find_recipe(edition, TRIPLETS.name).build(edition, name, {}))
 
 
 def _list_missing(points: Points) -> Iterator[str]:

@@ -49,7 +49,10 @@ def manifest_file(edition_id: str) -> str:
 
 
 def stage_file(edition_id: str, stage: str, relation: str) -> str:
-    """Return an edition's file of one stage and one relation; a relation may be named by any text."""
+    """Return an edition's file of one stage and one relation; a relation may be named by any text.
+
+    A further file of a long relation has the name of its piece instead (`tasks/drawing/pieces.py`).
+    """
     return f"{edition_folder(edition_id)}/{stage}/{quote(relation, safe='')}.parquet"
 
 

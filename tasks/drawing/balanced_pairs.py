@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from primitives.hashing import draw_order, hash_text
+from primitives.mixing import mix_bits
 from tasks.drawing.candidates import Candidates, Head
 from tasks.drawing.name_overlap import NameOverlap
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
@@ -145,7 +146,7 @@ class _Assignment:
         salt = ("series", str(turn.seed), self.salt[1], "negative")
         of_tails = hash_all((*salt, "tail", tail) for tail in self.tails)
         of_heads = hash_all((*salt, "head", head.name) for head in self.heads)
-        turns = _mix_bits(of_tails[facts.tails][:, None] ^ of_heads[None, :]) % np.uint64(NEGATIVE_TURNS)
+        turns = mix_bits(of_tails[facts.tails][:, None] ^ of_heads[None, :]) % np.uint64(NEGATIVE_TURNS)
         is_negative_due = turns == turn.number % NEGATIVE_TURNS
         n_due = is_due[:, None].astype(np.int64) + is_negative_due
         prices: NDArray[np.int64] = NOT_DUE * (2 - n_due)
@@ -174,7 +175,7 @@ def add_chance(
     Args:
         of_rows: the hash of each row; the random part depends on it and on the hash of the column.
     """
-    random = _mix_bits(of_rows[:, None] ^ of_columns[None, :])
+    random = mix_bits(of_rows[:, None] ^ of_columns[None, :])
     # These 44 bits, as a fraction of their range, become a cost from 0 to CHANCE with TIE_BITS more bits.
     chance = ((random >> np.uint64(20)) * np.uint64(CHANCE)) >> np.uint64(44 - TIE_BITS)
     return (costs.astype(np.int64) << TIE_BITS) + chance.astype(np.int64)
@@ -183,10 +184,3 @@ def add_chance(
 def hash_all(keys: Iterator[tuple[str, ...]]) -> NDArray[np.uint64]:
     """Return the hash of each key as a number."""
     return np.array([int(hash_text(*key), 16) for key in keys], np.uint64)
-
-
-def _mix_bits(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return scrambled values: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

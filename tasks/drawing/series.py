@@ -48,10 +48,13 @@ class SeriesTurn:
         the triplet comes back out of turn. The editions in which it is due use every wording before one comes
         back, because the steps between them and the number of wordings have no common divisor.
         """
-        n_wordings = len(wordings)
         first = int(hash_text("series", "wording", str(self.seed), variant_id), 16)
+        return wordings[(first + self.shift_wording(n_turns, len(wordings))) % len(wordings)]
+
+    def shift_wording(self, n_turns: int, n_wordings: int) -> int:
+        """Return how many wordings after its own first one a variant has now."""
         skipped = next(step for step in count() if gcd(n_turns + step, n_wordings) == 1)
-        return wordings[(first + self.number + self.number // n_turns * skipped) % n_wordings]
+        return self.number + self.number // n_turns * skipped
 
 
 def draw_due(turn: SeriesTurn | None, items: Iterable[str], salt: str, *names: str) -> str:

@@ -57,11 +57,11 @@ def require_buildable(edition: Edition) -> None:
         return
     require_earlier_attempts(edition)
     require_wordings_of_pool(edition)
-    frames: dict[str, dict[str, pl.DataFrame]] = {relation: {} for relation in edition.base.relations}
+    frames: dict[str, dict[str, pl.DataFrame]] = {piece: {} for piece in edition.pieces}
     for stage in _list_stages(edition):
         recipe = find_recipe(edition, stage.name)
-        for relation, built in frames.items():
-            built[stage.name] = recipe.build(edition, relation, built)
+        for piece, built in frames.items():
+            built[stage.name] = recipe.build(edition, piece, built)
         _require_valid_rows(edition, stage, pl.concat(built[stage.name] for built in frames.values()))
 
 

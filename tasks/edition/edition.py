@@ -23,16 +23,16 @@ from storage.layout import edition_folder, stage_file
 from storage.manifests import find_manifest, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import Piece, cut_relations
+from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.anchors import share_pairs
 from tasks.edition.llmeval import Llmeval
 from tasks.edition.rephraser import Rephraser
 from tasks.judging.calibrated_judge import plan_judge
 
-# Increase this number if a change of the code gives another test set for the same configuration, so that the
-# other test set gets another name.
-EDITION_FORMAT = 1
-# Likewise for questions, so that editions without questions keep their names.
+# Increase this number if a change of the code gives other questions for the same configuration, so that they
+# get another name. The other parts of an edition have their format in the configuration.
 QUESTION_FORMAT = 1
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 
@@ -96,6 +96,37 @@ class Edition:
             n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
             sizes[relation] = max(min(n_heads, table.heads_per_relation or n_heads) - N_DEMONSTRATIONS, 0)
         return share_pairs(table.anchor_pairs, sizes)
+
+    @cached_property
+    def pieces(self) -> dict[str, Piece]:
+        """Name -> piece of the edition, in order. Before format 2, every relation is a single piece."""
+        relations = self.base.relations
+        if not self.has_triplets or self.config.edition.format == 1:
+            return {relation: Piece(relation) for relation in relations}
+        tested = self.base.triplets.filter(~pl.col("also_true"))
+        counted = dict(tested.group_by("relation").agg(pl.col("head").n_unique()).iter_rows())
+        cut = cut_relations({r: counted.get(r, 0) for r in relations}, self.sampling.heads_per_relation)
+        return {piece.name: piece for piece in cut if piece.number == 1 or not self.has_anchors}
+
+    @property
+    def pieces_of(self) -> dict[str, list[Piece]]:
+        """Relation -> its pieces, in order."""
+        found: dict[str, list[Piece]] = {}
+        for piece in self.pieces.values():
+            found.setdefault(piece.relation, []).append(piece)
+        return found
+
+    def find_facts(self, relation: str) -> RelationFacts:
+        """Return the facts of a relation, indexed. Those of the last relation are cached."""
+        if relation not in self._found_facts:
+            self._found_facts.clear()
+            rows, also_false = self.base.select_relation(relation), self.base.select_false(relation)
+            self._found_facts[relation] = RelationFacts(relation, rows, also_false)
+        return self._found_facts[relation]
+
+    @cached_property
+    def _found_facts(self) -> dict[str, RelationFacts]:
+        return {}
 
     @property
     def has_anchors(self) -> bool:
@@ -186,14 +217,14 @@ class Edition:
         relations = self.base.relations
         questions = {"questions": self.describe_questions()} if self.has_questions else {}
         if not self.has_triplets:
-            names = {"format": EDITION_FORMAT, "kb": self.base.name, "seed": table.seed}
+            names = {"format": table.format, "kb": self.base.name, "seed": table.seed}
             return {**names, **questions, "knowledge": {r: self.base.checksum_relation(r) for r in relations}}
         has_origin = "origin" in table.methods
         origin = {"origin": {r: self.pool.relations[r].origin for r in relations}} if has_origin else {}
         llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.describe()}
         as_written = {"as_written": self.as_written} if self.as_written else {}
         return {
-            "format": EDITION_FORMAT,
+            "format": table.format,
             "kb": self.base.name,
             "seed": table.seed,
             "negatives": table.negatives,
@@ -249,9 +280,9 @@ class Edition:
         """The edition's folder, relative to the root."""
         return edition_folder(self.edition_id)
 
-    def path_of(self, stage: str, relation: str) -> str:
-        """Return the path of a stage's file of a relation, relative to the root."""
-        return stage_file(self.edition_id, stage, relation)
+    def path_of(self, stage: str, piece: str) -> str:
+        """Return the path of a stage's file of a piece, relative to the root."""
+        return stage_file(self.edition_id, stage, piece)
 
     def read_files(self) -> dict[str, FileRef]:
         """Return path -> file as the manifest lists them; empty until the edition is complete."""
@@ -264,7 +295,7 @@ class Edition:
     def is_whole(self) -> bool:
         """Return whether the edition is complete and all its files are intact and listed as they are."""
         files = self.read_files()
-        paths = {self.path_of(stage.name, r) for stage in self.stages for r in self.base.relations}
+        paths = {self.path_of(stage.name, r) for stage in self.stages for r in self.pieces}
         return (
             self._is_intact(files.values())
             and paths.issuperset(files)

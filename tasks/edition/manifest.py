@@ -1,7 +1,7 @@
 """The manifest, the record that completes an edition."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,12 +12,15 @@ from schemas.stages import TRIPLETS
 from storage.files import FileRef, count_rows, read_stage_files, write_json
 from storage.layout import manifest_file
 from storage.records import list_files, set_aside
+from tasks.drawing.pieces import Piece
 from tasks.edition.balance_report import report_balance
 from tasks.edition.edition import Edition
+from tasks.edition.piece_balance import describe_balance
+from tasks.edition.recipes import select_facts
+from tasks.edition.triplet_pieces import list_missing_heads
 from tasks.edition.triplets import list_left_out_heads
 from tasks.questions.medqa_points import list_unturned
 from tasks.questions.missing import describe_missing
-from tasks.questions.questions import Facts
 
 NO_NEGATIVE = "no negative could be drawn for it"
 
@@ -65,44 +68,59 @@ def _describe_left_out(edition: Edition, left_out: Sequence[LeftOut]) -> dict[st
 def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str, dict[str, Any]]:
     """Return relation -> what its balanced negatives cost, and relation -> the questions that it lacks."""
     refs = {ref.path: ref for ref in files}
-    balance, missing = {}, {}
+
+    def read(piece: Piece) -> pl.DataFrame:
+        return read_stage_files(edition.root, [refs[edition.path_of(TRIPLETS.name, piece.name)]], TRIPLETS)
+
+    balance: dict[str, Any] = {}
+    missing: dict[str, list[dict[str, Any]]] = {}
     # Anchors are too few to be balanced.
     is_described = edition.has_triplets and not edition.has_anchors
-    for relation in edition.base.relations if is_described else ():
-        ref = refs[edition.path_of(TRIPLETS.name, relation)]
-        triplets = read_stage_files(edition.root, [ref], TRIPLETS)
-        rows = edition.base.select_relation(relation)
-        also_false = edition.base.select_false(relation)
-        if edition.sampling.negatives == "balanced":
-            balance[relation] = report_balance(relation, rows, triplets, also_false).describe()
-        if edition.has_questions:
-            facts = Facts(relation, rows, also_false, triplets)
-            missing[relation] = describe_missing(facts, edition.sampling)
-    described: dict[str, dict[str, Any]] = {"balance": balance, "missing_questions": missing}
+    for relation, pieces in edition.pieces_of.items() if is_described else ():
+        if edition.config.edition.format != 1:
+            balance[relation] = describe_balance(map(read, pieces))
+        elif edition.sampling.negatives == "balanced":
+            facts = (
+                edition.base.select_relation(relation),
+                read(pieces[0]),
+                edition.base.select_false(relation),
+            )
+            balance[relation] = report_balance(relation, *facts).describe()
+        for piece in pieces if edition.has_questions else ():
+            facts_of_piece = select_facts(edition, piece, read(piece))
+            missing.setdefault(relation, []).extend(describe_missing(facts_of_piece, edition.sampling))
+    described = {"balance": balance, "missing_questions": missing}
     return {name: found for name, found in described.items() if found}
 
 
-def list_left_out(edition: Edition, triplets: pl.DataFrame | None) -> list[LeftOut]:
+def list_left_out(edition: Edition, read_triplets: Callable[[str], pl.DataFrame] | None) -> list[LeftOut]:
     """Return what the source has and the edition lacks.
 
     These are rows of the base and heads without a negative, or questions that cannot be turned.
 
     Args:
-        triplets: the triplets of the edition, if it has any.
+        read_triplets: returns the triplets of a piece by its name, if the edition has any.
     """
     left_out = list(edition.base.left_out)
     if isinstance(edition.base, QuestionBank):
         return left_out + list_unturned(edition.base.items)
     if edition.has_anchors:
         return left_out
-    assert triplets is not None
-    kept = dict(triplets.group_by("relation").agg(pl.col("head").unique()).iter_rows())
-    for relation in edition.base.relations:
-        rows = edition.base.select_relation(relation)
-        n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
-        heads = kept.get(relation, [])
-        if len(heads) < min(n_heads, edition.sampling.heads_per_relation or n_heads):
-            also_false = edition.base.select_false(relation)
-            missing = list_left_out_heads(relation, rows, edition.sampling, also_false, heads)
-            left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in missing]
+    assert read_triplets is not None
+    for name, piece in edition.pieces.items():
+        missing = _list_missing_heads(edition, piece, read_triplets(name))
+        left_out += [LeftOut(piece.relation, head, NO_NEGATIVE) for head in missing]
     return left_out
+
+
+def _list_missing_heads(edition: Edition, piece: Piece, triplets: pl.DataFrame) -> Sequence[str]:
+    if edition.config.edition.format != 1:
+        facts = edition.find_facts(piece.relation)
+        return list_missing_heads(piece, facts, edition.sample_relation(piece.relation), triplets)
+    rows = edition.base.select_relation(piece.relation)
+    n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
+    heads = triplets["head"].unique()
+    if len(heads) >= min(n_heads, edition.sampling.heads_per_relation or n_heads):
+        return ()
+    also_false = edition.base.select_false(piece.relation)
+    return list_left_out_heads(piece.relation, rows, edition.sampling, also_false, heads.to_list())

@@ -16,6 +16,7 @@ from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe
 from tasks.edition.samples import keep_statements
 
+FRAMES = ("triplets", "statements", "samples")
 STAGES_WITHOUT_MODEL = (TRIPLETS, VARIANTS, STATEMENTS)
 
 
@@ -38,43 +39,49 @@ def preview_relations(edition: Edition) -> Iterator[RelationPreview]:
         InputError: the pool has no wordings of a relation that needs them.
     """
     files = edition.read_files()
-    for relation in edition.base.relations:
-        yield _read_relation(edition, relation, files) or _build_relation(edition, relation)
+    for pieces in edition.pieces_of.values():
+        found = [_read_piece(edition, p.name, files) or _build_piece(edition, p.name) for p in pieces]
+        frames = {stage: pl.concat(getattr(each, stage) for each in found) for stage in FRAMES}
+        yield replace(found[0], **frames)
 
 
 def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:
-    """Yield the questions of each relation: read from the edition if it is complete, else built in memory."""
+    """Yield the questions of each piece: read from the edition if it is complete, else built in memory."""
     files = edition.read_files()
     recipe = find_recipe(edition, QUESTIONS.name)
-    for relation in edition.base.relations:
-        path = edition.path_of(QUESTIONS.name, relation)
+    for name in edition.pieces:
+        path = edition.path_of(QUESTIONS.name, name)
         if path in files and (edition.root / path).is_file():
             yield read_stage_file(edition.root / path, QUESTIONS)
         else:
-            before = {stage.name: RECIPES[stage.name].build(edition, relation, {}) for stage in recipe.inputs}
-            yield recipe.build(edition, relation, before)
+            inputs = recipe.inputs
+            before = {
+                stage.name: find_recipe(edition, stage.name).build(edition, name, {}) for stage in inputs
+            }
+            yield recipe.build(edition, name, before)
 
 
-def _read_relation(edition: Edition, relation: str, files: Collection[str]) -> RelationPreview | None:
-    """Return the relation from the files of the edition; null if one is missing."""
+def _read_piece(edition: Edition, name: str, files: Collection[str]) -> RelationPreview | None:
+    """Return the piece from the files of the edition; null if one is missing."""
     stages = (TRIPLETS, STATEMENTS, SAMPLES)
-    paths = {stage: edition.path_of(stage.name, relation) for stage in stages}
+    paths = {stage: edition.path_of(stage.name, name) for stage in stages}
     if any(path not in files or not (edition.root / path).is_file() for path in paths.values()):
         return None
     triplets, statements, samples = (read_stage_file(edition.root / paths[stage], stage) for stage in stages)
+    relation = edition.pieces[name].relation
     return RelationPreview(relation, triplets, statements, samples, frozenset())
 
 
-def build_statement_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
-    """Return stage -> rows of a relation, up to the statements: the same rows that the files hold."""
+def build_statement_frames(edition: Edition, name: str) -> dict[str, pl.DataFrame]:
+    """Return stage -> rows of a piece, up to the statements: the same rows that the files hold."""
     frames: dict[str, pl.DataFrame] = {}
     for stage in STAGES_WITHOUT_MODEL:
-        frames[stage.name] = RECIPES[stage.name].build(edition, relation, frames)
+        frames[stage.name] = find_recipe(edition, stage.name).build(edition, name, frames)
     return frames
 
 
-def _build_relation(edition: Edition, relation: str) -> RelationPreview:
-    frames = build_statement_frames(edition, relation)
+def _build_piece(edition: Edition, name: str) -> RelationPreview:
+    frames = build_statement_frames(edition, name)
     methods = edition.config.edition.methods
     unwritten = [
         m for m in methods if m == "llmeval" or (m == "pretexeval" and edition.rephraser is not None)
@@ -83,7 +90,8 @@ def _build_relation(edition: Edition, relation: str) -> RelationPreview:
     if written := tuple(m for m in methods if m not in unwritten):
         table = edition.config.edition.model_copy(update={"methods": written})
         config = edition.config.model_copy(update={"edition": table})
-        parts.append(RECIPES[SAMPLES.name].build(replace(edition, config=config), relation, frames))
+        parts.append(RECIPES[SAMPLES.name].build(replace(edition, config=config), name, frames))
+    relation = edition.pieces[name].relation
     return RelationPreview(
         relation, frames[TRIPLETS.name], frames[STATEMENTS.name], pl.concat(parts), frozenset(unwritten)
     )

@@ -21,56 +21,67 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef
 from tasks.asking.writer_replies import read_replies
+from tasks.drawing.pieces import Piece
+from tasks.drawing.planned_heads import plan_heads
 from tasks.edition.attempts import build_attempts
 from tasks.edition.edition import Edition
 from tasks.edition.samples import Wording, build_samples
 from tasks.edition.statements import fill_prototypes
+from tasks.edition.triplet_pieces import build_triplet_piece
 from tasks.edition.triplets import build_triplets
 from tasks.edition.variants import derive_variants
-from tasks.edition.wording_turns import find_wording_turns
+from tasks.edition.wording_turns import PieceTurns, WordingTurns, find_piece_turns, find_wording_turns
 from tasks.questions.medqa_points import build_medqa_questions
 from tasks.questions.questions import Facts, build_questions
 
 Inputs = dict[str, pl.DataFrame]
-"""Stage -> its rows of one relation."""
+"""Stage -> its rows of one piece."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one stage of an edition is built, relation by relation."""
+    """How one stage of an edition is built, piece by piece."""
 
     stage: Stage
     inputs: tuple[Stage, ...]
     """The stages that it is built from; attempts only if the edition has them."""
     function: Callable[..., pl.DataFrame]
     """Builds the rows. The imports of its module determine the code that the key depends on."""
-    arguments: Callable[[Edition, str, Inputs], dict[str, Any]]
-    """Selects the function's arguments for a relation, without computing anything."""
+    arguments: Callable[[Edition, Piece, Inputs], dict[str, Any]]
+    """Selects the function's arguments for a piece, without computing anything."""
     describe: Callable[[Edition, str], dict[str, Any]]
-    """Returns, as JSON, the parameters of a relation's file besides its inputs."""
+    """Returns, as JSON, the parameters of a relation's files besides their inputs."""
 
-    def build(self, edition: Edition, relation: str, inputs: Inputs) -> pl.DataFrame:
-        """Return the rows of one relation. Raises as the function does."""
-        return self.function(**self.arguments(edition, relation, inputs))
+    def build(self, edition: Edition, name: str, inputs: Inputs) -> pl.DataFrame:
+        """Return the rows of the piece of that name. Raises as the function does."""
+        return self.function(**self.arguments(edition, edition.pieces[name], inputs))
 
-    def key_file(self, edition: Edition, relation: str, inputs: list[FileRef]) -> str:
-        """Return the key of a relation's file (32 hex digits)."""
+    def key_file(self, edition: Edition, name: str, inputs: list[FileRef]) -> str:
+        """Return the key of the file of the piece of that name (32 hex digits)."""
         parts = {
             "stage": self.stage.name,
             "schema": str(self.stage.schema),
-            "relation": relation,
+            "relation": name,
             "inputs": [ref.sha256 for ref in inputs],
-            "parameters": self.describe(edition, relation),
+            "parameters": self.describe(edition, edition.pieces[name].relation),
             "source": [hash_source(self.function.__module__), inspect.getsource(self.arguments)],
         }
         return hash_json(parts, digits=32)
 
 
-def _select_facts(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
-    rows = edition.base.select_relation(relation)
-    also_false = edition.base.select_false(relation)
-    sampling = edition.sample_relation(relation)
-    return {"relation": relation, "rows": rows, "sampling": sampling, "also_false": also_false}
+def _select_facts(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
+    rows = edition.base.select_relation(piece.relation)
+    also_false = edition.base.select_false(piece.relation)
+    sampling = edition.sample_relation(piece.relation)
+    return {"relation": piece.relation, "rows": rows, "sampling": sampling, "also_false": also_false}
+
+
+def _select_piece(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
+    return {
+        "piece": piece,
+        "find_facts": partial(edition.find_facts, piece.relation),
+        "sampling": edition.sample_relation(piece.relation),
+    }
 
 
 def _describe_sampling(edition: Edition, relation: str) -> dict[str, Any]:
@@ -90,19 +101,27 @@ def _describe_facts(edition: Edition, relation: str) -> dict[str, Any]:
     return _describe_sampling(edition, relation) | ages
 
 
-def _select_instance(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
-    return {"triplets": inputs[TRIPLETS.name], "instance": edition.pool.relations[relation].instance}
+def _select_instance(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
+    return {
+        "triplets": inputs[TRIPLETS.name],
+        "instance": edition.pool.relations[piece.relation].instance,
+        "edition_format": edition.config.edition.format,
+    }
 
 
 def _describe_instance(edition: Edition, relation: str) -> dict[str, Any]:
-    return {"instance": list(edition.pool.relations[relation].instance)}
+    return {"instance": list(edition.pool.relations[relation].instance), **_describe_format(edition)}
 
 
-def _select_prototypes(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+def _describe_format(edition: Edition) -> dict[str, Any]:
+    return {} if edition.config.edition.format == 1 else {"format": edition.config.edition.format}
+
+
+def _select_prototypes(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     return {
         "variants": inputs[VARIANTS.name],
         "triplets": inputs[TRIPLETS.name],
-        "prototypes": edition.pool.relations[relation],
+        "prototypes": edition.pool.relations[piece.relation],
     }
 
 
@@ -111,7 +130,7 @@ def _describe_prototypes(edition: Edition, relation: str) -> dict[str, Any]:
     return {"prototypes": {name: cell.prototype for name, cell in cells.items()}}
 
 
-def _select_rephraser(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+def _select_rephraser(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     return {
         "statements": inputs[STATEMENTS.name],
         "triplets": inputs[TRIPLETS.name],
@@ -124,25 +143,30 @@ def _describe_rephraser(edition: Edition, relation: str) -> dict[str, Any]:
     return {"rephraser": edition.describe_rephraser(), "seed": edition.config.edition.seed}
 
 
-def _select_wording(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+def _select_wording(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     table = edition.config.edition
     wording = Wording(
         methods=table.methods,
         rephraser_kind=edition.config.rephraser.kind,
         rephraser_name=edition.rephraser_name,
         pool_name=edition.pool.name,
-        is_reviewed=relation not in edition.as_written,
+        is_reviewed=piece.relation not in edition.as_written,
         seed=table.seed,
         llmeval=edition.llmeval,
+        edition_format=table.format,
     )
+    find_turns: Callable[[], WordingTurns | PieceTurns | None]
+    find_turns = partial(find_wording_turns, **_select_facts(edition, piece, inputs))
+    if table.format != 1:
+        find_turns = partial(find_piece_turns, **_select_piece(edition, piece, inputs))
     return {
         "statements": inputs[STATEMENTS.name],
         "triplets": inputs[TRIPLETS.name],
         "attempts": inputs.get(ATTEMPTS.name),
-        "prototypes": edition.pool.relations[relation],
+        "prototypes": edition.pool.relations[piece.relation],
         "wording": wording,
         "read_replies": partial(read_replies, edition.root),
-        "find_turns": partial(find_wording_turns, **_select_facts(edition, relation, inputs)),
+        "find_turns": find_turns,
     }
 
 
@@ -155,32 +179,40 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
         "llmeval": None if edition.llmeval is None else edition.llmeval.describe(),
         "seed": edition.config.edition.seed,
         "is_reviewed": relation not in edition.as_written,
+        **_describe_format(edition),
         **({"origin": origin} if "origin" in edition.config.edition.methods else {}),
         # The turns of the wordings depend on the facts of the relation.
         **({"series": _describe_sampling(edition, relation)} if edition.describe_series() else {}),
     }
 
 
-def _select_questions(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+def select_facts(edition: Edition, piece: Piece, triplets: pl.DataFrame) -> Facts:
+    """Return what the questions of a piece are made from."""
+    rows = edition.base.select_relation(piece.relation)
+    also_false = edition.base.select_false(piece.relation)
+    heads = None
+    if edition.config.edition.format != 1:
+        planned = plan_heads(edition.find_facts(piece.relation), edition.sample_relation(piece.relation))
+        heads = planned.name_heads(piece)
+    return Facts(piece.relation, rows, also_false, triplets, heads)
+
+
+def _select_questions(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     assert edition.wording is not None
-    facts = Facts(
-        relation,
-        edition.base.select_relation(relation),
-        edition.base.select_false(relation),
-        inputs[TRIPLETS.name],
-    )
-    wording = edition.wording.select_relation(relation)
+    facts = select_facts(edition, piece, inputs[TRIPLETS.name])
+    wording = edition.wording.select_relation(piece.relation)
     return {"facts": facts, "wording": wording, "sampling": edition.sampling, "source": edition.base.name}
 
 
 def _describe_questions(edition: Edition, relation: str) -> dict[str, Any]:
     return _describe_sampling(edition, relation) | {
         "kb": edition.base.name,
+        **_describe_format(edition),
         "wording": edition.wording and edition.wording.select_relation(relation).checksum,
     }
 
 
-def _select_bank(edition: Edition, relation: str, inputs: Inputs) -> dict[str, Any]:
+def _select_bank(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     assert isinstance(edition.base, QuestionBank)
     items, synonyms = edition.base.items, edition.base.synonyms
     return {"items": items, "synonyms": synonyms, "seed": edition.config.edition.seed}
@@ -192,11 +224,15 @@ def _describe_bank(edition: Edition, relation: str) -> dict[str, Any]:
 
 def find_recipe(edition: Edition, name: str) -> Recipe:
     """Return the recipe of a stage of the edition."""
-    return RECIPES[name] if edition.has_triplets else BANK_RECIPE
+    if not edition.has_triplets:
+        return BANK_RECIPE
+    return PIECE_RECIPE if name == TRIPLETS.name and edition.config.edition.format != 1 else RECIPES[name]
 
 
 BANK_RECIPE = Recipe(QUESTIONS, (), build_medqa_questions, _select_bank, _describe_bank)
 """Questions that are made of those of a question bank."""
+PIECE_RECIPE = Recipe(TRIPLETS, (), build_triplet_piece, _select_piece, _describe_facts)
+"""Triplets of editions of format 2."""
 RECIPES: dict[str, Recipe] = {
     recipe.stage.name: recipe
     for recipe in (

@@ -12,19 +12,19 @@ def refresh_stage(edition: Edition, name: str) -> tuple[int, list[str]]:
     The stage is built from the stored stages before it. No model is asked.
 
     Raises:
-        InputError: the rows of a relation cannot be built.
+        InputError: the rows of a piece cannot be built.
     """
     recipe, stored = find_recipe(edition, name), edition.read_files()
     different = []
-    for relation in edition.base.relations:
-        paths = {stage: edition.path_of(stage.name, relation) for stage in recipe.inputs}
+    for piece in edition.pieces:
+        paths = {stage: edition.path_of(stage.name, piece) for stage in recipe.inputs}
         inputs = {
             stage.name: read_stage_files(edition.root, [stored[path]], stage)
             for stage, path in paths.items()
             if path in stored
         }
-        path = edition.path_of(name, relation)
-        rows = recipe.build(edition, relation, inputs)
+        path = edition.path_of(name, piece)
+        rows = recipe.build(edition, piece, inputs)
         if not is_same_file(rows, recipe.stage, stored.get(path)):
             different.append(path)
-    return len(edition.base.relations), different
+    return len(edition.pieces), different

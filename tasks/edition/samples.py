@@ -6,14 +6,16 @@ from dataclasses import dataclass
 import polars as pl
 
 from primitives.errors import InputError
-from primitives.hashing import draw_one, hash_text
+from primitives.hashing import hash_text
+from primitives.mixing import combine, hash_column, read_ids, write_ids
 from prototypes.templates import RelationPrototypes
-from schemas.stages import DEMONSTRATION_SALT, GATE_OFF, SAMPLES, SINGLE_METHODS
+from schemas.stages import GATE_OFF, SAMPLES, SINGLE_METHODS
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
-from tasks.edition.sentences import write_sentence
-from tasks.edition.wording_turns import WordingTurns
+from tasks.edition.sentences import write_sentences
+from tasks.edition.wording_draws import draw_wordings, draw_wordings_in_columns
+from tasks.edition.wording_turns import PieceTurns, WordingTurns
 
 TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
@@ -31,6 +33,7 @@ class Wording:
     is_reviewed: bool
     seed: int
     llmeval: Llmeval | None
+    edition_format: int = 1
 
 
 def build_samples(
@@ -40,7 +43,7 @@ def build_samples(
     prototypes: RelationPrototypes,
     wording: Wording,
     read_replies: Callable[[Writer], Replies],
-    find_turns: Callable[[], WordingTurns | None] = lambda: None,
+    find_turns: Callable[[], WordingTurns | PieceTurns | None] = lambda: None,
 ) -> pl.DataFrame:
     """Return the samples of one relation by every method of the edition; columns as in the stage samples.
 
@@ -53,6 +56,8 @@ def build_samples(
         InputError: the pool lacks wordings that are needed, or a reply is missing.
     """
 
+    edition_format = wording.edition_format
+
     def build_method(method: str) -> pl.DataFrame:
         if method == "llmeval":
             assert wording.llmeval is not None
@@ -60,14 +65,21 @@ def build_samples(
             require_replies(wording.llmeval.build_prompts(triplets), replies, wording.llmeval.writer)
             return build_llmeval_samples(triplets, wording.llmeval, replies)
         if method == "origin":
-            return keep_statements(write_origin(statements, triplets, prototypes.origin), method)
+            origin = write_origin(statements, triplets, prototypes.origin)
+            return keep_statements(origin, method, edition_format)
         if method != "pretexeval" or wording.rephraser_kind == "none":
-            return keep_statements(statements, method)
+            return keep_statements(statements, method, edition_format)
         if attempts is not None:
-            return choose_rewordings(statements, attempts, wording.rephraser_name)
+            return choose_rewordings(statements, attempts, wording.rephraser_name, edition_format)
         require_wordings(prototypes, wording.pool_name)
         return reword_statements(
-            statements, triplets, prototypes, wording.seed, find_turns(), is_reviewed=wording.is_reviewed
+            statements,
+            triplets,
+            prototypes,
+            wording.seed,
+            find_turns(),
+            is_reviewed=wording.is_reviewed,
+            edition_format=edition_format,
         )
 
     return pl.concat(build_method(method) for method in wording.methods)
@@ -91,37 +103,31 @@ def reword_statements(
     triplets: pl.DataFrame,
     prototypes: RelationPrototypes,
     seed: int,
-    turns: WordingTurns | None = None,
+    turns: WordingTurns | PieceTurns | None = None,
     *,
     is_reviewed: bool = True,
+    edition_format: int = 1,
 ) -> pl.DataFrame:
     """Return the samples of method pretexeval by the rephraser `reviewed`: one wording per variant.
 
     The draw depends on the variant and the seed, and for demonstrations on the variant alone. In a series of
     editions, the wordings take turns.
     """
-    salts = {"test": str(seed), "demonstration": DEMONSTRATION_SALT}
-
-    def choose(variant_id: str, transformation: str, split: str, head: str, is_positive: bool) -> str:
-        cell = prototypes.cells[transformation]
-        if turns is not None and split == "test":
-            return turns.choose(cell, variant_id, head, is_positive)
-        return draw_one(cell.wordings, "wording", salts[split], variant_id)
-
     entities = triplets.select("triplet_id", "head", "tail", "is_positive")
     rows = statements.join(entities, on="triplet_id", how="left", maintain_order="left_right")
-    wordings = [
-        choose(*row)
-        for row in rows.select("variant_id", "transformation", "split", "head", "is_positive").iter_rows()
-    ]
-    texts = rows.with_columns(pl.Series("template", wordings, pl.String)).select(
-        write_sentence(pl.col("template")).alias("text")
-    )
+    if isinstance(turns, PieceTurns) or (turns is None and edition_format != 1):
+        wordings = draw_wordings_in_columns(rows, prototypes, seed, turns)
+    else:
+        wordings = draw_wordings(rows, prototypes, seed, turns)
+    worded = rows.with_columns(wordings.alias("template"))
+    texts = statements.with_columns(write_sentences(worded).alias("text"), wording=worded["template"])
     status, attempts = ("accepted", 1) if is_reviewed else ("as_is", 0)
-    return _build_samples(statements.with_columns(texts["text"]), "pretexeval", "reviewed", status, attempts)
+    return _build_samples(texts, "pretexeval", "reviewed", status, attempts, edition_format)
 
 
-def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:
+def choose_rewordings(
+    statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str, edition_format: int = 1
+) -> pl.DataFrame:
     """Return the samples of method pretexeval: the accepted rewording, or else the statement itself.
 
     A rewording that no gate has checked is used as it is.
@@ -147,7 +153,8 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
         .otherwise(pl.lit("fallback"))
     )
     texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
-    samples = _build_samples(texts, "pretexeval", rephraser, "accepted", attempts=0)
+    texts = texts.with_columns(wording="text")
+    samples = _build_samples(texts, "pretexeval", rephraser, "accepted", 0, edition_format)
     return samples.with_columns(
         chosen.select(
             status.alias("status"),
@@ -157,32 +164,33 @@ def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephrase
     ).select(SAMPLES.names)
 
 
-def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
+def keep_statements(statements: pl.DataFrame, method: str, edition_format: int = 1) -> pl.DataFrame:
     """Return samples with the texts of their statements: all eight, or for a single method only `none`."""
     if method in SINGLE_METHODS:
         statements = statements.filter(pl.col("transformation") == "none")
-    as_text = statements.with_columns(pl.col("statement").alias("text"))
-    return _build_samples(as_text, method, "none", "as_is", attempts=0)
+    texts = statements.with_columns(text="statement", wording="prototype_id")
+    return _build_samples(texts, method, "none", "as_is", 0, edition_format)
 
 
 def write_origin(statements: pl.DataFrame, triplets: pl.DataFrame, template: str) -> pl.DataFrame:
     """Return the statements with the base's own template in place of their prototypes."""
-    sentence = write_sentence(pl.lit(template)).alias("statement")
-    rows = statements.join(
-        triplets.select("triplet_id", "head", "tail"), on="triplet_id", how="left", maintain_order="left"
-    )
-    return rows.with_columns(sentence).select(statements.columns)
+    entities = triplets.select("triplet_id", "head", "tail")
+    rows = statements.join(entities, on="triplet_id", how="left", maintain_order="left")
+    sentences = write_sentences(rows.with_columns(template=pl.lit(template)))
+    return statements.with_columns(sentences.alias("statement"), prototype_id=pl.lit(template))
 
 
 def _build_samples(
-    texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int
+    texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int, edition_format: int
 ) -> pl.DataFrame:
-    ids = [
-        hash_text("sample", method, variant_id, text)
-        for variant_id, text in texts.select("variant_id", "text").iter_rows()
-    ]
+    """Return the samples.
+
+    Args:
+        texts: the statements with the columns text and wording: what the text of a variant is made of.
+    """
+    ids = _hash_samples(texts, method) if edition_format == 1 else _number_samples(texts, method)
     return texts.with_columns(
-        pl.Series("sample_id", ids, pl.String),
+        ids.alias("sample_id"),
         pl.lit(method).alias("method"),
         pl.col("transformation")
         .replace_strict(TRANSFORMATION_INDEX, return_dtype=pl.Int8)
@@ -192,3 +200,17 @@ def _build_samples(
         pl.lit(attempts, pl.Int16).alias("attempts"),
         pl.lit([], pl.List(pl.String)).alias("reasons"),
     ).select(SAMPLES.names)
+
+
+def _hash_samples(texts: pl.DataFrame, method: str) -> pl.Series:
+    """Return the ids of samples of format 1."""
+    ids = [
+        hash_text("sample", method, variant_id, text)
+        for variant_id, text in texts.select("variant_id", "text").iter_rows()
+    ]
+    return pl.Series(ids, dtype=pl.String)
+
+
+def _number_samples(texts: pl.DataFrame, method: str) -> pl.Series:
+    wordings = hash_column(texts["wording"])
+    return write_ids(combine("sample", method, read_ids(texts["variant_id"]), wordings))

@@ -21,6 +21,8 @@ _VOWEL_SOUND = "^(?:" + "|".join(
         r"[αεηιοω]|(?i:[àáâãäåæèéêëìíîïòóôõöø])",
     )
 ) + ")"  # fmt: skip
+_SLOTS = re.compile(r"(\[X\]|\[Y\])")
+_ARTICLE = re.compile(r"\b([Aa])n? $")
 # A name such as "mTOR", "p53" or "β-catenin" keeps its small letter.
 _SMALL_WORD = r"^[\p{Ll}--\p{Greek}]{2,}(?:[^\p{L}\p{N}]|$)"
 
@@ -42,9 +44,46 @@ def write_sentence(template: pl.Expr) -> pl.Expr:
         )
         template = template.str.replace(rf"\b(?<a>[Aa])n? {re.escape(slot)}", article + slot)
     sentence = fill_template(template)
-    is_capital_missing = template.str.starts_with("[") & sentence.str.contains(_SMALL_WORD)
+    return pl.when(template.str.starts_with("[")).then(_write_capital(sentence)).otherwise(sentence)
+
+
+def write_sentences(rows: pl.DataFrame) -> pl.Series:
+    """Return the sentence of each row as `write_sentence` does, faster where rows share a template.
+
+    Args:
+        rows: the columns template, head and tail.
+    """
+    parts = rows.with_row_index("row").partition_by("template", as_dict=True)
+    written = [part.select("row", text=_write_template(str(key))) for (key,), part in parts.items()]
+    return pl.concat(written).sort("row")["text"] if written else pl.Series("text", [], pl.String)
+
+
+def _write_template(template: str) -> pl.Expr:
+    """Return the sentences of one template, which is cut at its slots once and not in every row."""
+    parts = _SLOTS.split(template)
+    if sorted(parts[1::2]) != ["[X]", "[Y]"]:
+        return write_sentence(pl.col("template"))
+    written = []
+    for text, slot in zip(parts[::2], [*parts[1::2], None], strict=True):
+        name = pl.col("head" if slot == "[X]" else "tail")
+        article = None if slot is None else _ARTICLE.search(text)
+        if article is None:
+            written.append(pl.lit(text))
+        else:
+            start, letter = text[: article.start()], article[1]
+            has_vowel = pl.when(name.str.contains(_VOWEL_SOUND))
+            written.append(
+                has_vowel.then(pl.lit(f"{start}{letter}n ")).otherwise(pl.lit(f"{start}{letter} "))
+            )
+        written += [] if slot is None else [name]
+    sentence = pl.concat_str(written)
+    return _write_capital(sentence) if template.startswith("[") else sentence
+
+
+def _write_capital(sentence: pl.Expr) -> pl.Expr:
+    """Return the sentences with a capital, if their first word has only small letters."""
     capital = sentence.str.slice(0, 1).str.to_uppercase() + sentence.str.slice(1)
-    return pl.when(is_capital_missing).then(capital).otherwise(sentence)
+    return pl.when(sentence.str.contains(_SMALL_WORD)).then(capital).otherwise(sentence)
 
 
 def fill_template(template: pl.Expr) -> pl.Expr:

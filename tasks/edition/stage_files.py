@@ -1,4 +1,4 @@
-"""The files of a stage, one per relation: taken from the cache, or built if the cache lacks them.
+"""The files of a stage, one per piece: taken from the cache, or built if the cache lacks them.
 
 The cache holds one record per key, with the path and the checksum of the file that was built under that key.
 A missing or damaged file is built again. A complete edition keeps the bytes that its manifest lists.
@@ -7,6 +7,7 @@ A missing or damaged file is built again. A complete edition keeps the bytes tha
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import ne
 from pathlib import Path
 
@@ -23,9 +24,10 @@ from storage.mirror import Mirror
 from storage.records import read_record, set_aside, write_record
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
+from tasks.edition.validated_rows import iterate_validated
 from tasks.quality import validation
 from tasks.quality.validation import require_valid, validate_stage
-from tasks.quality.validation_report import ValidationReport, read_report, write_down
+from tasks.quality.validation_report import ValidationReport, merge_reports, read_report, write_down
 
 logger = logging.getLogger(__name__)
 
@@ -39,16 +41,16 @@ class StageFiles:
 
     stage: Stage
     files: dict[str, FileRef]
-    """Relation -> file."""
+    """Name of a piece -> file. A piece is a relation, or a part of a long one."""
     n_built: int
     """How many of the files were built now; the others existed already."""
 
-    def read(self, root: Path, relation: str) -> pl.DataFrame:
-        """Return the rows of one relation."""
-        return read_stage_files(root, [self.files[relation]], self.stage)
+    def read(self, root: Path, piece: str) -> pl.DataFrame:
+        """Return the rows of one piece."""
+        return read_stage_files(root, [self.files[piece]], self.stage)
 
     def read_all(self, root: Path) -> pl.DataFrame:
-        """Return all rows of the stage, relation after relation."""
+        """Return all rows of the stage, piece after piece."""
         return read_stage_files(root, list(self.files.values()), self.stage)
 
 
@@ -66,17 +68,17 @@ def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFile
     inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
     refs, n_built = {}, 0
-    for relation in edition.base.relations:
-        key = _key_file(edition, recipe, relation, inputs)
-        path = edition.path_of(name, relation)
+    for piece in edition.pieces:
+        key = _key_file(edition, recipe, piece, inputs)
+        path = edition.path_of(name, piece)
         ref = _find_file(edition.root, key, path, listed.get(path))
         if ref is None:
-            frames = {stage: files.read(edition.root, relation) for stage, files in inputs.items()}
-            ref = write_stage_file(edition.root, path, recipe.build(edition, relation, frames), recipe.stage)
+            frames = {stage: files.read(edition.root, piece) for stage, files in inputs.items()}
+            ref = write_stage_file(edition.root, path, recipe.build(edition, piece, frames), recipe.stage)
             n_built += 1
         _require_same_bytes(edition, ref, listed.get(path))
         _write_record(edition.root / cached_file(key), ref)
-        refs[relation] = ref
+        refs[piece] = ref
     return StageFiles(recipe.stage, refs, n_built)
 
 
@@ -89,17 +91,17 @@ def store_files(
     a complete edition are kept.
 
     Args:
-        frames: relation -> the same rows that the recipe would build.
+        frames: name of a piece -> the same rows that the recipe would build.
     """
     recipe = find_recipe(edition, name)
     inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
-    for relation, frame in frames.items():
-        complete = listed.get(edition.path_of(name, relation))
+    for piece, frame in frames.items():
+        complete = listed.get(edition.path_of(name, piece))
         if complete is not None and complete.is_intact(edition.root):
             continue
-        record = cached_file(_key_file(edition, recipe, relation, inputs))
-        ref = write_stage_file(edition.root, edition.path_of(name, relation), frame, recipe.stage)
+        record = cached_file(_key_file(edition, recipe, piece, inputs))
+        ref = write_stage_file(edition.root, edition.path_of(name, piece), frame, recipe.stage)
         _write_record(edition.root / record, ref)
         mirror.send(ref.path)
         mirror.send(record)
@@ -109,8 +111,8 @@ def fetch_stored_files(edition: Edition, name: str, *before: StageFiles, mirror:
     """Fetch the files that `store_files` sent from another host; keep those that exist here."""
     recipe = find_recipe(edition, name)
     inputs = _select_inputs(recipe, before)
-    for relation in edition.base.relations:
-        record = cached_file(_key_file(edition, recipe, relation, inputs))
+    for piece in edition.pieces:
+        record = cached_file(_key_file(edition, recipe, piece, inputs))
         if not (edition.root / record).is_file() and mirror.fetch(record):
             ref = _read_record(edition.root / record)
             if ref is not None and not ref.is_intact(edition.root):
@@ -118,7 +120,7 @@ def fetch_stored_files(edition: Edition, name: str, *before: StageFiles, mirror:
 
 
 def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
-    """Validate a stage as a whole, and return the report. The reports of earlier successes are cached.
+    """Validate a stage, and return the report. The reports of earlier successes are cached.
 
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
@@ -130,8 +132,14 @@ def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
         report = replace(read_report(read_record(path)), context=edition.edition_id)
     # The report is missing or damaged.
     except ValueError:
-        report = validate_stage(stage.stage, stage.read_all(edition.root), edition.edition_id)
-        require_valid(report)
+        frames = iterate_validated(edition, stage.files, partial(stage.read, edition.root))
+        reports = []
+        for frame in frames:
+            reports.append(validate_stage(stage.stage, frame, edition.edition_id))
+            require_valid(reports[-1])
+        # Demonstrations are repeated in several parts, but they are counted once.
+        n_rows = sum(ref.n_rows for ref in stage.files.values())
+        report = replace(merge_reports(reports), n_rows=n_rows)
         found = {"key": key, "content": key_content(stage.stage.name, checksums)}
         write_record(path, write_down(report) | found)
     return report
@@ -142,8 +150,8 @@ def _select_inputs(recipe: Recipe, before: tuple[StageFiles, ...]) -> dict[str, 
     return {stage.name: given[stage.name] for stage in recipe.inputs if stage.name in given}
 
 
-def _key_file(edition: Edition, recipe: Recipe, relation: str, inputs: Mapping[str, StageFiles]) -> str:
-    return recipe.key_file(edition, relation, [files.files[relation] for files in inputs.values()])
+def _key_file(edition: Edition, recipe: Recipe, piece: str, inputs: Mapping[str, StageFiles]) -> str:
+    return recipe.key_file(edition, piece, [files.files[piece] for files in inputs.values()])
 
 
 def _find_file(root: Path, key: str, path: str, listed: FileRef | None) -> FileRef | None:

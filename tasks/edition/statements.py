@@ -5,7 +5,7 @@ import polars as pl
 from primitives.hashing import hash_text
 from prototypes.templates import RelationPrototypes
 from schemas.stages import STATEMENTS
-from tasks.edition.sentences import write_sentence
+from tasks.edition.sentences import write_sentences
 
 
 def fill_prototypes(
@@ -16,15 +16,11 @@ def fill_prototypes(
     templates = {name: prototypes.cells[name].prototype for name in names}
     ids = {name: hash_text("prototype", prototypes.relation, name, templates[name]) for name in names}
     entities = triplets.select("triplet_id", "head", "tail")
-    return (
-        variants.join(entities, on="triplet_id", how="left", maintain_order="left_right")
-        .with_columns(
-            pl.col("transformation").replace_strict(templates).alias("template"),
-            pl.col("transformation").replace_strict(ids).alias("prototype_id"),
-        )
-        .with_columns(write_sentence(pl.col("template")).alias("statement"))
-        .select(STATEMENTS.names)
+    rows = variants.join(entities, on="triplet_id", how="left", maintain_order="left_right").with_columns(
+        pl.col("transformation").replace_strict(templates).alias("template"),
+        pl.col("transformation").replace_strict(ids).alias("prototype_id"),
     )
+    return rows.with_columns(write_sentences(rows).alias("statement")).select(STATEMENTS.names)
 
 
 def join_entities(statements: pl.DataFrame, triplets: pl.DataFrame) -> pl.DataFrame:

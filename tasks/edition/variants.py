@@ -3,11 +3,14 @@
 import polars as pl
 
 from primitives.hashing import hash_text
+from primitives.mixing import combine, hash_column, read_ids, write_ids
 from schemas.stages import VARIANTS
 from schemas.transformations import TRANSFORMATIONS, Transformation
 
 
-def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.DataFrame:
+def derive_variants(
+    triplets: pl.DataFrame, instance: tuple[str, str], edition_format: int = 1
+) -> pl.DataFrame:
     """Return eight rows per triplet, in the order of the transformations. A denial flips the label.
 
     Args:
@@ -28,11 +31,22 @@ def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.Dat
         for rank, t in enumerate(TRANSFORMATIONS)
     ]
     variants = pl.concat(parts).sort("row", "rank")
+    ids = _hash_variants(variants) if edition_format == 1 else _number_variants(variants)
+    return variants.with_columns(ids.alias("variant_id")).select(VARIANTS.names)
+
+
+def _hash_variants(variants: pl.DataFrame) -> pl.Series:
+    """Return the ids of variants of format 1."""
     ids = [
         hash_text("variant", triplet_id, transformation)
         for triplet_id, transformation in variants.select("triplet_id", "transformation").iter_rows()
     ]
-    return variants.with_columns(pl.Series("variant_id", ids, pl.String)).select(VARIANTS.names)
+    return pl.Series(ids, dtype=pl.String)
+
+
+def _number_variants(variants: pl.DataFrame) -> pl.Series:
+    transformations = hash_column(variants["transformation"])
+    return write_ids(combine("variant", read_ids(variants["triplet_id"]), transformations))
 
 
 def _build_predicate(transformation: Transformation, instance: tuple[str, str]) -> pl.Expr:

@@ -67,8 +67,8 @@ def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
     """Return the held-out questions that are shown as demonstrations, as prompts without demonstrations."""
     settings = evaluation.request_settings
     requests = []
-    for ref in evaluation.row_files().values():
-        questions = read_stage_files(evaluation.root, [ref], evaluation.subject.rows)
+    for refs in evaluation.relation_files().values():
+        questions = read_stage_files(evaluation.root, refs, evaluation.subject.rows)
         shown = select_demonstrations(questions).group_by(*GROUP, maintain_order=True)
         for row in shown.head(settings.n_demonstrations).iter_rows(named=True):
             prompt, _ = settings.fit((), build_question(row).render(is_reasoned=True))

@@ -21,6 +21,7 @@ from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
+from tasks.drawing.pieces import split_piece
 from tasks.evaluation.imported_subject import select_imported
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.question_subject import build_question_subject
@@ -97,6 +98,17 @@ class Evaluation:
         """
         require_intact(self.root, self.edition_id)
         return read_manifest_files(self.root, self.edition_id, self.subject.rows.name)
+
+    def relation_files(self) -> dict[str, list[FileRef]]:
+        """Return the name of a file of requests -> the files of the relation that it asks about.
+
+        Raises:
+            InputError: as `row_files`.
+        """
+        files: dict[str, list[FileRef]] = {}
+        for path, ref in sorted(self.row_files().items(), key=lambda item: split_piece(item[0])):
+            files.setdefault(Path(split_piece(path)[0]).name, []).append(ref)
+        return files
 
 
 def plan_evaluation(

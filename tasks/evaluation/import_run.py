@@ -148,8 +148,8 @@ def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
     builder = evaluation.subject.build_requests
     assert isinstance(builder, ImportedRequestBuilder)
     prompts: dict[str, Prompt] = {}
-    for ref in evaluation.row_files().values():
-        rows = read_stage_files(evaluation.root, [ref], evaluation.subject.rows)
+    for refs in evaluation.relation_files().values():
+        rows = read_stage_files(evaluation.root, refs, evaluation.subject.rows)
         built = builder.build_once(rows, evaluation.request_settings)
         prompts.update(zip(built.frame[builder.id_column], built.prompts, strict=True))
     return prompts

@@ -100,9 +100,9 @@ def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Reque
     """Yield (file name, requests) of each relation; each file of the edition is read once."""
     subject = evaluation.subject
     settings = replace(evaluation.request_settings, chains=read_chains(evaluation))
-    for path, ref in evaluation.row_files().items():
-        rows = read_stage_files(evaluation.root, [ref], subject.rows)
-        yield Path(path).name, subject.build_requests(rows, settings, evaluation.model.pairs_per_relation)
+    for name, refs in evaluation.relation_files().items():
+        rows = read_stage_files(evaluation.root, refs, subject.rows)
+        yield name, subject.build_requests(rows, settings, evaluation.model.pairs_per_relation)
 
 
 def remove_pending_requests(evaluation: Evaluation) -> None:

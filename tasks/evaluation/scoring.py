@@ -62,7 +62,7 @@ def score_relations(
     responses = stored.filter(pl.col("prompt_key").is_in(list_prompt_keys(evaluation, requests)))
     is_chat = evaluation.model.prompt_style == "chat"
     answers = read_answers(responses, scoring.marks, is_chat=is_chat)
-    row_files = {Path(path).name: ref for path, ref in evaluation.row_files().items()}
+    row_files = evaluation.relation_files()
     subject = evaluation.subject
     for ref in requests.files:
         name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, subject.requests)
@@ -72,7 +72,7 @@ def score_relations(
                 f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        read_rows = partial(read_stage_files, evaluation.root, [row_files[name]], subject.rows)
+        read_rows = partial(read_stage_files, evaluation.root, row_files[name], subject.rows)
         yield name, subject.score(frame, read_rows, answers, scoring)
 
 

@@ -1,6 +1,7 @@
 """The results of a stage's expectations, as an error that stops the run and as a page for people."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -113,6 +114,25 @@ class ValidationReport:
             lines += ["", f"## {_escape(check.title)}: {check.n_unexpected:,} unexpected", ""]
             lines += [f"- `{example.replace('`', 'ˋ')}`" for example in check.examples]
         return "\n".join(lines) + "\n"
+
+
+def merge_reports(reports: Sequence[ValidationReport]) -> ValidationReport:
+    """Return one report of the parts of a stage: the sums of their counts, and the first examples.
+
+    No part may have failed, so that all have the same checks.
+    """
+    checks = (_merge_results(results) for results in zip(*(r.checks for r in reports), strict=True))
+    return replace(reports[0], n_rows=sum(r.n_rows for r in reports), checks=tuple(checks))
+
+
+def _merge_results(results: Sequence[ExpectationResult]) -> ExpectationResult:
+    examples = [example for result in results for example in result.examples]
+    return replace(
+        results[0],
+        success=all(result.success for result in results),
+        n_unexpected=sum(result.n_unexpected for result in results),
+        examples=tuple(examples[: max(len(result.examples) for result in results)]),
+    )
 
 
 _AS_JSON = TypeAdapter(ValidationReport)

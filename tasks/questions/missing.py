@@ -19,7 +19,7 @@ def describe_missing(facts: Facts, sampling: TripletSampling) -> list[dict[str, 
 
 def find_points(facts: Facts, sampling: TripletSampling) -> Points:
     """Return the points of the facts of one relation."""
-    return collect_points(facts.relation, facts.rows, facts.also_false, facts.triplets, sampling)
+    return collect_points(facts.relation, facts.rows, facts.also_false, facts.triplets, sampling, facts.heads)
 
 
 def group_missing(points: Points) -> list[dict[str, Any]]:

@@ -1,14 +1,21 @@
 """Knowledge points: a head of a relation, its true tails, its false ones, and its pair of triplets."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from primitives.hashing import draw_order, hash_text
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.candidates import Candidates, Head
-from tasks.drawing.heads import TripletSampling, choose_heads, collect_allowed, select_first_ids
+from tasks.drawing.heads import (
+    ChosenHeads,
+    TripletSampling,
+    choose_heads,
+    collect_allowed,
+    select_first_ids,
+)
+from tasks.drawing.planned_heads import PieceHeads
 from tasks.drawing.same_names import SameNames, group_tails
 
 N_OPTIONS = 4
@@ -85,6 +92,7 @@ def collect_points(
     also_false: pl.DataFrame,
     triplets: pl.DataFrame,
     sampling: TripletSampling,
+    heads: PieceHeads | None = None,
 ) -> Points:
     """Return the points of one relation: its heads with a false tail, except those that the cap leaves out.
 
@@ -92,9 +100,12 @@ def collect_points(
         rows: the relation's rows of the knowledge base.
         also_false: the relation's triplets that the base asserts to be false.
         triplets: the relation's triplets of the edition, drawn from these rows with this sampling.
+        heads: the heads of these triplets, in an edition of format 2; by default, they are chosen here.
     """
     candidates = collect_allowed(relation, rows, sampling.negatives, also_false)
     chosen = choose_heads(candidates, sampling)
+    if heads is not None:
+        candidates, chosen = _select_heads(candidates, heads)
     named = pl.concat([rows, also_false], how="diagonal")
     builder = _PointBuilder(
         candidates, _list_pairs(triplets), select_first_ids(named, "head"), group_tails(named)
@@ -110,6 +121,17 @@ def collect_points(
         candidates.pool,
         builder.same,
     )
+
+
+def _select_heads(candidates: Candidates, heads: PieceHeads) -> tuple[Candidates, ChosenHeads]:
+    """Return the candidates with these heads alone, and which of them are tested."""
+    tested, held_out = (
+        tuple(head for head in candidates.heads if head.name in names)
+        for names in (heads.tested, heads.demonstrations)
+    )
+    possible = tuple(h for h in tested + held_out if h.asserted or len(h.excluded) < len(candidates.pool))
+    chosen = ChosenHeads(possible, held_out, tuple(h for h in tested if h in possible), None)
+    return replace(candidates, heads=tested + held_out), chosen
 
 
 def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:

@@ -9,6 +9,7 @@ from prototypes.question_wording import RelationWording
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling
+from tasks.drawing.planned_heads import PieceHeads
 from tasks.questions.options import draw_options
 from tasks.questions.points import MissingQuestion, Point, collect_points, identify_point, list_missing
 from tasks.questions.writing import Question, QuestionWriter
@@ -25,6 +26,8 @@ class Facts:
     """The relation's triplets that the base asserts to be false."""
     triplets: pl.DataFrame
     """The relation's triplets of the edition, of both splits, drawn from these rows."""
+    heads: PieceHeads | None = None
+    """The heads that these questions are about; null in editions of format 1, which are not cut in pieces."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,9 @@ def draw_questions(
     facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str | None = None
 ) -> DrawnQuestions:
     """Return the questions of the relation, and those that its heads cannot carry; see `build_questions`."""
-    points = collect_points(facts.relation, facts.rows, facts.also_false, facts.triplets, sampling)
+    points = collect_points(
+        facts.relation, facts.rows, facts.also_false, facts.triplets, sampling, facts.heads
+    )
     options = draw_options(points, sampling)
     schema = pl.DataFrame(QUESTIONS.schema.empty_table()).schema
     salts = {str(sampling.seed): points.tested, DEMONSTRATION_SALT: points.demonstrations}

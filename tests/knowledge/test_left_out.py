@@ -3,14 +3,13 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from config.tables import KnowledgeConfig
 from knowledge import left_out, rows
 from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.reader import read_knowledge_base
-from schemas.stages import TRIPLETS
-from storage.files import read_stage_files
 from storage.layout import manifest_file
 from tasks.edition.manifest import complete_edition, list_left_out
 from tests.support.small_bases import make_edition, write_files
@@ -38,10 +37,10 @@ def test_repeated_rows_are_listed_up_to_a_limit_and_all_are_counted(
     assert [item.where for item in base.left_out] == [f"own.tsv, line {14 + i}" for i in range(n_listed)]
     edition = make_edition(tmp_path / "data", base, kind="none")
     files = write_files(edition)
-    triplets = read_stage_files(
-        edition.root, [ref for path, ref in files.items() if "/triplets/" in path], TRIPLETS
+    listed = list_left_out(
+        edition, lambda piece: pl.read_parquet(edition.root / edition.path_of("triplets", piece))
     )
-    complete_edition(edition, list(files.values()), list_left_out(edition, triplets))
+    complete_edition(edition, list(files.values()), listed)
     manifest = json.loads((edition.root / manifest_file(edition.edition_id)).read_text())
     assert len(manifest["left_out"]) == n_listed
     assert manifest.get("not_listed", {}) == not_listed

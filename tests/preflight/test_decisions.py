@@ -1,6 +1,7 @@
 """`validate` accepts a base exactly if a build succeeds, and refuses it with the same message."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def build(config: Config) -> None:
         built.append(provide_files(edition, stage.name, *built))
         validate_files(edition, built[-1])
     refs: list[FileRef] = [ref for files in built for ref in files.files.values()]
-    complete_edition(edition, refs, list_left_out(edition, built[0].read_all(edition.root)))
+    complete_edition(edition, refs, list_left_out(edition, partial(built[0].read, edition.root)))
 
 
 def find_refusal(action: Any, *arguments: Any) -> str | None:  # noqa: ANN401

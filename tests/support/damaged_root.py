@@ -5,6 +5,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -213,7 +214,7 @@ def build(edition: Edition, engine: Engine) -> None:
     for stage in stages:
         validate_files(edition, stage)
     files = [ref for stage in stages for ref in stage.files.values()]
-    complete_edition(edition, files, list_left_out(edition, triplets.read_all(edition.root)))
+    complete_edition(edition, files, list_left_out(edition, partial(triplets.read, edition.root)))
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
 from storage.files import FileRef, write_stage_file
 from tasks.edition.edition import Edition
-from tasks.edition.recipes import RECIPES
+from tasks.edition.recipes import RECIPES, find_recipe
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 MEDLAMA = Path(FOLDER) / "medlama.parquet"
@@ -104,21 +104,21 @@ def make_edition(
     return Edition(config, base, pool or make_pool(*base.relations))
 
 
-def build_frames(edition: Edition, relation: str) -> dict[str, pl.DataFrame]:
-    """Return stage -> its rows of one relation, each built from the stages before it."""
+def build_frames(edition: Edition, piece: str) -> dict[str, pl.DataFrame]:
+    """Return stage -> its rows of one piece, each built from the stages before it."""
     frames: dict[str, pl.DataFrame] = {}
     for stage in edition.stages:
-        frames[stage.name] = RECIPES[stage.name].build(edition, relation, frames)
+        frames[stage.name] = find_recipe(edition, stage.name).build(edition, piece, frames)
     return frames
 
 
 def write_files(edition: Edition) -> dict[str, FileRef]:
-    """Write the file of every stage and relation, and return path -> file."""
+    """Write the file of every stage and piece, and return path -> file."""
     return {
         path: write_stage_file(edition.root, path, frame, RECIPES[name].stage)
-        for relation in edition.base.relations
-        for name, frame in build_frames(edition, relation).items()
-        if (path := f"{edition.folder}/{name}/{relation}.parquet")
+        for piece in edition.pieces
+        for name, frame in build_frames(edition, piece).items()
+        if (path := f"{edition.folder}/{name}/{piece}.parquet")
     }
 
 

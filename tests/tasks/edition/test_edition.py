@@ -13,6 +13,8 @@ from knowledge.base import KnowledgeBase
 from knowledge.left_out import LeftOut
 from primitives.errors import InputError
 from prototypes.pool import Pool
+from schemas.stages import TRIPLETS
+from storage.files import read_stage_file
 from storage.manifests import read_manifest
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
@@ -152,9 +154,13 @@ def test_two_machines_write_the_same_manifest(tmp_path: Path) -> None:
     assert manifests[0] == manifests[1]
 
 
-def read_triplets(edition: Edition) -> pl.DataFrame:
-    refs = [ref for path, ref in write_files(edition).items() if "/triplets/" in path]
-    return pl.concat(pl.read_parquet(edition.root / ref.path) for ref in refs)
+def write_and_list_left_out(edition: Edition) -> list[LeftOut]:
+    write_files(edition)
+    return list_left_out(edition, lambda piece: read_triplets(edition, piece))
+
+
+def read_triplets(edition: Edition, piece: str) -> pl.DataFrame:
+    return read_stage_file(edition.root / edition.path_of(TRIPLETS.name, piece), TRIPLETS)
 
 
 def test_left_out_rows_and_heads_are_listed(tmp_path: Path) -> None:
@@ -162,16 +168,15 @@ def test_left_out_rows_and_heads_are_listed(tmp_path: Path) -> None:
     kept = make_base(r=facts, s=make_facts(16, 5))
     source = LeftOut("own.csv, line 3", "r: a → b", "repeats another row")
     edition = make_edition(tmp_path, KnowledgeBase("own", kept.triplets, (source,)))
-    assert list_left_out(edition, read_triplets(edition)) == [
+    assert write_and_list_left_out(edition) == [
         source,
         LeftOut("r", "all", "no negative could be drawn for it"),
     ]
     whole = make_edition(tmp_path, BASE)
-    assert list_left_out(whole, read_triplets(whole)) == []
+    assert write_and_list_left_out(whole) == []
 
 
 def test_heads_beyond_the_cap_are_not_left_out(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE, heads_per_relation=10)
-    triplets = read_triplets(edition)
-    assert triplets.height == 2 * 2 * 10
-    assert list_left_out(edition, triplets) == []
+    assert write_and_list_left_out(edition) == []
+    assert [read_triplets(edition, relation).height for relation in edition.pieces] == [20, 20]

@@ -7,7 +7,7 @@ from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.sentences import fill_template, write_sentence
+from tasks.edition.sentences import fill_template, write_sentence, write_sentences
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.triplets import sample_triplets
 from tasks.edition.variants import derive_variants
@@ -76,6 +76,7 @@ def test_sentences_begin_with_a_capital_and_have_the_right_articles(
 ) -> None:
     frame = pl.DataFrame({"template": [template], "head": [head], "tail": [tail]})
     assert frame.select(write_sentence(pl.col("template"))).item() == text
+    assert write_sentences(frame).item() == text
 
 
 @pytest.mark.parametrize(
@@ -128,3 +129,12 @@ def test_prototype_id_depends_on_relation_transformation_and_template() -> None:
     ids = [set(fill_prototypes(variants, triplets, p)["prototype_id"]) for p in pools]
     assert [len(found) for found in ids] == [8, 8, 8, 8]
     assert len(set().union(*ids)) == 32
+
+
+def test_sentences_of_many_templates_are_those_of_each_row() -> None:
+    templates = ["A [X] is an [Y].", "[Y]: an [X]!", "No a [X]an [Y]", "[X] [X] a [Y]", "no slot"]
+    names = ["aspirin", "UV light", "β-blocker", "[Y]", "$1", "cell \x00"]
+    rows = [(template, head, tail) for template in templates for head in names for tail in names]
+    frame = pl.DataFrame(rows, schema=["template", "head", "tail"], orient="row").reverse()
+    expected = [frame[row].select(write_sentence(pl.col("template"))).item() for row in range(frame.height)]
+    assert write_sentences(frame).to_list() == expected

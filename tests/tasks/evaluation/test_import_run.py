@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, str]:
     for stage in edition.stages:
         stages.append(provide_files(edition, stage.name, *stages))
     files = [ref for stage in stages for ref in stage.files.values()]
-    left_out = list_left_out(edition, stages[0].read_all(edition.root))
+    left_out = list_left_out(edition, partial(stages[0].read, edition.root))
     return config, complete_edition(edition, files, left_out)
 
 

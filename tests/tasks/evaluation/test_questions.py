@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -77,7 +78,7 @@ def build(config: Config) -> str:
     for stage in edition.stages:
         built.append(provide_files(edition, stage.name, *built))
     files = [ref for stage in built for ref in stage.files.values()]
-    return complete_edition(edition, files, list_left_out(edition, built[0].read_all(edition.root)))
+    return complete_edition(edition, files, list_left_out(edition, partial(built[0].read, edition.root)))
 
 
 def plan(config: Config, setting: str) -> Evaluation:

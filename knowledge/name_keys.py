@@ -1,0 +1,47 @@
+"""Keys of whole columns of names: those of `knowledge.spelling`, for millions of names at once."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from knowledge.spelling import fold_name, list_name_keys
+
+# What `fold_name` removes from ASCII names.
+_ASCII_SEPARATORS = r"[^a-z0-9]+"
+
+
+def fold_names(names: pl.Series) -> pl.Series:
+    """Return each name as `fold_name` does."""
+    is_plain = _is_plain(names)
+    folded = names.str.to_lowercase().str.replace_all(_ASCII_SEPARATORS, " ").str.strip_chars(" ")
+    if is_plain.all():
+        return folded
+    others = pl.Series([fold_name(name) for name in names.filter(~is_plain)], dtype=pl.String)
+    return folded.scatter((~is_plain).arg_true(), others)
+
+
+def list_keys(rows: pl.DataFrame, end: str) -> pl.DataFrame:
+    """Return the distinct keys of the names at one end of the rows, as the columns name and key.
+
+    Args:
+        end: head or tail; its ids are in the column `<end>_id`.
+    """
+    names = rows[end].unique()
+    is_plain = _is_plain(names)
+    plain = names.filter(is_plain)
+    frames = [pl.DataFrame({"name": plain, "key": "name:" + fold_names(plain)})]
+    frames.append(_list_slowly((name, None) for name in names.filter(~is_plain)))
+    identified = rows.select(name=end, id=f"{end}_id").filter(pl.col("id").is_not_null()).unique()
+    if not identified.is_empty():
+        frames.append(_list_slowly(identified.iter_rows()).filter(pl.col("key").str.starts_with("id:")))
+    return pl.concat(frames)
+
+
+def _is_plain(names: pl.Series) -> pl.Series:
+    """Return which names are ASCII, where bytes and characters are the same."""
+    return names.str.len_bytes() == names.str.len_chars()
+
+
+def _list_slowly(rows: Iterable[tuple[str, str | None]]) -> pl.DataFrame:
+    pairs = [(name, key) for name, identifier in rows for key in list_name_keys(name, identifier)]
+    return pl.DataFrame(pairs, schema={"name": pl.String, "key": pl.String}, orient="row").unique()

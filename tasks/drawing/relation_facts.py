@@ -1,0 +1,132 @@
+"""The facts of a relation as columns: which heads are tested, and what is true of some of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from knowledge.name_keys import list_keys
+from primitives.mixing import combine, hash_column
+
+PAIR = ["head", "tail"]
+
+
+@dataclass(frozen=True, eq=False)
+class RelationFacts:
+    """The rows of one relation of the knowledge base."""
+
+    relation: str
+    rows: pl.DataFrame
+    also_false: pl.DataFrame
+
+    @cached_property
+    def heads(self) -> pl.DataFrame:
+        """The heads that can be tested, sorted, each with the hash of its name as number."""
+        names = self.rows.filter(~pl.col("also_true"))["head"].unique().sort()
+        return pl.DataFrame({"head": names, "number": hash_column(names)})
+
+    def order_heads(self, *salt: str) -> pl.Series:
+        """Return the heads in a drawn order; of equal numbers, the first name comes first."""
+        numbers = combine(*salt, self.relation, self.heads["number"].to_numpy())
+        return self.heads.select("head", drawn=numbers).sort("drawn", "head")["head"]
+
+    def order_tails(self, *salt: str) -> pl.Series:
+        """Return the tails of the tested facts in a drawn order, as `order_heads` does."""
+        tails = self.rows.filter(~pl.col("also_true"))["tail"].unique()
+        numbers = combine(*salt, self.relation, hash_column(tails))
+        return pl.DataFrame({"tail": tails, "drawn": numbers}).sort("drawn", "tail")["tail"]
+
+    def draw(self, facts: pl.DataFrame, *salt: str) -> pl.DataFrame:
+        """Return facts sorted by head and then in a drawn order; of equal numbers, by tail."""
+        names = hash_column(facts["head"]), hash_column(facts["tail"])
+        numbers = combine(*salt, self.relation, *names)
+        return facts.with_columns(drawn=numbers).sort("head", "drawn", "tail").drop("drawn")
+
+    @cached_property
+    def head_keys(self) -> pl.DataFrame:
+        """The keys of every head, as the columns head and key."""
+        return list_keys(self.rows, "head").rename({"name": "head"})
+
+    @cached_property
+    def tail_keys(self) -> pl.DataFrame:
+        """The keys of every tail of a true or a false fact, as the columns tail and key."""
+        ends = ["tail", "tail_id"]
+        return list_keys(pl.concat([self.rows.select(ends), self.also_false.select(ends)]), "tail").rename(
+            {"name": "tail"}
+        )
+
+    def list_true(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """Return the distinct true facts of some heads, under all names of their tails.
+
+        These are the tails of all heads that have a key of them, and the tails that have a key of these.
+
+        Args:
+            heads: the column head.
+        """
+        keys = self._list_facts(heads, self.head_keys, self.rows).join(self.tail_keys, on="tail")
+        return keys.select("head", "key").unique().join(self.tail_keys, on="key").select(PAIR).unique()
+
+    def list_asserted(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """Return the distinct facts of some heads that the base asserts to be false, true ones among them."""
+        if self.also_false.is_empty():
+            return pl.DataFrame(schema=dict.fromkeys(PAIR, pl.String))
+        keys = list_keys(self.also_false, "head").rename({"name": "head"})
+        return self._list_facts(heads, keys, self.also_false)
+
+    def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        own = self.head_keys.join(heads, on="head", how="semi")
+        peers = own.join(keys.rename({"head": "peer"}), on="key").select("head", "peer").unique()
+        return peers.join(rows.select(peer="head", tail="tail"), on="peer").select(PAIR).unique()
+
+    def exclude(self, true: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
+        """Return the pairs of a head and a tail of which the base says that they are true or the same.
+
+        Args:
+            true: the true facts of the heads.
+            tails: the column tail: the tails that could be drawn.
+        """
+        heads = true.select("head").unique()
+        of_heads = self.head_keys.join(heads, on="head", how="semi").select("head", "key")
+        of_tails = true.join(self.tail_keys, on="tail").select("head", "key")
+        keys = pl.concat([of_heads, of_tails]).unique()
+        possible = self.tail_keys.join(tails, on="tail", how="semi")
+        return keys.join(possible, on="key").select(PAIR).unique()
+
+    def list_tested(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """Return the distinct facts of some heads that can be positives.
+
+        A fact whose head is its tail tests nothing, so it is used only if the head has no other fact.
+        """
+        facts = (
+            self.rows.filter(~pl.col("also_true")).join(heads, on="head", how="semi").select(PAIR).unique()
+        )
+        is_name = pl.col("key").str.starts_with("name:")
+        same = (
+            facts.join(self.head_keys.filter(is_name), on="head")
+            .join(self.tail_keys.filter(is_name), on=["tail", "key"], how="semi")
+            .select(PAIR)
+        )
+        others = facts.join(same, on=PAIR, how="anti")
+        return pl.concat([others, facts.join(others, on="head", how="anti")])
+
+    def list_ids(self, names: pl.DataFrame) -> pl.DataFrame:
+        """Return some names with their ids; if a name has several ids, the smallest of them.
+
+        Args:
+            names: the column head or tail; its ids are in the column `<end>_id`.
+        """
+        end = names.columns[0]
+        found = [
+            rows.select(end, f"{end}_id").join(names, on=end, how="semi")
+            for rows in (self.rows, self.also_false)
+        ]
+        return pl.concat(found).group_by(end).agg(pl.col(f"{end}_id").min())
+
+    def list_ages(self, heads: pl.DataFrame) -> pl.DataFrame:
+        """Return the oldest release that holds each fact of some heads; empty if the base has no ages."""
+        rows = self.rows.join(heads, on="head", how="semi")
+        if "first_release" not in rows.columns:
+            rows = rows.head(0).with_columns(first_release=pl.lit(None, pl.String))
+        known = rows.filter(pl.col("first_release").is_not_null()).select(*PAIR, "first_release")
+        ages = known.group_by(PAIR).agg(pl.col("first_release").min())
+        return ages.with_columns(is_positive=pl.lit(True))

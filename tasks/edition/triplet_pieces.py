@@ -1,0 +1,89 @@
+"""Stage triplets of editions of format 2: the pairs of a piece of a relation (method, 2.1 and 2.2)."""
+
+from collections.abc import Callable
+
+import polars as pl
+
+from primitives.errors import InputError
+from primitives.mixing import combine, hash_column, write_ids
+from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
+from tasks.drawing.block_pairs import draw_blocks
+from tasks.drawing.heads import TripletSampling
+from tasks.drawing.pieces import Piece
+from tasks.drawing.planned_heads import PlannedHeads, plan_heads
+from tasks.drawing.relation_facts import PAIR, RelationFacts
+
+
+def build_triplet_piece(
+    piece: Piece, find_facts: Callable[[], RelationFacts], sampling: TripletSampling
+) -> pl.DataFrame:
+    """Return two rows (positive, negative) per head of the piece; columns as in the stage triplets.
+
+    The first piece of a relation has the pairs that are held out for demonstrations.
+
+    Raises:
+        InputError: no head is left besides the demonstrations, or no head of the piece can be kept.
+    """
+    facts = find_facts()
+    planned = plan_heads(facts, sampling)
+    _require_heads(facts, planned)
+    pairs = draw_blocks(facts, piece.select_blocks(planned.tested), sampling.seed, planned.turn)
+    if pairs.is_empty():
+        raise InputError(
+            f"relation {piece.relation!r} has {len(planned.tested)} heads to test, but no tail can be the "
+            "negative of some heads as often as it is the positive of others: add heads and tails, or set "
+            'format = 1 and negatives = "uniform" in [edition]'
+        )
+    if sampling.n_anchors is not None:
+        # They are chosen among balanced pairs, because few heads alone often have no balanced pairs.
+        order = facts.order_heads(str(sampling.seed), "anchors").to_frame("head")
+        pairs = order.join(pairs, on="head", maintain_order="left").head(sampling.n_anchors).sort("head")
+    parts = [pairs.with_columns(split=pl.lit("test"))]
+    if piece.number == 1:
+        parts.append(planned.demonstrations.with_columns(split=pl.lit("demonstration")))
+    return _build_rows(facts, pl.concat(parts))
+
+
+def list_missing_heads(
+    piece: Piece, facts: RelationFacts, sampling: TripletSampling, triplets: pl.DataFrame
+) -> list[str]:
+    """Return the heads of the piece that `build_triplet_piece` left out, without drawing again."""
+    planned = plan_heads(facts, sampling)
+    heads = planned.list_tested(piece)
+    return heads.filter(~heads.is_in(triplets["head"].implode())).sort().to_list()
+
+
+def _require_heads(facts: RelationFacts, planned: PlannedHeads) -> None:
+    if planned.tested.is_empty():
+        raise InputError(
+            f"relation {facts.relation!r} has {facts.heads.height} heads, and "
+            f"{planned.demonstrations.height} of {N_DEMONSTRATIONS} are reserved for demonstrations, so that "
+            "none is left to test: add heads"
+        )
+
+
+def _build_rows(facts: RelationFacts, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the stage: a positive and a negative per pair, in the order of the pairs."""
+    rows = (
+        pairs.with_row_index("pair")
+        .unpivot(["positive", "negative"], index=["pair", "head", "split"], value_name="tail")
+        .with_columns(is_positive=pl.col("variable") == "positive")
+        .sort("pair", pl.col("is_positive").not_())
+    )
+    for end in PAIR:
+        ids = facts.list_ids(rows.select(end).unique())
+        rows = rows.join(ids, on=end, how="left", maintain_order="left")
+    names = [hash_column(rows[name]) for name in ("head", "head_id", "tail", "tail_id")]
+    truth = rows["is_positive"].cast(pl.UInt64).to_numpy()
+    triplets = combine("triplet", facts.relation, *names, truth)
+    of_pairs = combine("pair", triplets[::2], triplets[1::2])
+    heads = rows.select("head").unique()
+    asserted = facts.list_asserted(heads).with_columns(is_asserted=pl.lit(True), is_positive=pl.lit(False))
+    filled = rows.with_columns(
+        write_ids(triplets).alias("triplet_id"),
+        write_ids(of_pairs.repeat(2)).alias("pair_id"),
+        pl.lit(facts.relation).alias("relation"),
+    )
+    for known in (asserted, facts.list_ages(heads)):
+        filled = filled.join(known, on=[*PAIR, "is_positive"], how="left", maintain_order="left")
+    return filled.select(TRIPLETS.names)

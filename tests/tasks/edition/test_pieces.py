@@ -1,0 +1,106 @@
+"""Editions of format 2: long relations are several files, which together are the same rows as one."""
+
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from config.tables import EditionConfig
+from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from storage.manifests import read_manifest
+from tasks.drawing import pieces
+from tasks.edition import validated_rows
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.preview import preview_relations
+from tasks.edition.refresh import refresh_stage
+from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+from tests.support.small_bases import make_base, make_edition, make_facts
+
+BASE = make_base(long=make_facts(60, 9), short=make_facts(14, 5))
+FILES = ["long", "long.0002", "long.0003", "long.0004", "short"]
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
+    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
+    monkeypatch.setattr(validated_rows, "MAX_ROWS", 600)
+
+
+def build(edition: Edition) -> list[StageFiles]:
+    triplets = provide_files(edition, TRIPLETS.name)
+    variants = provide_files(edition, VARIANTS.name, triplets)
+    statements = provide_files(edition, STATEMENTS.name, triplets, variants)
+    samples = provide_files(edition, SAMPLES.name, triplets, statements)
+    built = [triplets, variants, statements, samples]
+    refs = [ref for stage in built for ref in stage.files.values()]
+    complete_edition(edition, refs, list_left_out(edition, partial(triplets.read, edition.root)))
+    return built
+
+
+@pytest.mark.usefixtures("cut")
+def test_rows_do_not_depend_on_the_size_of_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edition = make_edition(tmp_path / "cut", BASE, format=2)
+    parts = build(edition)
+    assert [list(stage.files) for stage in parts] == [FILES] * 4
+    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 100)
+    whole = build(make_edition(tmp_path / "whole", BASE, format=2))
+    assert [list(stage.files) for stage in whole] == [["long", "short"]] * 4
+    for one, other in zip(parts, whole, strict=True):
+        frames = one.read_all(tmp_path / "cut"), other.read_all(tmp_path / "whole")
+        assert frames[0].sort(one.stage.key).equals(frames[1].sort(one.stage.key))
+
+
+@pytest.mark.usefixtures("cut")
+def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
+    edition = make_edition(tmp_path, BASE, format=2)
+    built = build(edition)
+    for stage in built:
+        report = validate_files(edition, stage)
+        assert report.is_success
+        assert report.n_rows == stage.read_all(tmp_path).height
+    assert edition.is_whole()
+    assert refresh_stage(edition, SAMPLES.name) == (5, [])
+    manifest = read_manifest(tmp_path, edition.edition_id)
+    tested = built[0].read_all(tmp_path).filter(split="test", is_positive=True)
+    left_out = {item["where"]: item["what"] for item in manifest["left_out"]}
+    assert manifest["balance"]["long"]["n_pairs"] == tested.filter(relation="long").height
+    assert tested.height + len(manifest["left_out"]) == 60 + 14 - 10, left_out
+    read = {each.relation: each.samples.height for each in preview_relations(edition)}
+    held_out = 2 * 5
+    assert read == {r: 16 * tested.filter(relation=r).height + 8 * held_out for r in ("long", "short")}
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_lost_piece_is_built_again_with_the_same_bytes(tmp_path: Path) -> None:
+    edition = make_edition(tmp_path, BASE, format=2)
+    before = build(edition)
+    lost = tmp_path / before[-1].files["long.0003"].path
+    lost.unlink()
+    after = build(edition)
+    assert [stage.n_built for stage in after] == [0, 0, 0, 1]
+    assert after[-1].files == before[-1].files
+
+
+def test_only_format_2_changes_the_name_of_an_edition(tmp_path: Path) -> None:
+    plain = make_edition(tmp_path, BASE)
+    first, second = (make_edition(tmp_path, BASE, format=n) for n in (1, 2))
+    assert plain.edition_id == first.edition_id
+    assert plain.configuration["format"] == 1
+    assert second.configuration == plain.configuration | {"format": 2}
+
+
+def test_other_negatives_are_refused_in_format_2() -> None:
+    with pytest.raises(ValueError, match="'matched' is not allowed with format 2: set format = 1"):
+        EditionConfig(format=2, negatives="matched")
+
+
+def test_series_take_turns(tmp_path: Path) -> None:
+    """The true tails of a head and the wordings of a triplet take turns in successive editions."""
+    base = make_base(r={f"h{i}": [f"t{(i + k) % 30}" for k in range(4)] for i in range(30)})
+    weeks = [make_edition(tmp_path / str(n), base, format=2, series=3, number=n) for n in range(4)]
+    positives = [build(week)[0].read_all(week.root).filter(split="test", is_positive=True) for week in weeks]
+    pairs = pl.concat(frame.select("head", "tail") for frame in positives)
+    assert pairs.n_unique() > 0.8 * pairs.height
