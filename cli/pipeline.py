@@ -158,9 +158,11 @@ def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> Non
     from report.console import render_leaderboard
     from report.facet_scores import select_first_policy
     from report.facet_tables import render_facets
+    from report.repeat_notes import note_repeats
     from warehouse.query import run_query
 
-    query = f"select * from leaderboard where edition_id = '{edition_id}' order by rank"
+    # Of a model that was asked several times, the first repeat; note_repeats adds the means.
+    query = f"select * from leaderboard where edition_id = '{edition_id}' and repeat = 0 order by rank"
     columns, rows = run_query(config.storage.root, query)
     scores = select_first_policy(_read_facet_scores(config, edition_id))
     has_pairs = run_query(
@@ -168,6 +170,8 @@ def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> Non
     )[1]
     if rows or has_pairs or not scores:
         write_output(render_leaderboard(columns, rows, is_wide=is_wide))
+        for line in note_repeats(config.storage.root, edition_id):
+            write_output(line)
     if scores:
         write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)

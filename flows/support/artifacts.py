@@ -23,6 +23,7 @@ from flows.support.score_changes import read_leaderboard, read_not_evaluated
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.reasoning_notes import note_unfinished
 from report.remarks import list_remarks
+from report.repeat_notes import note_repeats
 from storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
@@ -122,7 +123,8 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     Models that count as not evaluated follow without scores, with the reason, and with the setting if it is
     that of questions.
     """
-    rows = read_leaderboard(root, edition_id)
+    # Of a model that was asked several times, the first repeat.
+    rows = [row for row in read_leaderboard(root, edition_id) if row["repeat"] == 0]
     new_texts = read_new_text_rates(root, edition_id)
     scored = [
         {
@@ -156,7 +158,8 @@ def show_leaderboard(root: Path, edition_id: str) -> None:
     ]
     freshness = describe_freshness(root, edition_id)
     drift = describe_drift(root, edition_id)
-    notes = [*note_unfinished(rows), *([freshness] if freshness else []), *drift]
+    repeats = note_repeats(root, edition_id)
+    notes = [*repeats, *note_unfinished(rows), *([freshness] if freshness else []), *drift]
     description = " ".join([f"Leaderboard of {edition_id}.", *notes])
     create_table_artifact(scored + failed, key=name_artifact("leaderboard"), description=description)
 

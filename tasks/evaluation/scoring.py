@@ -20,6 +20,7 @@ from tasks.evaluation.run_record import (
     complete_run,
     is_complete,
     list_policies,
+    read_run,
     remove_run,
     require_finished,
 )
@@ -79,11 +80,14 @@ def score_relations(
 def score_again(evaluation: Evaluation) -> None:
     """Score the answers of a finished evaluation again, under other policies or answer words; ask no model.
 
+    Nothing is done if the scores are up to date and their record holds the validation of the stages, which
+    records of earlier versions lack.
+
     Raises:
         InputError: the evaluation was never finished, or answers are missing.
     """
     with hold_evaluation(evaluation):
-        if not is_complete(evaluation):
+        if not is_complete(evaluation) or "checks" not in read_run(evaluation):
             score_finished(evaluation)
 
 
