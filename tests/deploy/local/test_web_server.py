@@ -1,7 +1,10 @@
 """The web servers of the pages: both send the same headers, and nothing but pages."""
 
 import http.client
+import os
 import re
+import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -20,12 +23,14 @@ from deploy.local.web_server import (
     POLICY,
     PageHandler,
 )
+from tests.support.fault_models import wait_until
+from tests.support.vllm_server import find_free_port
 
 NGINX = Path(__file__).parents[3] / "deploy" / "nginx.conf"
 
 
 @pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("root")
     folder = root / "report"
     for path in (
@@ -49,13 +54,18 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     for place in (folder, root / "editions"):
         (place / "out.txt").symlink_to(root / "prefect" / "client.env")
         (place / "linked").symlink_to(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def port(root: Path) -> Iterator[int]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(PageHandler, directory=str(root))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield server.server_port
         server.shutdown()
 
 
-@pytest.mark.parametrize(
+REQUESTS = pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/", 200),
@@ -101,20 +111,31 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         ("DELETE", "/index.html", 501),
     ],
 )
+
+
+@REQUESTS
 def test_only_pages_and_results_are_served_and_every_answer_has_the_headers(
     port: int, method: str, path: str, status: int
 ) -> None:
+    answer = ask(port, method, path)
+    assert answer.status == status
+    require_headers(answer, path)
+
+
+def ask(port: int, method: str, path: str) -> http.client.HTTPResponse:
+    """Return the answer to a request, whose path is sent as it is."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     connection._validate_path = lambda url: None  # type: ignore[attr-defined]
     connection.request(method, path)
-    answer = connection.getresponse()
-    assert answer.status == status
+    return connection.getresponse()
+
+
+def require_headers(answer: http.client.HTTPResponse, path: str) -> None:
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert answer.headers["Content-Security-Policy"] == (
         BROWSER_POLICY if path.startswith("/edition-1/samples/") else POLICY
     )
     assert b"secret" not in answer.read()
-    connection.close()
 
 
 def test_list_of_a_folder_links_its_files_and_hides_what_is_being_written(port: int) -> None:
@@ -150,3 +171,48 @@ def test_nginx_sends_the_same_headers_always() -> None:
         f'default "{POLICY}";',
         f'~^{BROWSER.pattern} "{BROWSER_POLICY}";',
     ]
+
+
+@pytest.fixture(scope="module")
+def nginx_port(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Run nginx with the configuration of Compose, on a free port and for this data folder."""
+    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("no nginx here (Debian: apt-get install nginx-light)")
+    folder, port = tmp_path_factory.mktemp("nginx"), find_free_port()
+    text = NGINX.read_text(encoding="utf-8").replace("listen 8080;", f"listen 127.0.0.1:{port};")
+    (folder / "nginx.conf").write_text(text.replace("/tmp/", f"{folder}/").replace("/data", str(root)))
+    # Started by root, its workers would be another user, who cannot read the folder.
+    settings = "daemon off;" + (" user root;" if os.geteuid() == 0 else "")
+    arguments = [program, "-e", "stderr", "-c", str(folder / "nginx.conf"), "-g", settings]
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE)
+    try:
+        wait_until(lambda: _answers(port) or process.poll() is not None, "nginx answers")
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        yield port
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=5).text == "up\n"
+    except httpx.HTTPError:
+        return False
+
+
+@REQUESTS
+def test_nginx_serves_the_same(nginx_port: int, method: str, path: str, status: int) -> None:
+    answer = ask(nginx_port, method, path)
+    # It has other reasons to refuse a request.
+    assert answer.status == status if status < 400 else 400 <= answer.status < 500
+    if answer.status not in (400, 405):
+        require_headers(answer, path)
+
+
+def test_nginx_says_that_a_page_is_not_written_yet(nginx_port: int) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{nginx_port}/edition-2/index.html")
+    assert (answer.status_code, answer.text) == (404, MISSING)
+    parquet = "/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet"
+    assert "may%2Ftreat" in httpx.get(f"http://127.0.0.1:{nginx_port}{parquet}").text
