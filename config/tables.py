@@ -57,7 +57,8 @@ class KnowledgeConfig(ConfigTable):
     tested (docs/knowledge-bases.md)."""
     releases: tuple[ReleaseConfig, ...] = ()
     """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. The age of
-    a fact is the oldest of them that holds it, and the view `accuracy_by_age` divides the scores by it."""
+    a fact is the oldest of them that holds it, and the view `accuracy_by_age` divides the scores by it.
+    Without releases, the column since of a query gives the ages (docs/knowledge-bases.md)."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":

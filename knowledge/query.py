@@ -45,7 +45,7 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
             found = connection.execute(f"describe {select}", {"path": str(path.resolve())}).fetchall()
             columns = [name for name, *_ in found]
             require_columns(query, columns, REQUIRED)
-            wanted = [name for name in (*REQUIRED, *OPTIONAL) if name in columns]
+            wanted = [name for name in (*REQUIRED, *OPTIONAL, "since") if name in columns]
             selected = connection.sql(
                 f"select {', '.join(wanted)} from ({select}) where $all"
                 " or coalesce(trim(relation), '') in $relations",

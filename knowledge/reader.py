@@ -13,7 +13,7 @@ from knowledge.medlama import INVERSE_RELATIONS, read_medlama
 from knowledge.medqa import read_medqa
 from knowledge.query import read_query
 from knowledge.question_bank import QuestionBank
-from knowledge.releases import Release, add_ages, keep_new_facts
+from knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
 from knowledge.rows import Source, build_base, clean_rows, select_relations
 from knowledge.starter import read_starter
 from knowledge.synonyms import SynonymTable, read_synonyms
@@ -54,7 +54,7 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     if config.since is not None:
         base = keep_new_facts(base, _read_release(config, config.since, base))
     ages = {release.name: _read_release(config, release.path, base) for release in config.releases}
-    return add_ages(base, ages) if ages else base
+    return add_ages(base, ages) if ages else add_written_ages(base, chosen.rows)
 
 
 def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:

@@ -109,3 +109,24 @@ def add_ages(base: KnowledgeBase, releases: Mapping[str, Release]) -> KnowledgeB
         age = pl.when(release.list_held(base.triplets)).then(pl.lit(name)).otherwise(age)
     triplets = base.triplets.with_columns(age.alias("first_release"))
     return replace(base, triplets=triplets, releases=tuple(releases))
+
+
+def add_written_ages(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
+    """Return the base with the age of every fact as its rows say it, if any of them does.
+
+    The age is the first value of `since`, in the order of text, among all rows of the fact; `new` if none has
+    one.
+
+    Args:
+        rows: clean rows of the base, with the column since.
+    """
+    dated = rows.filter(pl.col("since") != "", ~pl.col("also_false"))
+    if dated.is_empty():
+        return base
+    ages = dated.group_by(_FACT).agg(pl.col("since").min().alias("first_release"))
+    triplets = base.triplets.join(ages, on=_FACT, how="left", maintain_order="left")
+    return replace(
+        base,
+        triplets=triplets.with_columns(pl.col("first_release").fill_null(NEW)),
+        releases=tuple(sorted(set(ages["first_release"]) - {NEW})),
+    )

@@ -29,6 +29,7 @@ SOURCE_SCHEMA = {
     "also_false": pl.String,
     "head_aliases": pl.String,
     "tail_aliases": pl.String,
+    "since": pl.String,
     "file": pl.String,
     "row": pl.Int64,
     "problem": pl.String,
@@ -38,7 +39,7 @@ ALIASES = ("head_aliases", "tail_aliases")
 ALIAS_SEPARATOR = "||"
 """What separates the aliases in a cell, as in DiseK's lists."""
 REPEATED = "repeats another row"
-_TEXT = ("relation", "head", "tail", "head_id", "tail_id", *MARKS)
+_TEXT = ("relation", "head", "tail", "head_id", "tail_id", "since", *MARKS)
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,9 @@ def _find_problem() -> pl.Expr:
         ),
         *(_check_mark(column) for column in MARKS),
         *(_check_aliases(column) for column in ALIASES),
+        pl.when(pl.col("since").str.contains(r"[^A-Za-z0-9._-]")).then(
+            pl.format("since is '{}': use letters, digits, '.', _ and -", pl.col("since"))
+        ),
         pl.when(pl.all_horizontal(pl.col(MARKS).str.to_lowercase() == "true")).then(
             pl.lit("is marked also_true and also_false: keep one")
         ),

@@ -86,3 +86,21 @@ def test_a_damaged_file_is_an_error_with_its_line(tmp_path: Path) -> None:
     data.write_text("drug|use|disease|n|other\nA|indication|C|1|y\nB|indication\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"bad\.csv: .*Line: 3 .*B\|indication"):
         read(tmp_path, SELECT, data)
+
+
+def test_since_is_the_age_of_a_fact_and_its_first_value_counts(tmp_path: Path) -> None:
+    since = "case n when '01' then '2020' when '7' then ' 2019 ' else null end as since"
+    rows = f"select * from ({SELECT}) union all select 'A', 'indication', 'C', '7', false, []"
+    base = read(tmp_path, f"select *, {since.replace('case n', 'case head_id')} from ({rows})")
+    assert base.releases == ("2019",)
+    ages = base.triplets.select("head", "head_id", "first_release").rows()
+    assert ages == [("A", "01", "2019"), ("A", "7", "2019"), ("D", "3", "new")]
+    plain = read(tmp_path, f"select *, null as since from ({rows})")
+    assert plain.releases == ()
+    assert base.checksum_relation("indication") == plain.checksum_relation("indication")
+
+
+def test_since_names_an_age(tmp_path: Path) -> None:
+    assert "since is 'last year': use letters, digits" in read_error(
+        tmp_path, f"select *, 'last year' as since from ({SELECT})"
+    )

@@ -1,7 +1,8 @@
 -- Grain: one row per edition, model, method, scoring policy, repeat and age of the fact.
 -- first_release: the age of the pair's true triplet, which is the oldest release in `releases` of [knowledge] that
 -- holds it, or `new` if none does. age_position: its position, from 1 for the oldest release; `new` comes last.
--- Editions without releases have no rows. The measures of the leaderboard over the samples and pairs of that age,
+-- If no releases are given, it is what the query of the base says of the fact in its column since. Editions without
+-- ages have no rows. The measures of the leaderboard over the samples and pairs of that age,
 -- with the same intervals (leaderboard).
 create or replace view accuracy_by_age as
 with scored as (
