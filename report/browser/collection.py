@@ -49,6 +49,10 @@ class CollectionWriter:
         relations = self.reader.read(
             "select relation, min(position) as first from browsed_groups group by relation order by first"
         )
+        ages = self.reader.read(
+            "select distinct first_release as age from browsed_groups where age is not null "
+            "order by age = 'new', age"
+        )
         (n_groups,) = self.reader.read("select count(*) as n from browsed_groups")
         items = self._fetch_arrays("select position, slot, form from browsed_items order by position, place")
         places = ItemPlaces(n_groups["n"], items["position"], items["slot"], items["form"])
@@ -58,14 +62,15 @@ class CollectionWriter:
             "name": self.method,
             "kind": self.kind.name,
             "nGroups": places.n_groups,
+            "ages": [row["age"] for row in ages],
             "relations": [[row["relation"], row["first"]] for row in relations],
             "forms": list_forms(self.kind, self.method),
             "groupForms": forms[0] if is_uniform else None,
             "formSeries": [] if is_uniform else self._write_codes(forms),
             "groups": self._write(
                 self._fetch(
-                    "select json_array(group_id, head, is_asserted, statements_pair_id)::varchar "
-                    "from browsed_groups order by position"
+                    "select json_array(group_id, head, is_asserted, statements_pair_id, first_release) "
+                    "::varchar from browsed_groups order by position"
                 )
             ),
             "texts": self._write(self._run("texts")),

@@ -24,6 +24,7 @@ _NAMES = {
     "facet": "facet",
     "taught_with": "taught",
     "pair_id": "pair",
+    "first_release": "age",
 }
 # The row of component_ablation -> the samples that it is about.
 _COMPONENTS = {

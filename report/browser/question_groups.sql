@@ -17,6 +17,7 @@ select
     relation,
     head,
     false as is_asserted,
+    null::varchar as first_release,
     pair_id as statements_pair_id,
     json_array(point_id, head, pair_id) as shared
 from points

@@ -12,7 +12,8 @@ with pairs as (
         max(tail) filter (where not is_positive) as false_tail,
         max(tail_id) filter (where not is_positive) as false_tail_id,
         max(triplet_id) filter (where not is_positive) as false_triplet_id,
-        coalesce(bool_or(is_asserted), false) as is_asserted
+        coalesce(bool_or(is_asserted), false) as is_asserted,
+        any_value(first_release) filter (where is_positive) as first_release
     from triplets
     where edition_id = $edition_id and split = 'test'
     group by pair_id
@@ -28,6 +29,7 @@ select
     relation,
     head,
     is_asserted,
+    first_release,
     null as statements_pair_id,
     json_array(
         pair_id,

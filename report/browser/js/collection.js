@@ -101,7 +101,7 @@ class Collection {
     return series ? (await new Series(series).readAll()).join("") : null;
   }
 
-  // The rows [id, head, whether the base asserts that its false fact is false, pair of a point] of all groups.
+  // The rows [id, head, whether the base asserts that its false fact is false, pair of a point, age of the true fact] of all groups.
   async loadGroups() {
     this.groupRows ??= await this.groupSeries.readAll();
     return this.groupRows;

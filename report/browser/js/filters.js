@@ -38,6 +38,7 @@ function buildFilters(collections, collection, run, view, chosen) {
     forms.length > 1 && buildSelect(collection.isQuestions ? "Type" : "Transformation", [["", "all"], ...forms.map((name) => [name, nameForm(collection, name)])], view.form, go("form")),
     hasPolarity && buildSelect("Polarity", [["", "both"], ["affirmed", "affirmed"], ["denied", "denied"]], view.polarity, go("polarity")),
     !collection.isQuestions && buildSelect("Tail", [["", "both"], ["true", "of the true fact"], ["false", "of the false fact"]], view.tail, go("tail")),
+    collection.ages.length > 0 && buildSelect("Oldest release with the fact", [["", "all"], ...collection.ages.map((age) => [age, age])], view.age, go("age")),
     others.length > 0 && buildSelect("Compared with", [["", "nobody"], ...others.map((other) => [other.model_id, modelName(other.model_id)])], view.against, (event) => (location.hash = linkTo(view, { against: event.target.value, there: event.target.value && (view.there || "right") }))),
     view.against && buildSelect("which", [["right", "was right"], ["wrong", "was wrong"], ["unanswered", "gave no answer"], ["mastered", "mastered the fact"], ["missed", "missed the fact"]], view.there, go("there")),
     buildSelect("Order", Object.entries(ORDERS), view.order ?? "fact", go("order")),

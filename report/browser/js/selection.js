@@ -108,7 +108,7 @@ async function chooseGroups(collection, run, view) {
   const first = k < 0 ? 0 : collection.relations[k][1];
   const end = k < 0 ? collection.nGroups : (collection.relations[k + 1]?.[1] ?? collection.nGroups);
   if (view.relation && k < 0) return () => false;
-  const rows = view.pair || view.head || view.negative ? await collection.loadGroups() : null;
+  const rows = view.pair || view.head || view.negative || view.age ? await collection.loadGroups() : null;
   const acceptStatements = await chooseByStatements(collection, run, view);
   const taught = view.taught && collection.taught[run.model_id] ? await loadPiece(collection.taught[run.model_id]) : null;
   return (g) =>
@@ -119,7 +119,8 @@ async function chooseGroups(collection, run, view) {
     (!rows ||
       ((!view.pair || rows[g][0] === view.pair) &&
         (!view.head || rows[g][1] === view.head) &&
-        (!view.negative || rows[g][2] === (view.negative === "asserted"))));
+        (!view.negative || rows[g][2] === (view.negative === "asserted")) &&
+        (!view.age || rows[g][4] === view.age)));
 }
 
 // Return the items in the order of the view.

@@ -23,6 +23,8 @@ from warehouse.publishing import build_warehouse
 EDITION = "hostile-seed1-00000005"
 MODEL_NAME = "</script><img src=x onerror=alert(1)>"
 HEAD = "=cmd|'/C calc'!A0 \u202eevil\u202c <svg onload=alert(2)>"
+AGES = {HEAD: "new", "Scabies": "2021 <b>"} | {f"Disease {k}": ("new", "2021 <b>")[k % 2] for k in range(7)}
+"""Head -> the oldest release with its true fact; that of Disease 7 is not known."""
 ANSWERS = (
     "</script><script>alert(3)</script>",
     "<!-- <script>\u2028\u2029 \x00\x01\x1b[31m \ufffe ' \" \\ `${alert(4)}`",
@@ -102,7 +104,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of two models with hostile answers, failures and reasoning, and one that knows some facts."""
-    data = HostileFolder(tmp_path_factory.mktemp("hostile") / "data")
+    data = HostileFolder(tmp_path_factory.mktemp("hostile") / "data", ages=AGES, releases=("2021 <b>",))
     data.add_pair("symptoms", HEAD, 'Fever "high"', "</td><td>")
     data.add_pair("symptoms", "Scabies", "Itch", "Chest pain")
     folder = QuestionFolder(data)
