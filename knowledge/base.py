@@ -1,13 +1,15 @@
 """A knowledge base in memory: its true triplets, and what the reader left out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 
 import polars as pl
 
 from knowledge.left_out import LeftOut
 from primitives.errors import InputError
-from primitives.hashing import hash_text
+from primitives.hashing import SEPARATOR, hash_joined, hash_text
 
 COLUMNS = {
     "relation": pl.String,
@@ -19,6 +21,8 @@ COLUMNS = {
 }
 
 
+ROWS_AT_ONCE = 100_000
+"""Rows whose cells are joined at once for a checksum."""
 FALSE_COLUMNS = {name: pl.String for name in COLUMNS if name != "also_true"}
 """The columns of triplets that the source asserts to be false."""
 
@@ -70,13 +74,24 @@ class KnowledgeBase:
         Raises:
             InputError: the base does not have the relation.
         """
+        # Every file of an edition is found by the checksum, and sorting a million rows takes a second.
+        if relation not in self._checksums:
+            self._checksums[relation] = self._compute_checksum(relation)
+        return self._checksums[relation]
+
+    @cached_property
+    def _checksums(self) -> dict[str, str]:
+        return {}
+
+    def _compute_checksum(self, relation: str) -> str:
         rows = self.select_relation(relation)
         if rows.is_empty():
             raise InputError(f"knowledge base {self.name!r} holds no relation {relation!r}")
-        cells = _list_cells(rows)
-        if false_cells := _list_cells(self.select_false(relation)):
-            cells += ["also_false", *false_cells]
-        return hash_text(*cells, digits=32)
+        false_rows = self.select_false(relation)
+        parts: list[Iterable[str]] = [_join_cells(rows)]
+        if not false_rows.is_empty():
+            parts += [["also_false"], _join_cells(false_rows)]
+        return hash_joined(chain(*parts), digits=32)
 
     def checksum_ages(self, relation: str) -> str:
         """Return the hash of the age of every fact of the relation (32 hex digits)."""
@@ -84,8 +99,11 @@ class KnowledgeBase:
         return hash_text(*(cell for row in ages.sort(pl.all()).iter_rows() for cell in row), digits=32)
 
 
-def _list_cells(rows: pl.DataFrame) -> list[str]:
+def _join_cells(rows: pl.DataFrame) -> Iterator[str]:
+    """Yield the cells of the sorted rows, those of many rows joined to one text."""
     # Names and ids are never empty, so "" can represent a missing id.
     cells = rows.select(name for name in COLUMNS if name in rows.columns)
     sorted_cells = cells.select(pl.all().cast(pl.String).fill_null("")).sort(pl.all())
-    return [cell for row in sorted_cells.iter_rows() for cell in row]
+    for part in sorted_cells.iter_slices(ROWS_AT_ONCE):
+        lines = part.select(pl.concat_str(pl.all(), separator=SEPARATOR)).to_series()
+        yield SEPARATOR.join(lines)

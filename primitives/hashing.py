@@ -17,6 +17,14 @@ def hash_text(*parts: str, digits: int = 16) -> str:
     return hashlib.blake2b(content, digest_size=digits // 2).hexdigest()
 
 
+def hash_joined(texts: Iterable[str], digits: int = 16) -> str:
+    """Return `hash_text` of the parts of all texts, each of which is some parts joined by SEPARATOR."""
+    content = hashlib.blake2b(digest_size=digits // 2)
+    for number, text in enumerate(texts):
+        content.update((SEPARATOR * (number > 0) + text).encode())
+    return content.hexdigest()
+
+
 def hash_json(value: object, digits: int = 16) -> str:
     """Return the hash of a JSON-like value. The order of its keys does not matter."""
     return hash_text(render_canonical_json(value), digits=digits)

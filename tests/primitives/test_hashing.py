@@ -8,6 +8,7 @@ from primitives.checksums import checksum_file
 from primitives.hashing import (
     draw_one,
     draw_order,
+    hash_joined,
     hash_json,
     hash_text,
     render_canonical_json,
@@ -26,6 +27,11 @@ VALUE = {"b": [1, None, True], "a": "β"}
 )
 def test_hash_of_texts_stays_the_same(parts: tuple[str, ...], expected: str) -> None:
     assert hash_text(*parts) == expected
+
+
+def test_parts_can_be_joined_before_they_are_hashed() -> None:
+    assert hash_joined(["a\x1fb", "", "β"], digits=32) == hash_text("a", "b", "", "β", digits=32)
+    assert hash_joined([]) == hash_text()
 
 
 def test_digits_choose_the_length_of_a_hash() -> None:

@@ -3,9 +3,11 @@
 from functools import partial
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
+from config.engines import ModelConfig
 from config.tables import EditionConfig
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.manifests import read_manifest
@@ -16,7 +18,10 @@ from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.preview import preview_relations
 from tasks.edition.refresh import refresh_stage
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+from tasks.evaluation.evaluation import Evaluation
+from tasks.evaluation.request_files import build_relation_requests
 from tests.support.small_bases import make_base, make_edition, make_facts
+from warehouse.loading import load_warehouse
 
 BASE = make_base(long=make_facts(60, 9), short=make_facts(14, 5))
 FILES = ["long", "long.0002", "long.0003", "long.0004", "short"]
@@ -71,6 +76,27 @@ def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
     read = {each.relation: each.samples.height for each in preview_relations(edition)}
     held_out = 2 * 5
     assert read == {r: 16 * tested.filter(relation=r).height + 8 * held_out for r in ("long", "short")}
+
+
+@pytest.mark.usefixtures("cut")
+def test_pieces_are_published_and_asked_about_as_one_relation(tmp_path: Path) -> None:
+    edition = make_edition(tmp_path, BASE, format=2)
+    samples = build(edition)[-1].read_all(tmp_path)
+    with duckdb.connect() as connection:
+        assert load_warehouse(connection, tmp_path) == []
+        counted = connection.sql("select relation, count(*) from samples group by relation order by relation")
+        assert counted.fetchall() == samples.group_by("relation").len().sort("relation").rows()
+    model = ModelConfig(name="m", engine="openai", model="m", base_url="http://localhost:1/v1")
+    evaluation = Evaluation(edition.config.storage, edition.edition_id, model)
+    found = {
+        name: [Path(ref.path).stem for ref in refs] for name, refs in evaluation.relation_files().items()
+    }
+    assert found == {"long.parquet": FILES[:4], "short.parquet": ["short"]}
+    tested = samples.filter(split="test").group_by("relation").len().sort("relation")["len"].to_list()
+    built = dict(build_relation_requests(evaluation))
+    assert [len(built[name].prompts) for name in ("long.parquet", "short.parquet")] == tested
+    assert all("Statement" in prompt.text.split("\n")[0] for prompt in built["long.parquet"].prompts)
+    assert min(prompt.text.count("Answer:") for prompt in built["long.parquet"].prompts) == 6
 
 
 @pytest.mark.usefixtures("cut")
