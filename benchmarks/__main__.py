@@ -1,6 +1,7 @@
 """Measure the pipeline on this machine: ``make bench`` or ``python -m benchmarks``.
 
-The first part builds the samples of all of MedLAMA, the second those of a base with repeated rows. The third
+The first part builds the samples of all of MedLAMA, the second those of a base with repeated rows, and the
+third those of growing bases in both formats; with ``--only sizes``, also of 4 and 8 million rows. The fourth
 compares an evaluation with the bare engine. Only ``--only many-models`` measures publishing with 12 models,
 because it first writes their evaluations, which takes minutes.
 """
@@ -14,8 +15,9 @@ from benchmarks.engine_comparison import Comparison, compare
 from benchmarks.many_models import measure_many_models
 from benchmarks.medlama import measure_medlama
 from benchmarks.repeated_rows import measure_repeated_rows
+from benchmarks.sizes import measure_sizes
 
-PARTS = ("medlama", "repeated-rows", "comparison", "many-models")
+PARTS = ("medlama", "repeated-rows", "sizes", "comparison", "many-models")
 METHODS = ("pretexeval", "prototype", "direct")
 
 
@@ -47,6 +49,8 @@ def main() -> None:
             print(measure_medlama(folder), flush=True)
         if options.only in (None, "repeated-rows"):
             print(measure_repeated_rows(folder), flush=True)
+        if options.only in (None, "sizes"):
+            print(measure_sizes(folder, has_large=options.only == "sizes"), flush=True)
         if options.only in (None, "comparison"):
             comparison = Comparison(folder, options.model, tuple(options.methods))
             print("", compare(comparison, options.rounds), sep="\n")

@@ -156,8 +156,9 @@ def _select_wording(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str,
         edition_format=table.format,
     )
     find_turns: Callable[[], WordingTurns | PieceTurns | None]
-    find_turns = partial(find_wording_turns, **_select_facts(edition, piece, inputs))
-    if table.format != 1:
+    if table.format == 1:
+        find_turns = partial(find_wording_turns, **_select_facts(edition, piece, inputs))
+    else:
         find_turns = partial(find_piece_turns, **_select_piece(edition, piece, inputs))
     return {
         "statements": inputs[STATEMENTS.name],
