@@ -99,8 +99,8 @@ class EngineConfig(ConfigTable):
     """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes
     `tensor_parallel_size` times as many GPUs."""
     data_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: must be 1, because vLLM does not take more copies within one process. For more, start
-    `vllm serve --data-parallel-size n`, and use the engine `openai`."""
+    """Only `vllm`: must be 1, because vLLM does not take more copies within one process. For more, use
+    `workers`, or start `vllm serve --data-parallel-size n` and use the engine `openai`."""
     max_num_seqs: Annotated[int, Field(ge=1)] | None = None
     """Only `vllm`: maximum number of prompts that are answered at the same time. The default is vLLM's."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
@@ -203,8 +203,8 @@ class EngineConfig(ConfigTable):
         """Refuse what `LLM(data_parallel_size=2)` of vLLM 0.32 refuses, after the model was found."""
         if size > 1:
             raise ValueError(
-                "must be 1, because vLLM does not take it within one process: start "
-                "`vllm serve --data-parallel-size n`, and use engine = 'openai'"
+                "must be 1, because vLLM does not take it within one process: use workers, "
+                "or start `vllm serve --data-parallel-size n` and use engine = 'openai'"
             )
         return size
 
@@ -271,8 +271,8 @@ class ModelConfig(EngineConfig):
     `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`, `temperature`, `seed`,
     `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a
     change of `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
-    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, `pool`, a price
-    or the address of an endpoint, nothing is asked again.
+    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, `pool`,
+    `workers`, a price or the address of an endpoint, nothing is asked again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"
@@ -298,6 +298,9 @@ class ModelConfig(EngineConfig):
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
     The default is all pairs."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Number of workers among which a deployed run divides the prompts of an evaluation. Each of them loads
+    the model, or sends `concurrency` requests at a time (docs/operations.md). A change asks nothing again."""
     n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
     """Number of held-out samples, or questions, that each prompt shows with their answers. The papers show
     five."""

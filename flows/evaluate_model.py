@@ -1,9 +1,11 @@
 """evaluate-model: ask one model the samples or the questions of an edition, and score its answers."""
 
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from prefect import flow, task
+from pydantic.json_schema import SkipJsonSchema
 
 from config.questions import Setting
 from flows.support.artifacts import link_predictions, show_run_progress
@@ -11,12 +13,17 @@ from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
+from storage.mirror import Mirror
 from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
-from tasks.evaluation.missing_answers import AskingReport, ask_missing
+from tasks.evaluation.missing_answers import AskingReport, ask_missing, ask_shard
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
+from tasks.evaluation.shards import Shard, keep_prompts
+
+PartOfPrompts = SkipJsonSchema[Shard | None]
+"""The parameter by which a run passes a part of the prompts to the runs that it starts; no form shows it."""
 
 
 @flow(
@@ -31,6 +38,8 @@ def evaluate_model(
     setting: Setting | None = None,
     period: str | None = None,
     config: PlannedConfig = None,
+    shard: PartOfPrompts = None,
+    is_asked: SkipJsonSchema[bool] = False,
 ) -> str:
     """Evaluate one model and return its id. Prompts with a stored answer are not asked again.
 
@@ -44,6 +53,8 @@ def evaluate_model(
             samples.
         period: the period of a schedule in which the model is asked anchors; None: the edition has none.
         config: what the run was given that starts this one.
+        shard: ask only this part of the prompts, and score nothing.
+        is_asked: whether shards have asked all prompts, so that those that failed are not asked again.
 
     Raises:
         InputError: the model or the edition cannot be used, the engine cannot be reached, or too many prompts
@@ -51,19 +62,45 @@ def evaluate_model(
     """
     config = find_config(config, config_file)
     mirror = open_mirror(config.storage)
-    with record_failure(mirror, config, edition_id, model_name, setting or period):
+    names = (edition_id, model_name, setting or period)
+    with record_failure(mirror, config, *names, is_whole=shard is None):
         evaluation = plan_evaluation(config, edition_id, model_name, setting, period)
+        if shard is not None:
+            return evaluate_shard(evaluation, shard, mirror)
         link_predictions(config, edition_id, evaluation.folder)
         mirror.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
         with hold_evaluation(evaluation):
             if not is_complete(evaluation):
-                complete_evaluation(evaluation)
+                complete_evaluation(evaluation, asks_failed=not is_asked)
         mirror.push_evaluation_files(evaluation.folder)
         require_evaluated(evaluation)
     return evaluation.model_id
 
 
-def complete_evaluation(evaluation: Evaluation) -> None:
+def evaluate_shard(evaluation: Evaluation, shard: Shard, mirror: Mirror) -> str:
+    """Ask the prompts of a shard, unless the evaluation is complete, and return the model's id.
+
+    Other shards ask at the same time, so the lock of the evaluation is held only to write the requests.
+    """
+    mirror.pull_answers(evaluation.edition_id, evaluation.model_id, evaluation.folder)
+    with ExitStack() as stack:
+        with hold_evaluation(evaluation):
+            if is_complete(evaluation):
+                return evaluation.model_id
+            requests = stack.enter_context(keep_prompts(evaluation, prepare_requests(evaluation), shard))
+        ask_part(evaluation, requests, shard)
+    return evaluation.model_id
+
+
+def prepare_requests(evaluation: Evaluation) -> RequestFiles:
+    """Provide the keys of the endpoint, ask for the chains of thought to show, and write the requests."""
+    provide_keys([evaluation.model])
+    if evaluation.subject.asks_for_chains:
+        ask_chains(evaluation)
+    return write_requests(evaluation)
+
+
+def complete_evaluation(evaluation: Evaluation, *, asks_failed: bool = True) -> None:
     """Write the requests, ask the model, score its answers, and write the record.
 
     Imported answers are only scored again: there is no model to ask.
@@ -72,11 +109,8 @@ def complete_evaluation(evaluation: Evaluation) -> None:
         score_imported(evaluation)
         return
     started = time.monotonic()
-    provide_keys([evaluation.model])
-    if evaluation.subject.asks_for_chains:
-        ask_chains(evaluation)
-    requests = write_requests(evaluation)
-    report = ask_model(evaluation, requests)
+    requests = prepare_requests(evaluation)
+    report = ask_model(evaluation, requests, asks_failed=asks_failed)
     scored = score_answers(evaluation, requests)
     complete_run(evaluation, requests, scored, report, time.monotonic() - started)
 
@@ -97,10 +131,19 @@ def write_requests(evaluation: Evaluation) -> RequestFiles:
 
 
 @task(name="ask-model", **RETRIES)
-def ask_model(evaluation: Evaluation, requests: RequestFiles) -> AskingReport:
+def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bool = True) -> AskingReport:
     """Ask the prompts that have no answer. Each chunk of answers is stored before the next is asked."""
     with show_run_progress(f"asking {evaluation.model.name}", requests.n_samples) as advance:
-        return ask_missing(evaluation, requests, open_mirror(evaluation.storage), advance)
+        mirror = open_mirror(evaluation.storage)
+        return ask_missing(evaluation, requests, mirror, advance, asks_failed=asks_failed)
+
+
+@task(name="ask-shard", **RETRIES)
+def ask_part(evaluation: Evaluation, requests: RequestFiles, shard: Shard) -> None:
+    """Ask the prompts of a shard that have no answer, and store the answers as `ask_model` does."""
+    n_prompts = requests.n_samples // shard.of
+    with show_run_progress(f"asking {evaluation.model.name}, {shard.name}", n_prompts) as advance:
+        ask_shard(evaluation, requests, shard, open_mirror(evaluation.storage), advance)
 
 
 @task(name="score-answers", **RETRIES)

@@ -13,7 +13,8 @@ from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
 from flows.support.configurations import inherit_config_file, read_config
-from flows.support.dispatch import Parameters, run_subflows
+from flows.support.dispatch import Parameters
+from flows.support.evaluation_runs import run_evaluations
 from flows.support.keys import open_mirror
 from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
@@ -167,7 +168,7 @@ def ask_anchors(config: Config, period: str) -> dict[str, str]:
 
 def _run_evaluations(calls: Sequence[Parameters]) -> list[str | None]:
     """Run evaluations; return for each why it failed, or null. Every failure leaves a record."""
-    reasons = run_subflows(evaluate_model, calls, [_find_pool(**call) for call in calls])
+    reasons = run_evaluations(evaluate_model, calls)
     for call, reason in zip(calls, reasons, strict=True):
         config, place = call["config"], call.get("setting") or call.get("period")
         names = (call["edition_id"], call["model_name"])
@@ -176,11 +177,6 @@ def _run_evaluations(calls: Sequence[Parameters]) -> list[str | None]:
             # Its worker was lost before it could write the record.
             write_failure(mirror, config, *names, reason, place)
     return reasons
-
-
-def _find_pool(config: Config, model_name: str, **_: object) -> str:
-    """Return the work pool in which the model of an evaluation is asked."""
-    return next(model.pool for model in config.models if model.name == model_name)
 
 
 def require_start_allowed() -> None:

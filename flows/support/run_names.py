@@ -11,6 +11,7 @@ from config.file import Config
 from flows.support.configurations import find_config, read_config
 from flows.support.periods import name_period
 from primitives.errors import InputError
+from tasks.evaluation.shards import Shard
 
 
 def name_edition_run(action: str) -> Callable[[], str]:
@@ -40,11 +41,12 @@ def _find_config(given: Mapping[str, Any]) -> Config:
 def name_evaluation_run() -> str:
     """Return a name such as `evaluate-small-starter-seed1-1a2b3c4d`.
 
-    The setting of questions comes last, or the period of anchors.
+    The setting of questions comes last, or the period of anchors, and the shard.
     """
     given = runtime.flow_run.parameters
-    place = given.get("setting") or given.get("period")
-    return "-".join(["evaluate", given["model_name"], given["edition_id"], *([place] if place else [])])
+    shard = given.get("shard") and Shard.model_validate(given["shard"]).name
+    parts = (given["model_name"], given["edition_id"], given.get("setting") or given.get("period"), shard)
+    return "-".join(["evaluate", *filter(None, parts)])
 
 
 def name_publish_run() -> str:

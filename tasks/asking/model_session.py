@@ -14,9 +14,8 @@ from primitives.errors import InputError
 from primitives.failures import describe_failure, is_failure, release_frames
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
-from storage.layout import model_lock
-from storage.locks import hold_file_lock
 from storage.mirror import Mirror
+from storage.model_locks import hold_model
 from storage.responses import ResponseStore
 from tasks.asking.chunks import TRIAL_CHUNK, ChunkSize, PromptsByKey, estimate_bytes, pop_prompts
 from tasks.asking.hub_commits import pin_commit, warn_without_commit
@@ -31,9 +30,9 @@ LoadEngine = Callable[[EngineConfig], Engine]
 class ModelSession:
     """A model and its answers. The model is loaded at the first prompt and closed when the block ends.
 
-    One process at a time has a session with a model, so that no prompt is asked twice. A file lock keeps out
-    other processes of this host; the operating system releases it if this process is killed. Among hosts that
-    share a bucket, a lease does the same, and each chunk of answers is sent there before the next is asked.
+    One process at a time has a session with a model, or one process for each shard of its prompts, so that no
+    prompt is asked twice (`storage.model_locks`). Among hosts that share a bucket, each chunk of answers is
+    sent there before the next is asked.
     """
 
     def __init__(
@@ -41,8 +40,12 @@ class ModelSession:
         config: EngineConfig,
         mirror: Mirror,
         load: LoadEngine = load_engine,
+        shard: str | None = None,
     ) -> None:
         """Identify the model without loading it.
+
+        Args:
+            shard: the name of the shard to which all prompts belong; None: any prompt may be asked.
 
         Raises:
             InputError: there is no such model.
@@ -58,7 +61,7 @@ class ModelSession:
         self._load = load
         self._engine: Engine | None = None
         self._mirror = mirror
-        self._lock = mirror.root / model_lock(self.identity.model_id)
+        self._shard = shard
         self._locks = ExitStack()
         self._require_lease: Callable[[], None]
 
@@ -72,8 +75,8 @@ class ModelSession:
             InputError: the storage that hosts share cannot be used.
         """
         with ExitStack() as stack:
-            stack.enter_context(hold_file_lock(self._lock, f"asking {self.identity.model_id}"))
-            self._require_lease = stack.enter_context(self._mirror.hold_lease(self.identity.model_id))
+            locks = hold_model(self._mirror, self.identity.model_id, self._shard)
+            self._require_lease = stack.enter_context(locks)
             self._mirror.sync_responses(self.identity.model_id)
             self._locks = stack.pop_all()
         return self

@@ -90,16 +90,25 @@ def ask_chains(
         InputError: the model cannot be loaded or reached. The answers that it gave are kept.
     """
     sampling = evaluation.request_settings.sampling
+    repeats = range(evaluation.subject.n_repeats)
+    if not any(_list_waiting(evaluation, requests, repeat) for repeat in repeats):
+        # A session would wait until no shard of the model is asked.
+        return
     with ModelSession(evaluation.model, mirror, load) as session:
-        for repeat in range(evaluation.subject.n_repeats):
-            right = _read_right_chains(evaluation, requests)
-            settled = evaluation.store.read_settled_keys(repeat)
-            waiting = {
-                request.key: request.prompt
-                for request in requests
-                if request.row["question_id"] not in right and request.key not in settled
-            }
+        for repeat in repeats:
+            waiting = _list_waiting(evaluation, requests, repeat)
             session.ask(waiting, replace(sampling, repeat=repeat), on_progress)
+
+
+def _list_waiting(evaluation: Evaluation, requests: Sequence[ChainRequest], repeat: int) -> dict[str, Prompt]:
+    """Return key -> prompt of the questions without a right chain that this repeat was not asked."""
+    right = _read_right_chains(evaluation, requests)
+    settled = evaluation.store.read_settled_keys(repeat)
+    return {
+        request.key: request.prompt
+        for request in requests
+        if request.row["question_id"] not in right and request.key not in settled
+    }
 
 
 def extract_chain(evaluation: Evaluation, row: Row, response: str) -> str | None:

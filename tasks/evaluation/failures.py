@@ -52,12 +52,19 @@ def _find_commonest_error(evaluation: Evaluation) -> str:
 
 @contextlib.contextmanager
 def record_failure(
-    mirror: Mirror, config: Config, edition_id: str, name: str, place: str | None = None
+    mirror: Mirror,
+    config: Config,
+    edition_id: str,
+    name: str,
+    place: str | None = None,
+    *,
+    is_whole: bool = True,
 ) -> Iterator[None]:
     """Write the record of the failure if the block raises an error, and remove an earlier one if not.
 
     Args:
         place: the setting in which questions are asked, or the period in which anchors are asked.
+        is_whole: whether the block is a whole evaluation; a part of one removes no record of another part.
 
     Raises:
         InputError: the block raised any error other than an interrupt or that of a full disk.
@@ -74,7 +81,8 @@ def record_failure(
         if isinstance(error, InputError) or not is_failure(error):
             raise
         raise InputError(reason) from error
-    mirror.remove(failure_file(edition_id, name, place))
+    if is_whole:
+        mirror.remove(failure_file(edition_id, name, place))
 
 
 def has_failure(mirror: Mirror, edition_id: str, name: str, place: str | None = None) -> bool:

@@ -1,6 +1,6 @@
 """Ask a model the prompts of an evaluation that have no answer yet."""
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from engines.loading import load_engine
@@ -10,6 +10,7 @@ from tasks.asking.model_session import LoadEngine, ModelSession
 from tasks.asking.progress import Advance
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
+from tasks.evaluation.shards import Shard
 
 
 @dataclass
@@ -34,10 +35,15 @@ def ask_missing(
     mirror: Mirror,
     on_progress: Advance,
     load: LoadEngine = load_engine,
+    *,
+    asks_failed: bool = True,
 ) -> AskingReport:
     """Ask the prompts of the requests that have no answer. The engine is loaded only if there are any.
 
     Prompts are read relation by relation, so that memory use is bounded.
+
+    Args:
+        asks_failed: whether to ask prompts again that were asked and have no response.
 
     Raises:
         InputError: the model cannot be loaded or reached. The answers that it gave are kept.
@@ -45,18 +51,12 @@ def ask_missing(
     report = AskingReport(n_samples=requests.n_samples)
     repeats = range(evaluation.subject.n_repeats)
     with ModelSession(evaluation.model, mirror, load) as session:
-        settled = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
-        keys = {key for ref in requests.files for key in requests.read_unanswered_keys(ref)}
-        n_left = sum(len(keys - answered) for answered in settled)
-        # These may be prompts that are refused for their content, as they were before. If all of them fail
-        # again, the evaluation is still valid.
-        session.accepts_refusal = n_left <= evaluation.max_error_rate * report.n_samples
-        on_progress(report.n_samples - n_left)
-        for repeat in repeats:
-            _ask_repeat(evaluation, requests, repeat, settled[repeat], session, on_progress)
+        done = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
+        if not asks_failed:
+            done = [keys | evaluation.store.read_failed_keys(repeat) for repeat, keys in enumerate(done)]
+        report.n_asked = _ask_open(evaluation, requests, session, done, on_progress)
         session.write_model_record()
-    report.n_asked = n_left
-    report.n_reused = report.n_samples - n_left
+    report.n_reused = report.n_samples - report.n_asked
     for repeat in repeats:
         failed = evaluation.store.read_failed_keys(repeat)
         failed_keys = [key for key in list_prompt_keys(evaluation, requests, repeat) if key in failed]
@@ -65,19 +65,60 @@ def ask_missing(
     return report
 
 
+def ask_shard(
+    evaluation: Evaluation,
+    requests: RequestFiles,
+    shard: Shard,
+    mirror: Mirror,
+    on_progress: Advance,
+    load: LoadEngine = load_engine,
+) -> int:
+    """Ask the prompts of a shard that have no answer; return their number. Raises as `ask_missing` does."""
+    with ModelSession(evaluation.model, mirror, load, shard.name) as session:
+        done = list(map(evaluation.store.read_settled_keys, range(evaluation.subject.n_repeats)))
+        return _ask_open(evaluation, requests, session, done, on_progress, shard)
+
+
+def _ask_open(
+    evaluation: Evaluation,
+    requests: RequestFiles,
+    session: ModelSession,
+    done: Sequence[Set[str]],
+    on_progress: Advance,
+    shard: Shard | None = None,
+) -> int:
+    """Ask every prompt that is not done, of all repeats, and return their number.
+
+    Args:
+        done: repeat -> the keys of the prompts that are not asked.
+    """
+    keys = {key for ref in requests.files for key in requests.read_unanswered_keys(ref)}
+    if shard is not None:
+        keys = set(filter(shard.contains, keys))
+    n_left = sum(len(keys - of_repeat) for of_repeat in done)
+    n_samples = requests.n_samples // (shard.of if shard else 1)
+    # These may be prompts that are refused for their content, as they were before. If all of them fail
+    # again, the evaluation is still valid.
+    session.accepts_refusal = n_left <= evaluation.max_error_rate * n_samples
+    on_progress(max(n_samples - n_left, 0))
+    for repeat, of_repeat in enumerate(done):
+        _ask_repeat(evaluation, requests, repeat, keys - of_repeat, session, on_progress)
+    return n_left
+
+
 def _ask_repeat(
     evaluation: Evaluation,
     requests: RequestFiles,
     repeat: int,
-    settled: Set[str],
+    keys: Set[str],
     session: ModelSession,
     on_progress: Advance,
 ) -> None:
-    """Ask the prompts of which this repeat has no answer."""
+    """Ask the prompts of these keys for this repeat."""
     sampling = replace(evaluation.request_settings.sampling, repeat=repeat)
     waiting: PromptsByKey = {}
     for ref in requests.files:
-        waiting |= {k: p for k, p in requests.read_prompts(ref).items() if k not in settled}
+        waiting |= {k: p for k, p in requests.read_prompts(ref).items() if k in keys}
         while len(waiting) >= session.chunk_size:
             session.ask_and_store(pop_prompts(waiting, session.chunk_size), sampling, on_progress)
     session.ask(waiting, sampling, on_progress)

@@ -1,7 +1,8 @@
 """Faults of an installation during one run of the scheduled flow: no answer is lost or asked twice.
 
 The worker is killed, then the server, then the database is restarted, each in the middle of another model's
-evaluation; the run was triggered twice; and finally one model is evaluated by two workers at once.
+evaluation; the run was triggered twice; one model is evaluated by two workers at once; and finally one of two
+shards of a model is killed.
 """
 
 import json
@@ -28,17 +29,19 @@ from tests.support.fault_models import (
 from tests.support.installation_faults import (
     GPU_WORKERS,
     LARGE,
+    MOMENT,
     RESTARTED,
+    SHARDED,
+    SHARDED_SETTINGS,
     TWICE,
     FaultScenario,
     evaluate_twice_at_once,
+    kill_a_shard,
     kill_workers,
     restart_server_and_database,
 )
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
-
-MOMENT = "2026-11-16T03:00:00+00:00"
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultScenario]:
         restart_server_and_database(scenario)
         scenario.regenerated = scenario.wait_for_runs("both have regenerated", run_ids, 400)
         evaluate_twice_at_once(scenario)
+        kill_a_shard(scenario)
         print(json.dumps(scenario.seconds, indent=1))
         yield scenario
 
@@ -100,6 +104,22 @@ def test_two_workers_with_the_same_model_ask_every_prompt_once(story: FaultScena
     assert set(count_requests(story.endpoint, TWICE).values()) == {1}
 
 
+def test_a_killed_shard_is_started_again_and_loses_only_what_was_in_flight(story: FaultScenario) -> None:
+    runs = story.list_evaluations(SHARDED)
+    parts = [run["parameters"].get("shard", {}).get("number") for run in runs]
+    assert sorted(parts[:2]) == [1, 2]
+    assert parts[3] is None
+    assert sorted(run["state_type"] for run in runs) == ["COMPLETED"] * 3 + ["CRASHED"]
+    assert [run["parameters"].get("is_asked") for run in runs][3]
+    counts = count_requests(story.endpoint, SHARDED)
+    files = list(story.root.glob(f"responses/{SHARDED}-*/part-*.parquet"))
+    answers = pl.read_parquet(files)
+    assert answers["prompt_key"].is_unique().all()
+    kept = answers.filter(pl.col("prompt_key").is_in(story.kept_of_shards))["prompt"]
+    assert {counts[text] for text in kept} == {1}
+    assert set(counts) == set(answers["prompt"])
+
+
 def test_tables_equal_those_of_an_undisturbed_run(story: FaultScenario, tmp_path: Path) -> None:
     manifest = json.loads(next(story.root.glob("editions/*/manifest.json")).read_text())
     series = manifest["configuration"]["series"]
@@ -108,6 +128,7 @@ def test_tables_equal_those_of_an_undisturbed_run(story: FaultScenario, tmp_path
     root = tmp_path / "data"
     with serve_endpoint(answer_by_checksum) as quick:
         models = [LARGE, *(build_model_table(name, quick) for name in (*RESTARTED, TWICE))]
+        models.append(build_model_table(SHARDED, quick, **SHARDED_SETTINGS))
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
         run_command("run", config, folder=tmp_path, timeout_s=600).require()
     assert list_different_tables(story.root, root) == []

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import polars as pl
 
 from config.file import load_config
 from deploy.local.client_settings import authorize
 from deploy.local.installation import Installation
+from tasks.asking.chunks import TRIAL_CHUNK
 from tests.support.command import REPOSITORY, read_bytes, write_config
 from tests.support.endpoint import Endpoint
 from tests.support.fault_models import KNOWLEDGE, build_model_table, count_requests, wait_until
-from tests.support.installation import restart_service
+from tests.support.installation import kill_run, restart_service
 
 # In float32 a reference model answers the same in every batch; in bfloat16 a near-tie may change.
 # It is asked for its answer alone: what it would write next depends on the batch of the prompt.
@@ -27,6 +29,9 @@ LARGE = {
 }
 RESTARTED = ("server-restarted", "database-ended", "database-crashed")
 TWICE = "asked-by-two"
+SHARDED = "asked-in-shards"
+SHARDED_SETTINGS = {"workers": 2, "pairs_per_relation": 60}
+MOMENT = "2026-11-16T03:00:00+00:00"
 GPU_WORKERS = ("gpu", "gpu-2")
 ENDS = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 # The number of prompts after which a fault happens: within the first chunk, before any answer is stored.
@@ -48,6 +53,8 @@ class FaultScenario:
     regenerated: list[Row] = field(default_factory=list)
     """The two runs of `regenerate`."""
     evaluated_twice: list[Row] = field(default_factory=list)
+    kept_of_shards: set[str] = field(default_factory=set)
+    """The keys of the prompts that were answered when one of two shards was killed."""
     seconds: dict[str, float] = field(default_factory=dict)
 
     def ask(self, method: str, path: str, body: object = None) -> Any:  # noqa: ANN401 - JSON
@@ -133,7 +140,7 @@ def take_database_away(installation: Installation) -> None:
 
 
 def evaluate_twice_at_once(scenario: FaultScenario) -> None:
-    """Evaluate a new model by two workers at the same time, and then publish everything."""
+    """Evaluate a new model by two workers at the same time."""
     models = [build_model_table(TWICE, scenario.endpoint, concurrency=24)]
     file = write_config(
         scenario.root.parent / "twice.toml", scenario.root, knowledge=KNOWLEDGE, models=models
@@ -146,5 +153,26 @@ def evaluate_twice_at_once(scenario: FaultScenario) -> None:
         for _ in GPU_WORKERS
     ]
     scenario.evaluated_twice = scenario.wait_for_runs("both have evaluated", run_ids, 240)
-    published = scenario.start("publish", config=config, edition_id=edition.name)
-    scenario.wait_for_runs("published", [published], 120)
+
+
+def kill_a_shard(scenario: FaultScenario) -> None:
+    """Let `regenerate` evaluate a model by two workers, kill one of their runs, and wait for the end."""
+    models = [build_model_table(SHARDED, scenario.endpoint, **SHARDED_SETTINGS)]
+    file = write_config(
+        scenario.root.parent / "shards.toml", scenario.root, knowledge=KNOWLEDGE, models=models
+    )
+    run_id = scenario.start("regenerate", config_file=str(file), moment=MOMENT)
+
+    def list_running() -> list[Row]:
+        return [run for run in scenario.list_evaluations(SHARDED) if run["state_type"] == "RUNNING"]
+
+    def read_keys() -> set[str]:
+        files = list(scenario.root.glob(f"responses/{SHARDED}-*/part-*.parquet"))
+        return set(pl.read_parquet(files)["prompt_key"]) if files else set()
+
+    scenario.wait("both shards run", lambda: len(list_running()) == 2, 240)
+    scenario.wait("answers of both", lambda: len(read_keys()) >= 2 * TRIAL_CHUNK, 240)
+    kill_run(list_running()[0]["id"])
+    scenario.kept_of_shards = read_keys()
+    (regenerated,) = scenario.wait_for_runs("shards are scored", [run_id], 240)
+    assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
