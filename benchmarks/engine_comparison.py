@@ -129,6 +129,7 @@ def compare(comparison: Comparison, n_rounds: int) -> str:
         "its ratio",
         "pipeline CPU (s)",
         "bare CPU (s)",
+        "early stop CPU (s)",
         "pipeline peak (GB)",
     ]
     rows = [
@@ -138,7 +139,7 @@ def compare(comparison: Comparison, n_rounds: int) -> str:
             f"{run.ratio:.2f}",
             f"{run.early.wall_s:.1f}",
             f"{run.early_ratio:.2f}",
-            *(f"{value:.1f}" for value in (run.pipeline.cpu_s, run.bare.cpu_s)),
+            *(f"{value:.1f}" for value in (run.pipeline.cpu_s, run.bare.cpu_s, run.early.cpu_s)),
             f"{run.pipeline.peak_bytes / 1e9:.2f}",
         ]
         for n, run in enumerate(rounds)
