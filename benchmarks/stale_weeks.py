@@ -18,7 +18,7 @@ from flows.support.periods import plan_period
 from report.console import align
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.planning import plan_edition
-from tasks.edition.recipes import RECIPES
+from tasks.edition.recipes import find_recipe
 from tasks.quality.guessers import guess_truth
 
 FIRST = datetime(2026, 1, 5, tzinfo=UTC)
@@ -33,7 +33,7 @@ class Week:
     """Truth of the triplet -> the texts about it."""
     facts: set[str]
     overlap: float
-    """The accuracy of the guesser that compares the letters of the names; the mean over relations."""
+    """The accuracy of the guesser that compares the letters of the names; the mean over pieces."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Used:
 
 def draw_week(config: Config) -> Week:
     """Draw the edition of a week."""
-    frames = list(_draw_relations(config))
+    frames = list(_draw_pieces(config))
     samples = pl.concat(samples for samples, _ in frames)
     texts = {truth: set(samples.filter(is_positive=truth)["text"]) for truth in (True, False)}
     triplets = pl.concat(triplets for _, triplets in frames)
@@ -65,13 +65,13 @@ def draw_week(config: Config) -> Week:
     return Week(texts, set(triplets.filter("is_positive")["triplet_id"]), overlap)
 
 
-def _draw_relations(config: Config) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield the test samples of each relation with the truth of their triplets, and the test triplets."""
+def _draw_pieces(config: Config) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Yield the test samples of each piece with the truth of their triplets, and the test triplets."""
     edition = plan_edition(config)
-    for relation in edition.base.relations:
+    for piece in edition.pieces:
         frames: dict[str, Any] = {}
         for stage in (TRIPLETS, VARIANTS, STATEMENTS, SAMPLES):
-            frames[stage.name] = RECIPES[stage.name].build(edition, relation, frames)
+            frames[stage.name] = find_recipe(edition, stage.name).build(edition, piece, frames)
         triplets = frames[TRIPLETS.name].filter(split="test")
         truth = triplets.select("triplet_id", "is_positive")
         yield frames[SAMPLES.name].join(truth, on="triplet_id"), triplets
@@ -97,9 +97,11 @@ def main() -> None:
     """Draw the weeks by themselves and as a series, and print both tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stale_weeks", description=__doc__)
     parser.add_argument("--weeks", type=int, default=12)
-    n_weeks = parser.parse_args().weeks
+    parser.add_argument("--format", type=int, default=1, choices=(1, 2), help="the format of the editions")
+    options = parser.parse_args()
+    n_weeks, config = options.weeks, Config.model_validate({"edition": {"format": options.format}})
     for title, is_series in (("each week by itself", False), ("a series of weeks", True)):
-        print(f"{title}\n{align(COLUMNS, measure_weeks(Config(), n_weeks, is_series=is_series))}\n")
+        print(f"{title}\n{align(COLUMNS, measure_weeks(config, n_weeks, is_series=is_series))}\n")
 
 
 if __name__ == "__main__":
