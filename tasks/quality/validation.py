@@ -12,9 +12,12 @@ import pyarrow as pa
 from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,
+    SUMMARY,
     Expectation,
+    count_violations,
     describe_structure,
     evaluate_rules,
+    find_breaking,
     list_value_expectations,
 )
 from storage.files import add_optional_columns
@@ -45,6 +48,9 @@ _LOCK = threading.Lock()
 def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -> ValidationReport:
     """Check the expectations of a stage. Values are checked only if the columns are as declared.
 
+    Great Expectations judges the exact number of rows that break each expectation. If there are any, it also
+    judges these rows, to name the first of them.
+
     Args:
         context: where the rows come from, for people: the edition or the model.
     """
@@ -53,9 +59,25 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     structure = describe_structure(stage, rows)
     checks = [_read_result(*r, structure) for r in _run_expectations(STRUCTURE, structure)]
     if all(check.success for check in checks):
-        results = _run_expectations(list_value_expectations(stage), evaluate_rules(stage, rows))
-        checks += [_read_result(*r, rows, stage.key) for r in results]
+        checks += _check_values(stage, rows)
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
+
+
+def _check_values(stage: Stage, rows: pl.DataFrame) -> list[ExpectationResult]:
+    expectations, counted = list_value_expectations(stage), count_violations(stage, rows)
+    n_unexpected = dict(zip(map(_name, expectations), counted["n_unexpected"], strict=True))
+    found = {}
+    if not all(is_met for _, is_met, _ in _run_expectations(SUMMARY, counted)):
+        broken = [expectation for expectation in expectations if n_unexpected[_name(expectation)]]
+        breaks = rows.select(is_broken=find_breaking(broken)).to_series()
+        judged, shown = evaluate_rules(stage, rows).filter(breaks), rows.filter(breaks)
+        for result in _run_expectations(broken, judged):
+            found[_name(result[0])] = _read_result(*result, shown, stage.key)
+    return [found.get(_name(e)) or _read_result(e, True, {}, rows) for e in expectations]
+
+
+def _name(expectation: Expectation) -> tuple[str, tuple[str, ...]]:
+    return expectation.name, expectation.columns
 
 
 def check_stage(stage: Stage, frame: pl.DataFrame, context: str) -> Report:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from primitives.errors import InputError
+from schemas.expectations import STRUCTURE, count_violations
 from schemas.stages import SAMPLES, STAGES, TRIPLETS
 from tasks.quality.validation import StageInvalid, ValidationReport, require_valid, validate_stage
 from tests.support.broken_rows import BROKEN, BrokenRow
@@ -45,6 +46,10 @@ def test_broken_row_is_caught_and_named(broken: BrokenRow) -> None:
         shown = ", ".join(f"{c}={row[c]!r}" for c in stage.key)
         assert any(example.startswith(shown) for example in found[0].examples)
     assert report.is_success is broken.is_warning
+    # What decides whether rows are judged one by one is exactly what Great Expectations finds in them.
+    counted = count_violations(stage, frame).select("expectation", "columns", "n_unexpected").rows()
+    judged = [(c.expectation, c.column or "", c.n_unexpected) for c in report.checks[len(STRUCTURE) :]]
+    assert sorted(judged) == sorted(counted)
 
 
 def test_schema_of_arrow_table_is_accepted() -> None:
