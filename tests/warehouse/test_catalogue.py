@@ -24,6 +24,8 @@ def test_every_view_is_listed_and_starts_with_its_grain() -> None:
         assert f"create or replace view {name} as\n" in text
         assert not re.search(r"group by \d", text), name
         assert not re.search(r"^select \*", text, re.MULTILINE), name
+        # DuckDB 1.4 has no function of that name in the views of a newer version.
+        assert not re.search(r"\bif\(", text), name
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 1), (0, 40), (7, 40), (40, 40)])

@@ -48,7 +48,7 @@ used as (
         token_counts.edition_id,
         token_counts.model_id,
         token_counts.period,
-        if(token_counts.period is null, 'evaluated', 'anchors') as role,
+        case when token_counts.period is null then 'evaluated' else 'anchors' end as role,
         token_counts.n_prompts,
         token_counts.n_unknown,
         token_counts.n_prompt_tokens,
