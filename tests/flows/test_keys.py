@@ -36,13 +36,10 @@ import sys
 from prefect.blocks.system import Secret
 Secret(value=sys.stdin.read()).save("far-key", overwrite=True)
 """
-# All log messages, headers of answers among them, go to the console, and those of httpx to the server too.
-# Those of httpcore do not go there, because every message that is sent to the server would cause ten others.
-LOUD = {
-    "PREFECT_LOGGING_LEVEL": "DEBUG",
-    "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG",
-    "PREFECT_LOGGING_EXTRA_LOGGERS": "httpx,httpx2",
-}
+# All log messages, headers of answers among them, go to the console, and those of this project and of Prefect
+# to the server too. Messages of httpx must not go there: Prefect sends its log messages with httpx, so that
+# each would cause the next one, and a process can wait for the end of this forever when it exits.
+LOUD = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
 
 
 @dataclass(frozen=True)

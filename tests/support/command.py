@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from primitives.toml_files import write_toml
+from tests.support.processes import run_process
 
 REPOSITORY = Path(__file__).parents[2]
 Environment = Mapping[str, str]
@@ -44,15 +44,11 @@ def count_actions(
 ) -> dict[str, int]:
     """Run `pretexeval` and return how often it did what; paths in the actions start at the folder."""
     counts = folder / "counts.json"
-    done = subprocess.run(
+    done = run_process(
         [sys.executable, "-m", "tests.support.counted_command", str(counts), *map(str, arguments)],
-        cwd=folder,
-        env=build_environment(environment),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
+        folder=folder,
+        environment=build_environment(environment),
+        timeout_s=400,
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, int] = json.loads(counts.read_text())
@@ -80,16 +76,12 @@ def run_command(
 ) -> Outcome:
     """Run `pretexeval` in a folder: a file with a forgotten path would appear there."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
+    done = run_process(
         build_command(*arguments),
-        cwd=folder,
-        env=build_environment(environment, blocked=blocked),
-        preexec_fn=prepare,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-        check=False,
+        folder=folder,
+        environment=build_environment(environment, blocked=blocked),
+        timeout_s=timeout_s,
+        prepare=prepare,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
