@@ -3,27 +3,24 @@
 import re
 from dataclasses import dataclass
 
+from gate.vocabulary import list_words
 from prototypes.checks import SLOTS, count_negations
 
 # Auxiliary of the claim -> its denial. "may not" would leave open that it may: both sentences could be true.
 DENIED = {"may": "cannot", "can": "cannot", "is": "is not", "are": "are not"}
 
 
-def _list_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # With one of these, "not" would deny less or more than the sentence says ("is not always", "not in some").
-QUANTIFIERS = _list_words(
+QUANTIFIERS = list_words(
     "all any both each either every few many more most often only several some always usually sometimes "
     "generally mainly typically rarely"
 )
 # The next auxiliary belongs to another clause than the claim.
-CLAUSE_OPENERS = _list_words("that which who whom whose where when if because although while unless")
-COORDINATORS = _list_words("and or but because although while unless if when")
-CONDITIONS = _list_words("if when once whenever")
+CLAUSE_OPENERS = list_words("that which who whom whose where when if because although while unless")
+COORDINATORS = list_words("and or but because although while unless if when")
+CONDITIONS = list_words("if when once whenever")
 # Only such a first word loses its capital in "It is not true that …", because any other could be a name.
-LOWERED = _list_words("A Against Among An For In It One Possible Some The There This Treatment Use What With")
+LOWERED = list_words("A Against Among An For In It One Possible Some The There This Treatment Use What With")
 _WORD = re.compile(r"\[[XY]\]|[A-Za-z][A-Za-z'-]*|[;:]")
 
 

@@ -88,21 +88,24 @@ def _list_with_page(root: Path, edition_ids: Sequence[str]) -> list[str]:
 
 
 def _is_current(root: Path, edition_id: str | None, arguments: list[object]) -> bool:
+    inputs = _find_inputs(root, arguments)
+    return inputs is not None and is_made_of(root / page_record(edition_id), inputs)
+
+
+def _find_inputs(root: Path, arguments: list[object]) -> str | None:
+    """Return what a page would be made of now; null without a warehouse."""
     try:
-        return is_made_of(root / page_record(edition_id), describe_inputs(root, *arguments))
+        return describe_inputs(root, *arguments)
     except FileNotFoundError:
-        return False
+        return None
 
 
 @contextmanager
 def _keep_unchanged(root: Path, edition_id: str | None, arguments: list[object]) -> Iterator[bool]:
     """Say whether the page that is there can be kept; if not, record what the new one was made of."""
     record = root / page_record(edition_id)
-    try:
-        # Before the page is made: if the warehouse is replaced meanwhile, the next time writes it again.
-        inputs = describe_inputs(root, *arguments)
-    except FileNotFoundError:
-        inputs = None
+    # Before the page is made: if the warehouse is replaced meanwhile, the next time writes it again.
+    inputs = _find_inputs(root, arguments)
     is_kept = inputs is not None and is_made_of(record, inputs)
     yield is_kept
     if inputs is not None and not is_kept:

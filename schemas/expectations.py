@@ -135,8 +135,9 @@ SUMMARY = (
 def count_violations(stage: Stage, frame: pl.DataFrame) -> pl.DataFrame:
     """One row per expectation of values: its name, columns and is_warning, and n_unexpected.
 
-    `SUMMARY` is about this frame. n_unexpected is the number of rows that break the expectation, as Great
-    Expectations finds it in the rows, except that it does not compare keys of which every column is null.
+    `SUMMARY` is about this frame. n_unexpected is the number of rows that break the expectation. It is the
+    number that Great Expectations finds in the rows, with one difference: rows whose key is null in every
+    column count as repeated here, and Great Expectations ignores them.
 
     Args:
         frame: rows whose columns are as declared; optional columns may be missing.

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfile
 
+from storage.files import write_atomically
+
 
 def find_cached(name: str) -> Path:
     """Return the path of a cached file, which need not exist."""
@@ -14,19 +16,17 @@ def find_cached(name: str) -> Path:
 
 
 def copy_cached(name: str, path: Path) -> bool:
-    """Copy a cached file in one rename; return whether there was one."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    """Copy a cached file to a path that nobody reads yet; return whether there was one and it was copied."""
     try:
-        copyfile(find_cached(name), part)
-        part.replace(path)
+        copyfile(find_cached(name), path)
     except OSError:
-        part.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         return False
     return True
 
 
 def keep_cached(name: str, write: Callable[[Path], None]) -> None:
-    """Make a cached file in one rename, and remove those of other versions.
+    """Make a cached file atomically, and remove those of other versions.
 
     A cache that cannot be written is no error.
 
@@ -35,14 +35,9 @@ def keep_cached(name: str, write: Callable[[Path], None]) -> None:
         write: writes the file to the path that it is given.
     """
     cached = find_cached(name)
-    part = cached.with_name(f"{name}.{os.getpid()}.part")
     with contextlib.suppress(OSError):
-        cached.parent.mkdir(parents=True, exist_ok=True)
+        with write_atomically(cached) as temporary:
+            write(temporary)
         for old in cached.parent.glob(f"{name.rpartition('-')[0]}-*"):
-            if old != cached and not old.name.endswith(".part"):
+            if old != cached:
                 old.unlink(missing_ok=True)
-        try:
-            write(part)
-            part.replace(cached)
-        finally:
-            part.unlink(missing_ok=True)

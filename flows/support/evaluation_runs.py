@@ -8,6 +8,7 @@ from prefect import Flow, runtime
 from config.engines import ModelConfig
 from config.file import Config
 from flows.support.dispatch import Parameters, run_subflows
+from tasks.evaluation.evaluation import find_model
 from tasks.evaluation.shards import Shard
 
 logger = logging.getLogger(__name__)
@@ -34,7 +35,7 @@ def run_evaluations(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> li
 def _divide(call: Parameters) -> list[Parameters]:
     """Return the parameters of the shards of an evaluation; of a model with one worker, those given."""
     model = _find_model(**call)
-    if model is None or model.workers == 1:
+    if model.workers == 1:
         return [call]
     if runtime.deployment.id is None:
         logger.warning("%s: this process asks alone; `workers` holds for deployed runs", model.name)
@@ -50,13 +51,9 @@ def _explain(call: Parameters, reason: str) -> str:
 
 
 def _run(evaluate: Flow[..., str], calls: Sequence[Parameters]) -> list[str | None]:
-    return run_subflows(evaluate, calls, [_find_pool(**call) for call in calls]) if calls else []
+    return run_subflows(evaluate, calls, [_find_model(**call).pool for call in calls]) if calls else []
 
 
-def _find_model(config: Config, model_name: str, **_: object) -> ModelConfig | None:
-    return next((model for model in config.models if model.name == model_name), None)
-
-
-def _find_pool(config: Config, model_name: str, **_: object) -> str:
-    """Return the work pool in which the model of an evaluation is asked."""
-    return next(model.pool for model in config.models if model.name == model_name)
+def _find_model(config: Config, model_name: str, **_: object) -> ModelConfig:
+    """Return the model of an evaluation."""
+    return find_model(config, model_name)

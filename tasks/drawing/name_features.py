@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from knowledge.name_keys import fold_names
-from tasks.drawing.name_overlap import AFFIX_LENGTHS, GRAM_LENGTHS, SHARE, Matrix
+from tasks.drawing.name_overlap import AFFIX_LENGTHS, GRAM_LENGTHS, SHARE, Matrix, add_differences
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,14 +61,7 @@ class NameFeatures:
             One row per fact, one column per head of the block: the sum of the weighted differences.
         """
         rows, position = np.unique(tails, return_inverse=True)
-        difference = np.zeros((len(own), len(heads)), np.int32)
-        for weight, values in self._iterate_features(rows, heads):
-            of_facts = values[position]
-            of_facts -= values[position, own][:, None]
-            np.abs(of_facts, out=of_facts)
-            of_facts *= weight
-            difference += of_facts
-        return difference
+        return add_differences(self._iterate_features(rows, heads), position, own, len(heads))
 
     def _iterate_features(self, tails: Rows, heads: Rows) -> Iterator[tuple[int, Matrix]]:
         """Yield weight and values of each feature: one row per tail, one column per head."""

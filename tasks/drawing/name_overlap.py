@@ -4,7 +4,7 @@ Whole numbers are the same on every machine. Every feature counts parts that bot
 the tail's parts (or of the head's words) that the other name has too.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -91,14 +91,7 @@ class NameOverlap:
             One row per fact, one column per head: the sum of the weighted differences of all features.
         """
         columns, position = np.unique(tails, return_inverse=True)
-        difference = np.zeros((len(heads), self._words.heads.shape[0]), np.int32)
-        for weight, values in self.iterate_features(columns):
-            of_facts = values[position]
-            of_facts -= values[position, heads][:, None]
-            np.abs(of_facts, out=of_facts)
-            of_facts *= weight
-            difference += of_facts
-        return difference
+        return add_differences(self.iterate_features(columns), position, heads, self._words.heads.shape[0])
 
     def classify(self) -> NDArray[np.int8]:
         """Return the coarse class of resemblance: one row per tail, one column per head.
@@ -118,6 +111,27 @@ class NameOverlap:
         sixths = SIXTHS * grams.count_shared(tails) // grams.count_parts(tails)[1][:, None]
         classes: NDArray[np.int8] = ((words * 2 + stems) * (SIXTHS + 1) + sixths).astype(np.int8)
         return classes
+
+
+def add_differences(
+    features: Iterable[tuple[int, Matrix]], position: Columns, own: Columns, n_heads: int
+) -> Matrix:
+    """Return one row per fact and one column per head: the sum of the weighted differences of all features.
+
+    Args:
+        features: weight and values of each feature: one row per tail, one column per head.
+        position: the row of each fact's tail in the values.
+        own: the column of each fact's head in the values.
+        n_heads: the number of columns.
+    """
+    difference = np.zeros((len(own), n_heads), np.int32)
+    for weight, values in features:
+        of_facts = values[position]
+        of_facts -= values[position, own][:, None]
+        np.abs(of_facts, out=of_facts)
+        of_facts *= weight
+        difference += of_facts
+    return difference
 
 
 def _find_longest(of_length: dict[int, Incidence], tails: Columns) -> Matrix:
