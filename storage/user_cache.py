@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfile
 
-from storage.files import write_atomically
-
 
 def find_cached(name: str) -> Path:
     """Return the path of a cached file, which need not exist."""
@@ -34,6 +32,9 @@ def keep_cached(name: str, write: Callable[[Path], None]) -> None:
         name: up to its last hyphen the same for all versions.
         write: writes the file to the path that it is given.
     """
+    # Imported here, because it imports polars, and commands that never write a cached file start without it.
+    from storage.files import write_atomically
+
     cached = find_cached(name)
     with contextlib.suppress(OSError):
         with write_atomically(cached) as temporary:
