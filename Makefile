@@ -17,8 +17,11 @@ INTEROP := inspect lm-eval duckdb
 run: $(STAMP)
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
 
+# Tests that fail are run once more by themselves: real servers and killed processes on a busy machine sometimes
+# miss a deadline. A test that fails twice fails `make test`.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadscope
+	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder \
+		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 # All tests but those that start real engines and servers.
 quick: $(STAMP)

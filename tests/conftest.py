@@ -10,6 +10,12 @@ from tests.support.prefect_server import serve_prefect
 from tests.support.tiny_llama import build_tiny_llama
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the files with slow tests first: others can compute while these wait for servers."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session")
 def moto() -> Iterator[ObjectStorage]:
     """An S3 server that keeps conditional writes; every test makes an address of its own."""
