@@ -1,64 +1,98 @@
-"""Three hosts with a folder each share a bucket: one builds, one evaluates, one publishes."""
+"""Hosts with a folder each share a bucket: one builds, two ask a shard each, one scores, one publishes."""
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections import Counter
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from config.engines import ModelConfig
+from config.tables import StorageConfig
 from storage.bucket import Bucket
-from tests.support.command import Table, build_environment, read_bytes, run_command, write_config
-from tests.support.endpoint import build_reply, serve_endpoint
-from tests.support.fault_models import answer_by_checksum
+from storage.layout import lease_object
+from tasks.asking.chunks import TRIAL_CHUNK
+from tasks.evaluation.evaluation import Evaluation
+from tests.support.command import Table, build_environment, read_bytes, run_command
+from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.evaluations import ask_model, finish
+from tests.support.fault_models import answer_by_checksum, wait_until
 from tests.support.object_storage import KEYS, ObjectStorage
 from tests.support.secret_search import find_in_files, read_records
+from tests.support.shared_hosts import Hosts, configure_host, read_shared_prompts, read_warehouse
 
 pytestmark = pytest.mark.slow
 
 SECRETS = [KEYS["AWS_SECRET_ACCESS_KEY"]]
+PREDICTIONS = "predictions/**/predictions/*.parquet"
 SAVE_BLOCKS = """
 import json, sys
 from prefect.blocks.system import Secret
 for name, value in json.load(sys.stdin).items():
     Secret(value=value).save(name.lower().replace("_", "-"), overwrite=True)
 """
-TABLES = ("editions", "triplets", "samples", "models", "responses", "predictions", "runs")
 
 
-def read_warehouse(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return {name: connection.execute(f"from {name} order by all").fetchall() for name in TABLES}
+def kill_worker(hosts: Hosts, endpoint: Endpoint, edition_id: str) -> tuple[set[str], set[str]]:
+    """Kill a worker of the second shard; return the prompts it had answered, and those in flight."""
+    worker = hosts.start_shard("killed", edition_id, "2 of 2")
+    wait_until(lambda: len(endpoint.requests) > TRIAL_CHUNK, "a second chunk is asked", 240)
+    bucket = Bucket(hosts.address)
+    kept = read_shared_prompts(bucket, hosts.folder)
+    worker.kill()
+    worker.wait()
+    # A lost lease is free after a minute, which tests/storage/test_lease.py tests with a shorter one.
+    (responses,) = (hosts.folder / "killed/data/responses").iterdir()
+    bucket.remove(lease_object(f"{responses.name}.shard-2-of-2"))
+    return kept, {str(body["prompt"]) for _, _, body in endpoint.requests} - kept
 
 
-def test_hosts_share_editions_answers_and_results(
-    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
+def test_hosts_share_editions_shards_and_results(
+    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    environment = prefect_server | moto.environment
+    moto.set_environment(monkeypatch)
+    is_killed = threading.Event()
 
-    with serve_endpoint(answer_by_checksum) as endpoint:
-        model = {"name": "m", "engine": "openai", "model": "x", "base_url": endpoint.base_url}
+    def answer(body: Body, number: int) -> EndpointReply:
+        # The worker that is killed has one chunk in the bucket, and another in flight.
+        if number >= TRIAL_CHUNK:
+            is_killed.wait(240)
+        return answer_by_checksum(body, number)
 
-        def call(host: str, command: str) -> Path:
-            config = configure(tmp_path / host, "s3://bucket/team", [model])
-            run_command(command, config, folder=tmp_path / host, environment=environment).require()
-            return tmp_path / host / "data"
-
-        builder = call("builder", "build")
-        evaluator = call("evaluator", "evaluate")
+    with serve_endpoint(answer) as endpoint:
+        model = {"name": "m", "engine": "openai", "model": "x", "base_url": endpoint.base_url, "workers": 2}
+        hosts = Hosts(tmp_path, moto.make_address(), model, prefect_server | moto.environment)
+        builder = hosts.run("builder", "build")
+        (edition_id,) = (path.name for path in builder.glob("editions/*"))
+        kept, lost = kill_worker(hosts, endpoint, edition_id)
+        is_killed.set()
+        assert len(kept) == TRIAL_CHUNK
+        workers = [hosts.start_shard(f"worker-{n}", edition_id, f"{n} of 2") for n in (1, 2)]
+        assert [worker.wait(400) for worker in workers] == [0, 0]
+        counts = Counter(str(body["prompt"]) for _, _, body in endpoint.requests)
+        assert {prompt for prompt, n in counts.items() if n > 1} <= lost
+        assert max(counts.values()) <= 2
         endpoint.requests.clear()
-        publisher = call("publisher", "publish")
-        assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
-        assert read_bytes(evaluator, "responses/**/*.parquet") == read_bytes(
-            publisher, "responses/**/*.parquet"
-        )
-        # A fourth host runs everything, finds everything complete, and has the same tables.
-        newcomer = call("newcomer", "run")
+        scorer = hosts.run("scorer", "evaluate")
+        publisher = hosts.run("publisher", "publish")
+        # Another host runs everything, finds everything complete, and has the same tables.
+        newcomer = hosts.run("newcomer", "run")
         assert endpoint.requests == []
+        # One worker with a folder alone asks the same prompts, and its predictions are the same.
+        alone = tmp_path / "alone"
+        shutil.copytree(builder / "editions", alone / "editions")
+        evaluation = Evaluation(StorageConfig(root=alone), edition_id, ModelConfig.model_validate(model))
+        finish(evaluation, ask_model(evaluation))
+        assert {str(body["prompt"]) for _, _, body in endpoint.requests} == set(counts)
+    assert read_bytes(scorer, PREDICTIONS) == read_bytes(alone, PREDICTIONS) != {}
+    assert read_bytes(builder, "editions/**/*.*") == read_bytes(publisher, "editions/**/*.*")
+    for host in (publisher, newcomer):
+        assert read_bytes(scorer, "responses/**/*.parquet") == read_bytes(host, "responses/**/*.parquet")
     assert read_warehouse(newcomer / "warehouse.duckdb") == read_warehouse(publisher / "warehouse.duckdb")
-    assert read_bytes(newcomer, "responses/**/*.parquet") == read_bytes(evaluator, "responses/**/*.parquet")
     assert find_in_files(tmp_path, SECRETS) == []
 
 
@@ -69,23 +103,11 @@ def save_keys_in_blocks(moto: ObjectStorage, prefect_server: dict[str, str]) -> 
     return prefect_server | {k: v for k, v in moto.environment.items() if k not in KEYS}
 
 
-def configure(folder: Path, address: str, models: Sequence[Table] = ()) -> Path:
-    """Write a configuration with that shared storage."""
-    folder.mkdir(exist_ok=True)
-    return write_config(
-        folder / "config.toml",
-        folder / "data",
-        models=models,
-        storage={"shared": address},
-        knowledge={"relations": ["may_treat"]},
-    )
-
-
 def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
 ) -> None:
     environment = save_keys_in_blocks(moto, prefect_server)
-    config = configure(tmp_path, "s3://bucket/blocks")
+    config = configure_host(tmp_path, "s3://bucket/blocks")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
     outcome = run_command("build", config, folder=tmp_path, environment=environment | loud).require()
     (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
@@ -103,7 +125,7 @@ def test_plan_opens_the_storage_with_keys_of_secret_blocks(
     without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
     with_keys = prefect_server | moto.environment
     for command, host, environment in (("build", "builder", with_keys), ("plan", "newcomer", without_keys)):
-        config = configure(tmp_path / host, address)
+        config = configure_host(tmp_path / host, address)
         outcome = run_command(command, config, folder=tmp_path, environment=environment).require()
     assert "complete: nothing to build" in outcome.out
     assert read_bytes(tmp_path / "builder", "data/editions/**/*.*") == read_bytes(
@@ -117,7 +139,7 @@ def test_doctor_opens_the_storage_with_keys_of_secret_blocks(
 ) -> None:
     environment, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
     outcome = run_command(
-        "doctor", configure(tmp_path, address), folder=tmp_path, environment=environment
+        "doctor", configure_host(tmp_path, address), folder=tmp_path, environment=environment
     ).require()
     lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
     assert f"ok shared storage {address}: readable, writable, keeps conditional writes" in lines
@@ -138,7 +160,7 @@ def test_score_opens_the_storage_with_keys_of_secret_blocks_and_measures_samples
             "base_url": endpoint.base_url,
             "pairs_per_relation": 2,
         }
-        evaluator, newcomer = (configure(tmp_path / host, address, [model]) for host in ("one", "other"))
+        evaluator, newcomer = (configure_host(tmp_path / host, address, [model]) for host in ("one", "other"))
         with_keys = prefect_server | moto.environment
         run_command("evaluate", evaluator, folder=tmp_path, environment=with_keys).require()
         endpoint.requests.clear()
