@@ -20,7 +20,7 @@ run: $(STAMP)
 # Tests that fail are run once more by themselves: real servers and killed processes on a busy machine sometimes
 # miss a deadline. A test that fails twice fails `make test`.
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder \
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder \
 		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 # All tests but those that start real engines and servers.

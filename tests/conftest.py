@@ -4,10 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support.object_storage import ObjectStorage, serve_moto
 from tests.support.prefect_server import serve_prefect
 from tests.support.tiny_llama import build_tiny_llama
+
+# A busy machine may need seconds for an example. The same examples are tried in every run of the suite.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -52,7 +52,11 @@ def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
         (edition,) = (root / "editions").iterdir()
         page = root / "report" / edition.name / "index.html"
         options = ["--edition", edition.name, "--model", "elsewhere", "--revision", "1", "--root", str(root)]
-        outcomes = [call("import-responses", path, *options) for path in write_responses(edition, folder)]
+        samples, questions = write_responses(edition, folder)
+        outcomes = [
+            call("import-responses", samples, *options, "--no-publish"),
+            call("import-responses", questions, *options),
+        ]
         pages = [parse(page.read_text(encoding="utf-8"))]
         tables = call("tables", config)
         run = call("run", config)
@@ -74,7 +78,7 @@ def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
         )
 
 
-def write_responses(edition: Path, folder: Path) -> list[Path]:
+def write_responses(edition: Path, folder: Path) -> tuple[Path, Path]:
     """Write the right answers to the samples and the questions of an edition; return the two files."""
     samples, questions = (
         pl.concat(pl.read_parquet(path) for path in (edition / stage).glob("*.parquet")).filter(split="test")
@@ -91,7 +95,7 @@ def write_responses(edition: Path, folder: Path) -> list[Path]:
     }
     for name, found in rows.items():
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, found)), encoding="utf-8")
-    return [folder / f"{name}.jsonl" for name in rows]
+    return folder / "samples.jsonl", folder / "questions.jsonl"
 
 
 def test_an_import_is_published(story: Story) -> None:

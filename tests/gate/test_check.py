@@ -103,7 +103,7 @@ NAME = st.from_regex(r"[A-Za-z0-9\[(\"'][A-Za-z0-9 ,()'\"+\[\]éα-]{0,20}", ful
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(NAME, NAME, st.sampled_from(CELLS))
 def test_a_statement_is_found_unchanged_whatever_the_names(
     head: str, tail: str, cell: tuple[str, str]

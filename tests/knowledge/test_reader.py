@@ -3,7 +3,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from config.tables import KnowledgeConfig
@@ -103,7 +103,6 @@ def build(rows: list[tuple[str | None, ...]]) -> KnowledgeBase:
     return build_base("own", clean_rows(Source(build_source_rows(Path("t.csv"), numbered))))
 
 
-@settings(deadline=None)
 @given(st.lists(TRIPLET, min_size=1, max_size=30), st.randoms())
 def test_the_order_of_rows_changes_nothing(rows: list[tuple[str | None, ...]], source: random.Random) -> None:
     shuffled = source.sample(rows, len(rows))
@@ -114,7 +113,6 @@ def test_the_order_of_rows_changes_nothing(rows: list[tuple[str | None, ...]], s
         assert base.checksum_relation(relation) == other.checksum_relation(relation)
 
 
-@settings(deadline=None)
 @given(st.lists(TRIPLET, min_size=1, max_size=12, unique=True), st.integers(0, 11), st.integers(1, 4))
 def test_a_checksum_sees_every_cell_of_its_relation_and_no_other(
     rows: list[tuple[str | None, ...]], at: int, column: int

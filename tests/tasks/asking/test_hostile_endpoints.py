@@ -145,7 +145,7 @@ def mutate_answers(draw: st.DrawFn) -> bytes:
 
 
 @given(mutate_answers() | st.binary(max_size=40) | JSON.map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_field_of_an_answer_fits_its_column_or_is_null(content: bytes) -> None:
     for style in ("completion", "chat"):
         try:
@@ -202,7 +202,7 @@ def draw_replies(draw: st.DrawFn) -> RawReply:
 
 
 @given(reply=draw_replies(), is_odd_first=st.booleans(), style=st.sampled_from(["completion", "chat"]))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_comes_back_answers_are_kept_and_nothing_is_paid_for_twice(
     reply: RawReply, is_odd_first: bool, style: str
 ) -> None:
@@ -228,7 +228,7 @@ def test_whatever_comes_back_answers_are_kept_and_nothing_is_paid_for_twice(
 
 
 @given(reply=draw_replies())
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_an_endpoint_that_sends_only_this_ends_in_rows_or_one_clear_error(reply: RawReply) -> None:
     prompts = build_prompts("a", "b", "c")
     with TemporaryDirectory() as folder, serve_bytes(lambda *_: reply) as endpoint:

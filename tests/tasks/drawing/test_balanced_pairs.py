@@ -6,7 +6,7 @@ from statistics import fmean
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.drawing import balanced_pairs
@@ -44,7 +44,6 @@ def require_balance(candidates: Candidates, drawn: dict[str, tuple[str, str]]) -
 
 
 @given(row_lists(), st.integers(0, 3).map(str))
-@settings(deadline=None)
 def test_every_tail_is_true_as_often_as_it_is_false(rows: list[dict[str, object]], salt: str) -> None:
     candidates = exclude_related(collect_candidates("r", as_rows(rows)))
     require_balance(candidates, draw_balanced(candidates, salt))

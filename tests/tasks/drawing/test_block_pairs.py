@@ -32,7 +32,6 @@ def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) ->
 
 
 @given(row_lists(), row_lists(), st.integers(0, 3))
-@settings(deadline=None)
 def test_tails_balance_and_no_negative_is_true_or_uncertain(
     rows: list[dict[str, Any]], asserted: list[dict[str, Any]], seed: int
 ) -> None:
@@ -49,7 +48,7 @@ def test_tails_balance_and_no_negative_is_true_or_uncertain(
 
 
 @given(row_lists(), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_draws_do_not_depend_on_the_order_of_rows(rows: list[dict[str, Any]], random: Any) -> None:  # noqa: ANN401
     shuffled = random.sample(rows, len(rows))
     turn = SeriesTurn(1, random.randrange(9))

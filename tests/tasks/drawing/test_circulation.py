@@ -2,7 +2,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.drawing.candidates import Candidates, Head, collect_candidates
@@ -51,7 +51,6 @@ def require_circulation(candidates: Candidates, drawn: dict[str, tuple[str, str]
 
 
 @given(row_lists(), st.integers(0, 3).map(str))
-@settings(deadline=None)
 def test_every_tail_has_as_many_arrows_in_as_out(rows: list[dict[str, object]], salt: str) -> None:
     candidates = collect_candidates("r", as_rows(rows))
     require_circulation(candidates, draw_circulation(candidates, salt))

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prototypes.templates import build_prototypes
@@ -39,7 +39,6 @@ def test_slots_are_filled_in_one_pass(template: str, head: str, tail: str, text:
 
 
 @given(st.tuples(PLAIN, PLAIN, PLAIN), names(), names(), st.booleans())
-@settings(deadline=None)
 def test_names_do_not_change_how_a_template_is_filled(
     parts: tuple[str, str, str], head: str, tail: str, is_head_first: bool
 ) -> None:

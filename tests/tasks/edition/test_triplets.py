@@ -48,7 +48,7 @@ def is_true(rows: list[Row], head: object, tail: object) -> bool:
 
 @EVERY_POLICY
 @given(rows=row_lists(), seed=st.integers(0, 50))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row], seed: int) -> None:
     full = as_rows(rows).to_dicts()
     tested = {(row["head"], row["tail"]) for row in full if not row["also_true"]}
@@ -64,7 +64,7 @@ def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row],
 
 @EVERY_POLICY
 @given(rows=row_lists(), random=st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_order_of_rows_does_not_change_the_draw(policy: Policy, rows: list[Row], random: Random) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.stages import TRIPLETS, VARIANTS
@@ -52,7 +52,6 @@ def test_predicate_and_label_of_every_transformation(transformation: str, is_pos
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9))
-@settings(deadline=None)
 def test_eight_variants_follow_each_triplet_in_the_fixed_order(truths: list[bool]) -> None:
     triplets = pl.concat(make_triplet(is_positive=t, number=i) for i, t in enumerate(truths))
     variants = derive_variants(triplets, INSTANCE)
@@ -69,7 +68,6 @@ def test_eight_variants_follow_each_triplet_in_the_fixed_order(truths: list[bool
 
 
 @given(names(), names())
-@settings(deadline=None)
 def test_names_are_unchanged_in_the_predicate(head: str, tail: str) -> None:
     predicates = derive_variants(make_triplet(head, tail), INSTANCE)["predicate"].to_list()
     assert predicates[:4] == [

@@ -161,7 +161,7 @@ def require_complete(drawn: DrawnQuestions, heads: set[str]) -> None:
 
 
 @EVERY_POLICY
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(rows=row_lists(), seed=st.integers(0, 3), random=st.randoms(use_true_random=False))
 def test_questions_of_any_base_are_sound(
     policy: Policy, rows: list[dict[str, Any]], seed: int, random: Random
