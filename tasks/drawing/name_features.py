@@ -5,7 +5,7 @@ of names are parts of their words, so that each distinct word is cut only once, 
 counted together. Counts are whole numbers, which are the same on every machine.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,24 +28,25 @@ class NameFeatures:
     def __init__(self, names: pl.Series) -> None:
         """Split the names into words, and the words into beginnings, endings and n-grams."""
         split = fold_names(names).str.split(" ")
-        table = split.to_frame("word").with_row_index("row").explode("word").unique()
-        words = table["word"].unique().sort()
-        self.words = count_parts(table, words, len(names))
-        last = pl.DataFrame({"row": np.arange(len(names), dtype=np.uint32), "word": split.list.last()})
-        self.last = count_parts(last, words, len(names))
-        self.grams = self._select_parts(words, _list_grams)
-        self.beginnings = self._select_parts(words, _list_beginnings)
-        self.endings = self._select_parts(words, _list_endings)
+        table = split.to_frame("part").with_row_index("row").explode("part").unique()
+        words = table.select("part").unique().with_row_index("column")
+        self.words = mark_parts(table, words, len(names))
+        last = pl.DataFrame({"row": np.arange(len(names), dtype=np.uint32), "part": split.list.last()})
+        self.last = mark_parts(last, words, len(names))
+        cut = words.rename({"column": "row", "part": "word"})
+        self.grams = self._select_parts(_cut_grams(cut), cut.height)
+        self.beginnings = self._select_parts(_cut_affixes(cut, lambda word, n: word.str.head(n)), cut.height)
+        self.endings = self._select_parts(_cut_affixes(cut, lambda word, n: word.str.tail(n)), cut.height)
 
-    def _select_parts(self, words: pl.Series, parts: Callable[[str], Iterable[str]]) -> "csr_array":
-        from scipy.sparse import csr_array
+    def _select_parts(self, of_words: pl.DataFrame, n_words: int) -> "csr_array":
+        """Return the parts of the names from those of their words.
 
-        sets = [sorted(set(parts(word))) for word in words]
-        column_of = {part: column for column, part in enumerate(sorted(set().union(*sets)))}
-        ends = np.cumsum([0, *map(len, sets)])
-        columns = np.array([column_of[part] for found in sets for part in found], np.int32)
-        shape = (len(sets), max(len(column_of), 1))
-        found = self.words @ csr_array((np.ones(len(columns), np.int32), columns, ends), shape=shape)
+        Args:
+            of_words: the columns row, which is the column of a word, and part; not necessarily distinct.
+        """
+        distinct = of_words.unique()
+        columns = distinct.select("part").unique().with_row_index("column")
+        found = self.words @ mark_parts(distinct, columns, n_words)
         found.data[:] = 1
         return found
 
@@ -77,19 +78,22 @@ class NameFeatures:
         yield 4, np.minimum(count_shared(self.endings, tails, heads)[0], LONGEST)
 
 
-def count_parts(table: pl.DataFrame, words: pl.Series, n_rows: int) -> "csr_array":
-    """Return one row per name and one column per word: 1 where the table has the row and the word.
+def mark_parts(table: pl.DataFrame, columns: pl.DataFrame, n_rows: int) -> "csr_array":
+    """Return one row per name and one column per part: 1 where the table has the name and the part.
+
+    The order of the columns does not matter, because parts are only counted.
 
     Args:
-        table: distinct pairs of row and word.
-        words: the words in the order of the columns, sorted.
+        table: distinct pairs of row and part.
+        columns: part -> column.
     """
     # The import takes 0.3 s, and most commands draw nothing.
     from scipy.sparse import csr_array
 
-    columns = words.search_sorted(table["word"]).to_numpy().astype(np.int32)
-    ones = np.ones(table.height, np.int32)
-    return csr_array((ones, (table["row"].to_numpy(), columns)), shape=(n_rows, max(len(words), 1)))
+    found = table.join(columns, on="part")
+    places = found["row"].to_numpy().astype(np.int32), found["column"].to_numpy().astype(np.int32)
+    ones = np.ones(found.height, np.int32)
+    return csr_array((ones, places), shape=(n_rows, max(columns.height, 1)))
 
 
 def count_shared(parts: "csr_array", ones: Rows, others: Rows) -> tuple[Matrix, Matrix, Matrix]:
@@ -103,14 +107,25 @@ def count_shared(parts: "csr_array", ones: Rows, others: Rows) -> tuple[Matrix, 
     return shared, n_of_ones[:, None], n_of_others[None, :]
 
 
-def _list_beginnings(word: str) -> list[str]:
-    return [word[:length] for length in AFFIX_LENGTHS if len(word) >= length]
+def _cut_affixes(words: pl.DataFrame, cut: Callable[[pl.Expr, int], pl.Expr]) -> pl.DataFrame:
+    """Return the beginnings or endings of words, as the columns row and part.
+
+    Args:
+        words: the columns row and word.
+        cut: returns so many characters of one end of the words.
+    """
+    lengths = ((length, words.filter(pl.col("word").str.len_chars() >= length)) for length in AFFIX_LENGTHS)
+    return pl.concat(found.select("row", part=cut(pl.col("word"), length)) for length, found in lengths)
 
 
-def _list_endings(word: str) -> list[str]:
-    return [word[-length:] for length in AFFIX_LENGTHS if len(word) >= length]
-
-
-def _list_grams(word: str) -> list[str]:
-    padded = f" {word} "
-    return [padded[i : i + n] for n in GRAM_LENGTHS for i in range(len(padded) - n + 1)]
+def _cut_grams(words: pl.DataFrame) -> pl.DataFrame:
+    """Return the n-grams of words between two spaces, as the columns row and part."""
+    padded = words.select("row", word=" " + pl.col("word") + " ", n=pl.col("word").str.len_chars() + 2)
+    cut = [
+        padded.filter(pl.col("n") >= length)
+        .with_columns(start=pl.int_ranges(pl.col("n") - (length - 1)))
+        .explode("start")
+        .select("row", part=pl.col("word").str.slice("start", length))
+        for length in GRAM_LENGTHS
+    ]
+    return pl.concat(cut)

@@ -45,12 +45,13 @@ def reduce_name(name: str) -> NameWords:
         if word in NEGATING_WORDS:
             prefix += word + " "
         elif word not in STOP_WORDS:
-            words.append(prefix + _remove_plural(word))
+            words.append(prefix + remove_plural(word))
             prefix = ""
     return NameWords(frozenset(words), folded.replace(" ", ""))
 
 
-def _remove_plural(word: str) -> str:
+def remove_plural(word: str) -> str:
+    """Return a folded word without the ending of a plural."""
     if len(word) < MIN_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):

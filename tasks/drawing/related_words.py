@@ -4,8 +4,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tasks.drawing.name_features import Rows, count_parts, count_shared
-from tasks.drawing.related_names import reduce_name
+from knowledge.name_keys import fold_names
+from tasks.drawing.name_features import Rows, count_shared, mark_parts
+from tasks.drawing.related_names import NEGATING_WORDS, STOP_WORDS, reduce_name, remove_plural
 
 
 class RelatedWords:
@@ -13,11 +14,10 @@ class RelatedWords:
 
     def __init__(self, names: pl.Series) -> None:
         """Reduce the names."""
-        reduced = [reduce_name(name) for name in names]
-        self._letters = pl.Series([r.letters for r in reduced], dtype=pl.String).rank("dense").to_numpy()
-        pairs = [(row, word) for row, found in enumerate(reduced) for word in found.words]
-        table = pl.DataFrame(pairs, schema={"row": pl.UInt32, "word": pl.String}, orient="row")
-        self._words = count_parts(table, table["word"].unique().sort(), len(names))
+        folded = fold_names(names)
+        self._letters = folded.str.replace_all(" ", "", literal=True).rank("dense").to_numpy()
+        table = _list_words(names, folded)
+        self._words = mark_parts(table, table.select("part").unique().with_row_index("column"), len(names))
 
     def find(self, tails: Rows, names: Rows) -> NDArray[np.bool_]:
         """Return one row per tail and one column per name: whether one generalises or equals the other."""
@@ -26,3 +26,21 @@ class RelatedWords:
         has_same_letters: NDArray[np.bool_] = self._letters[tails][:, None] == self._letters[names][None, :]
         related: NDArray[np.bool_] = is_subset | has_same_letters
         return related
+
+
+def _list_words(names: pl.Series, folded: pl.Series) -> pl.DataFrame:
+    """Return the distinct words of each name as `reduce_name` does, as the columns row and part."""
+    words = folded.str.split(" ").to_frame("part").with_row_index("row").explode("part")
+    is_negating = pl.col("part").is_in(NEGATING_WORDS)
+    # Few names have a negating word, which forms one word with the next one.
+    slow = words.filter(is_negating).select("row").unique()
+    kept = words.join(slow, on="row", how="anti").filter(~pl.col("part").is_in(["", *STOP_WORDS]))
+    plurals = kept["part"].filter(kept["part"].str.ends_with("s")).unique()
+    singular = {word: remove_plural(word) for word in plurals}
+    reduced = [(row, word) for row in slow["row"] for word in reduce_name(names[row]).words]
+    return pl.concat(
+        [
+            kept.with_columns(pl.col("part").replace(singular)).unique(),
+            pl.DataFrame(reduced, schema=kept.schema, orient="row"),
+        ]
+    )

@@ -1,0 +1,54 @@
+"""The parts of names of editions of format 2, against those of each name by itself."""
+
+import numpy as np
+import polars as pl
+
+from knowledge.spelling import fold_name
+from tasks.drawing.name_features import NameFeatures
+from tasks.drawing.name_overlap import AFFIX_LENGTHS, GRAM_LENGTHS
+from tasks.drawing.related_names import RelatedNames
+from tasks.drawing.related_words import RelatedWords
+
+NAMES = pl.Series(
+    [
+        "+++",
+        "Biopsies of the Lungs",
+        "Cell carcinoma",
+        "Déjà-vu syndromes",
+        "Lung biopsy",
+        "Non-small cell carcinomas",
+        "Not otherwise specified pains",
+        "Pain",
+        "Small cell carcinoma, NOS",
+        "T Lymphocyte",
+        "TLymphocytes of the",
+        "x",
+        "β-catenins",
+    ]
+)
+ROWS = np.arange(len(NAMES))
+
+
+def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
+    """Return the n-grams, the beginnings and the endings of the words of a name."""
+    words = fold_name(name).split(" ")
+    padded = [f" {word} " for word in words]
+    grams = {word[i : i + n] for word in padded for n in GRAM_LENGTHS for i in range(len(word) - n + 1)}
+    beginnings = {word[:n] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
+    endings = {word[-n:] for word in words for n in AFFIX_LENGTHS if len(word) >= n}
+    return grams, beginnings, endings
+
+
+def test_names_share_the_parts_that_both_have() -> None:
+    features = NameFeatures(NAMES)
+    parts = [list_parts(name) for name in NAMES]
+    for kind, matrix in enumerate((features.grams, features.beginnings, features.endings)):
+        shared = [[len(one[kind] & other[kind]) for other in parts] for one in parts]
+        assert (matrix @ matrix.T).toarray().tolist() == shared
+
+
+def test_related_words_are_those_of_related_names() -> None:
+    """A negating word, a plural and letters without spaces count in both."""
+    found = RelatedWords(NAMES).find(ROWS, ROWS)
+    index = RelatedNames(NAMES)
+    assert [set(NAMES.filter(row)) for row in found] == [set(index.find(name)) for name in NAMES]
