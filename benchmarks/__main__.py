@@ -2,7 +2,8 @@
 
 The first part builds the samples of all of MedLAMA, the second those of a base with repeated rows, and the
 third those of growing bases in both formats; with ``--only sizes``, also of 4 and 8 million rows. The fourth
-compares an evaluation with the bare engine. Only ``--only many-models`` measures publishing with 12 models,
+compares an evaluation with the bare engine, and the fifth a small whole job with two other tools, if
+``make test-interop`` has installed them. Only ``--only many-models`` measures publishing with 12 models,
 because it first writes their evaluations, which takes minutes.
 """
 
@@ -16,8 +17,9 @@ from benchmarks.many_models import measure_many_models
 from benchmarks.medlama import measure_medlama
 from benchmarks.repeated_rows import measure_repeated_rows
 from benchmarks.sizes import measure_sizes
+from benchmarks.small_jobs import measure_small_jobs
 
-PARTS = ("medlama", "repeated-rows", "sizes", "comparison", "many-models")
+PARTS = ("medlama", "repeated-rows", "sizes", "comparison", "small-jobs", "many-models")
 METHODS = ("pretexeval", "prototype", "direct")
 
 
@@ -54,6 +56,8 @@ def main() -> None:
         if options.only in (None, "comparison"):
             comparison = Comparison(folder, options.model, tuple(options.methods))
             print("", compare(comparison, options.rounds), sep="\n")
+        if options.only in (None, "small-jobs"):
+            print("", measure_small_jobs(folder / "small", options.rounds), sep="\n", flush=True)
         if options.only == "many-models":
             print(measure_many_models(options.root or folder / "many"), flush=True)
 

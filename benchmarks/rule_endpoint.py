@@ -21,7 +21,8 @@ def serve_rule(reply: Callable[[str], str]) -> Iterator[str]:
         def do_POST(self) -> None:
             prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["prompt"]
             choice = {"index": 0, "text": reply(prompt), "finish_reason": "stop"}
-            content = json.dumps({"id": "x", "object": "text_completion", "choices": [choice]}).encode()
+            body = {"id": "x", "object": "text_completion", "model": "rule", "choices": [choice]}
+            content = json.dumps(body).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))

@@ -28,7 +28,7 @@ FUNCTIONS = (
     ("cli.in_process", "run_evaluations", "flow evaluate-model, everything else"),
     ("engines.loading", "load_engine", "loading vLLM and the model"),
     ("tasks.evaluation.requests", "build_requests", "rendering prompts and hashing them"),
-    ("engines.vllm_engine", "VllmEngine.generate", "generating"),
+    ("engines.vllm_engine", "VllmEngine.generate_into", "generating"),
     ("storage.responses", "ResponseStore.append", "storing responses"),
     ("engines.vllm_engine", "VllmEngine.close", "closing the engine"),
     ("tasks.evaluation.scoring", "score_evaluation", "scoring answers"),
