@@ -1,6 +1,6 @@
 """Measure how many prompts are saved if the answers so far decide which relations are asked more pairs.
 
-`python -m benchmarks.adaptive_asking` prints the cases of docs/adaptive.md. The answers are simulated: a
+`python -m benchmarks.adaptive_asking` prints the cases of docs/budget.md. The answers are simulated: a
 probit model as in benchmarks/simulated_answers.py, without shared heads and tails, whose mean varies between
 relations. The target is the mean over relations of what other pairs of each would give.
 """

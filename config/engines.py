@@ -298,6 +298,10 @@ class ModelConfig(EngineConfig):
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
     The default is all pairs."""
+    budget: Annotated[int, Field(ge=1)] | None = None
+    """Number of prompts that the model is asked at most in an evaluation. They are divided over the relations
+    in equal numbers of whole pairs (docs/budget.md), and a larger budget asks only the further ones. It takes
+    the place of `pairs_per_relation`, and is only for samples. The default is all prompts."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of workers among which a deployed run divides the prompts of an evaluation. Each of them loads
     the model, or sends `concurrency` requests at a time (docs/operations.md). A change asks nothing again."""
@@ -316,6 +320,14 @@ class ModelConfig(EngineConfig):
             )
         if self.early_stop and self.reasoning_parser is not None:
             raise ValueError("early_stop is not allowed with reasoning_parser: it would end the thought")
+        return self
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        if self.budget is not None and self.pairs_per_relation is not None:
+            raise ValueError("budget and pairs_per_relation both choose the pairs; give only one of them")
+        if self.budget is not None and self.engine == "imported":
+            raise ValueError("budget is not allowed with engine 'imported', whose responses exist already")
         return self
 
     @model_validator(mode="after")

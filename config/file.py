@@ -123,6 +123,16 @@ class Config(ConfigTable):
         return self
 
     @model_validator(mode="after")
+    def _refuse_budget_of_questions(self) -> Self:
+        names = [model.name for model in self.models if model.budget is not None]
+        if names and self.questions.settings:
+            raise ValueError(
+                f"{names[0]}: budget is only for samples, but questions.settings asks questions too; use "
+                "pairs_per_relation instead, which limits both"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _refuse_secrets(self) -> Self:
         """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
         names = {model.api_key_env for model in (*self.models, *self.list_writers()) if model.api_key_env}

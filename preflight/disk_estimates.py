@@ -1,10 +1,12 @@
 """How much disk space an edition and its evaluations take at most, estimated from measured sizes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from config.engines import ModelConfig
 from config.file import Config
 from knowledge.question_bank import QuestionBank
 from schemas.stages import METHODS, N_DEMONSTRATIONS, SINGLE_METHODS
@@ -57,16 +59,24 @@ def count_rows(edition: Edition) -> RowCounts:
     per_variant = 0 if table.writer is None else table.max_attempts if table.gate == "on" else 1
     n_attempts = n_triplets * len(NAMES) * per_variant
     tested = [max(n - N_DEMONSTRATIONS, 0) for n in n_heads]
-    n_asked = sum(
-        2 * per_triplet * model.repeats * min(n, model.pairs_per_relation or n)
-        for model in config.models
-        for n in tested
-    )
+    n_asked = sum(count_asked_samples(model, tested, per_triplet) for model in config.models)
     n_predictions = n_asked * len(config.scoring.policies)
     n_questions = count_questions(edition) if edition.has_questions else 0
     repeats = {"answer_only": 1, "chain_of_thought": config.chain_of_thought.repeats}
     n_readings = len(config.models) * n_questions * sum(repeats[name] for name in config.questions.settings)
     return RowCounts(n_triplets, n_triplets * per_triplet, n_attempts, n_predictions, n_questions, n_readings)
+
+
+def count_asked_samples(model: ModelConfig, tested: Sequence[int], per_triplet: int) -> int:
+    """Return an upper bound for the samples that a model is asked about, with repeats.
+
+    Args:
+        tested: the number of tested pairs of each relation.
+        per_triplet: how many samples a triplet has.
+    """
+    n_pairs = sum(min(n, model.pairs_per_relation or n) for n in tested)
+    n_asked = 2 * per_triplet * model.repeats * n_pairs
+    return n_asked if model.budget is None else min(n_asked, model.budget)
 
 
 def count_questions(edition: Edition) -> int:

@@ -1,6 +1,6 @@
 """The plan of a run: what the run will build and ask, and what that takes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -22,6 +22,7 @@ from storage.mirror import Mirror
 from tasks.edition.anchors import plan_anchors
 from tasks.edition.planning import fetch_edition, plan_edition
 from tasks.edition.preview import RelationPreview, preview_questions, preview_relations
+from tasks.evaluation.asked_pairs import divide_budget, measure_relation
 from tasks.evaluation.evaluation import plan_evaluation
 
 
@@ -32,6 +33,17 @@ class PoolUse:
     pool: str
     """Its name in the configuration."""
     models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AskedPairs:
+    """How many pairs of a relation a model is asked about within its budget."""
+
+    model: str
+    relation: str
+    n_asked_pairs: int
+    n_pairs: int
+    """The test pairs of the relation."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,8 @@ class RunPlan:
     """Prompts about anchors that each of the models is asked in every period of a schedule."""
     pools: tuple[PoolUse, ...] = ()
     """Which models a deployed run asks in which work pool."""
+    asked_pairs: tuple[AskedPairs, ...] = ()
+    """Only for models with a budget."""
 
 
 def plan_run(config: Config, mirror: Mirror) -> RunPlan:
@@ -87,10 +101,13 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         for each in evaluations
         if each.subject.setting
     ]
+    asked_pairs = list(divide_budgets(tallies, drafts))
+    limits = {(each.model, each.relation): each.n_asked_pairs for each in asked_pairs}
     for draft in drafts:
         asked: dict[int | None, AskedSamples] = {}
         for tally in tallies:
-            n_pairs = tally.evaluation.model.pairs_per_relation
+            model = tally.evaluation.model
+            n_pairs = limits.get((model.name, draft.relation), model.pairs_per_relation)
             if n_pairs not in asked:
                 asked[n_pairs] = select_asked_samples(draft, n_pairs)
             tally.add(asked[n_pairs])
@@ -109,7 +126,24 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
             PoolUse(pool, tuple(model.name for model in models))
             for pool, models in config.list_pools().items()
         ),
+        tuple(asked_pairs),
     )
+
+
+def divide_budgets(
+    tallies: Sequence[EvaluationTally], drafts: Sequence[RelationPreview]
+) -> Iterator[AskedPairs]:
+    """Yield how many pairs of each relation a model with a budget is asked about.
+
+    Raises:
+        InputError: a budget is too small.
+    """
+    sizes = {draft.relation: measure_relation(draft.samples) for draft in drafts}
+    for tally in tallies:
+        model, n_repeats = tally.evaluation.model, tally.evaluation.subject.n_repeats
+        if model.budget is not None:
+            for relation, n_asked in divide_budget(model.budget, sizes, n_repeats).items():
+                yield AskedPairs(model.name, relation, n_asked, sizes[relation].n_pairs)
 
 
 def count_anchor_prompts(config: Config) -> int:

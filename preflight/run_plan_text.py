@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from config.installation_names import DEFAULT_POOL
 from preflight.estimates import Estimate, Span
 from preflight.new_facts import render_new_facts
-from preflight.run_plan import RunPlan
+from preflight.run_plan import AskedPairs, RunPlan
 from preflight.text_supply import render_text_supply
 from report.console import align
 
@@ -50,11 +50,24 @@ def render_plan(plan: RunPlan) -> str:
         parts.append(f"a deployed run asks {'; '.join(uses)}")
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
+    if plan.asked_pairs:
+        parts.append(_render_asked_pairs(plan.asked_pairs))
     rows = [_render_row(estimate) for estimate in plan.estimates]
     parts.append(align(COLUMNS, [*rows, _render_total(plan)]))
     notes = _render_notes(estimate for estimate in plan.estimates if estimate.n_to_ask.high > 0)
     text = "\n".join(["basis of the estimates:", *notes]) if notes else "nothing to ask"
     return "\n\n".join([*parts, text])
+
+
+def _render_asked_pairs(asked_pairs: Iterable[AskedPairs]) -> str:
+    """Return a line per relation: its test pairs, and how many of them each model with a budget is asked."""
+    counts: dict[str, list[str]] = {}
+    for asked in asked_pairs:
+        counts.setdefault(asked.relation, [asked.relation, f"{asked.n_pairs:,}"]).append(
+            f"{asked.n_asked_pairs:,}"
+        )
+    models = dict.fromkeys(asked.model for asked in asked_pairs)
+    return align(["relation", "pairs", *(f"{model} asks" for model in models)], [*counts.values()])
 
 
 def _render_notes(estimates: Iterable[Estimate]) -> list[str]:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+import polars as pl
+
 from config.engines import ModelConfig
 from config.file import Config
 from config.questions import Setting
@@ -22,6 +24,7 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
 from tasks.drawing.pieces import split_piece
+from tasks.evaluation.asked_pairs import RelationSize, divide_budget, measure_relation
 from tasks.evaluation.imported_subject import select_imported
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.question_subject import build_question_subject
@@ -109,6 +112,39 @@ class Evaluation:
         for path, ref in sorted(self.row_files().items(), key=lambda item: split_piece(item[0])):
             files.setdefault(Path(split_piece(path)[0]).name, []).append(ref)
         return files
+
+    @cached_property
+    def divided_budget(self) -> dict[str, int] | None:
+        """Relation -> how many of its pairs the model is asked about within its budget; null without one.
+
+        Raises:
+            InputError: as `row_files`, or the budget is too small.
+        """
+        if self.model.budget is None:
+            return None
+        sizes: dict[str, RelationSize] = {}
+        for refs in self.relation_files().values():
+            columns = ["relation", "pair_id", "split"]
+            rows = pl.concat(pl.read_parquet(self.root / ref.path, columns=columns) for ref in refs)
+            sizes |= {relation: measure_relation(rows) for relation in rows["relation"].unique()}
+        return divide_budget(self.model.budget, sizes, self.subject.n_repeats)
+
+    def limit_pairs(self, rows: pl.DataFrame) -> int | None:
+        """Return how many pairs or points of one relation the model is asked about; null: all of them.
+
+        Args:
+            rows: the samples or questions of the relation.
+        """
+        budget = self.divided_budget
+        if budget is None or rows.is_empty():
+            return self.model.pairs_per_relation
+        return budget[rows["relation"][0]]
+
+    @property
+    def pairs_per_relation(self) -> int | None:
+        """How many pairs or points of each relation the model is asked about at most; null: all of them."""
+        budget = self.divided_budget
+        return self.model.pairs_per_relation if budget is None else max(budget.values())
 
 
 def plan_evaluation(

@@ -91,6 +91,7 @@ def key_requests(evaluation: Evaluation) -> str:
             "chains": read_chains(evaluation),
             "schema": str(evaluation.subject.requests.schema),
             "source": evaluation.subject.requests_source,
+            **({} if evaluation.divided_budget is None else {"asked_pairs": evaluation.divided_budget}),
         },
         digits=32,
     )
@@ -102,7 +103,7 @@ def build_relation_requests(evaluation: Evaluation) -> Iterator[tuple[str, Reque
     settings = replace(evaluation.request_settings, chains=read_chains(evaluation))
     for name, refs in evaluation.relation_files().items():
         rows = read_stage_files(evaluation.root, refs, subject.rows)
-        yield name, subject.build_requests(rows, settings, evaluation.model.pairs_per_relation)
+        yield name, subject.build_requests(rows, settings, evaluation.limit_pairs(rows))
 
 
 def remove_pending_requests(evaluation: Evaluation) -> None:

@@ -74,6 +74,20 @@ def test_a_limited_evaluation_is_not_complete_and_the_rest_is_asked_later(path: 
     assert more["n_asked"] == more["n_samples"] - few["n_samples"]
 
 
+def test_a_larger_budget_asks_only_the_difference(path: Path) -> None:
+    config = load_config(path)
+
+    def pay(budget: int) -> Config:
+        return config.model_copy(update={"models": (config.models[0].model_copy(update={"budget": budget}),)})
+
+    few, more = (evaluate(pay(n_pairs * PER_PAIR), "one") for n_pairs in (3, 10))
+    assert (few["status"], few["pairs_per_relation"], few["n_samples"]) == ("limited", 2, 3 * PER_PAIR)
+    assert (more["pairs_per_relation"], more["n_samples"]) == (5, 10 * PER_PAIR)
+    assert more["n_asked"] == more["n_samples"] - few["n_samples"]
+    with pytest.raises(InputError, match="--limit is not allowed with the budget of one"):
+        limit_pairs(pay(64), 2)
+
+
 def test_a_limit_never_replaces_a_larger_evaluation(path: Path) -> None:
     config = load_config(path)
     evaluate(config, "one")

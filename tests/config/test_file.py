@@ -117,6 +117,14 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
             '[[models]]\nname = "a"\nmodel = "m"\n[[models]]\nname = "a"\nmodel = "n"',
             "models: two models are named 'a'",
         ),
+        (
+            f"{ENDPOINT}budget = 100\npairs_per_relation = 3",
+            "models[0]: budget and pairs_per_relation both choose the pairs; give only one of them",
+        ),
+        (
+            f'{ENDPOINT}budget = 100\n[questions]\nsettings = ["answer_only"]',
+            "a: budget is only for samples, but questions.settings asks questions too",
+        ),
         ("[edition\nseed = 1", "is not valid TOML"),
     ],
 )

@@ -11,6 +11,7 @@ from engines.identity import identify_model
 from preflight.estimates import Estimate, Span
 from preflight.run_plan import RunPlan, plan_run
 from preflight.run_plan_text import render_cost, render_plan
+from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
 from tasks.edition.anchors import plan_anchors
@@ -108,6 +109,25 @@ def test_answered_prompts_are_not_counted_again(base: Path) -> None:
     assert done.n_to_ask == Span.of(0)
     assert done.n_prompt_tokens == done.n_completion_tokens == Span.of(0)
     assert "nothing to ask" in render_plan(plan_here(configure(base)))
+
+
+def test_a_plan_shows_what_a_budget_asks(base: Path) -> None:
+    """A pair has 2 statements in 8 wordings of two methods, and 2 direct statements."""
+    config = configure(base, {"budget": 3 * 34})
+    plan = plan_here(config)
+    assert [(each.model, each.relation, each.n_asked_pairs) for each in plan.asked_pairs] == [
+        ("far", "may_prevent", 2),
+        ("far", "may_treat", 1),
+    ]
+    lines = [line.split() for line in render_plan(plan).splitlines()]
+    assert ["may_prevent", str(plan.asked_pairs[0].n_pairs), "2"] in lines
+    build(config)
+    assert only(plan).n_to_ask == Span.of(ask(config))
+    more = configure(base, {"budget": 4 * 34})
+    assert only(plan_here(more)).n_answered == only(plan).n_to_ask.low
+    assert only(plan_here(more)).n_to_ask == Span.of(ask(more))
+    with pytest.raises(InputError, match=r"budget = 67 is too small: .* so give 68 or more"):
+        plan_here(configure(base, {"budget": 67}))
 
 
 def test_each_repeat_is_counted(base: Path) -> None:
