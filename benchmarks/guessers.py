@@ -17,7 +17,10 @@ from knowledge.reader import read_knowledge_base
 from report.console import align
 from tasks.drawing.candidates import collect_candidates
 from tasks.drawing.heads import Policy, TripletSampling
+from tasks.drawing.pieces import cut_relations
 from tasks.drawing.related_names import exclude_related
+from tasks.drawing.relation_facts import RelationFacts
+from tasks.edition.triplet_pieces import build_triplet_piece, list_missing_heads
 from tasks.edition.triplets import sample_triplets
 from tasks.quality.guessers import guess_truth
 
@@ -55,13 +58,16 @@ class Measured:
         return [f"{self.n_pairs:.0f}", *(f"{100 * share:.1f}" for share in shares), *counts]
 
 
-def measure_relation(relation: str, facts: pl.DataFrame, sampling: TripletSampling) -> Measured:
+def measure_relation(
+    relation: str, facts: pl.DataFrame, sampling: TripletSampling, edition_format: int
+) -> Measured:
     """Draw the triplets of a relation, and return what the guessers score on them.
 
     A guess is a guess of all eight forms of a triplet, so a pair is mastered if both guesses are right.
     """
-    drawn = sample_triplets(relation, facts, sampling)
-    tested = drawn.frame.filter(pl.col("split") == "test")
+    draw = _draw_whole if edition_format == 1 else _draw_pieces
+    triplets, n_left_out = draw(relation, facts, sampling)
+    tested = triplets.filter(pl.col("split") == "test")
     labels = tested["is_positive"]
     is_right = tested.select(
         "pair_id",
@@ -77,8 +83,25 @@ def measure_relation(relation: str, facts: pl.DataFrame, sampling: TripletSampli
         tail=fmean(is_right["tail"]),
         new_tails=fmean(is_right["new_tails"]),
         n_related=_count_related(relation, facts, tested),
-        n_left_out=len(drawn.left_out),
+        n_left_out=n_left_out,
     )
+
+
+def _draw_whole(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> tuple[pl.DataFrame, int]:
+    """Return the triplets of an edition of format 1, and how many heads have none."""
+    drawn = sample_triplets(relation, rows, sampling)
+    return drawn.frame, len(drawn.left_out)
+
+
+def _draw_pieces(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> tuple[pl.DataFrame, int]:
+    """Return the triplets of an edition of format 2, and how many heads have none."""
+    facts = RelationFacts(relation, rows, rows.clear())
+    pieces = cut_relations({relation: facts.heads.height}, sampling.heads_per_relation)
+    drawn = [build_triplet_piece(piece, lambda: facts, sampling) for piece in pieces]
+    missing = (
+        list_missing_heads(piece, facts, sampling, frame) for piece, frame in zip(pieces, drawn, strict=True)
+    )
+    return pl.concat(drawn), sum(map(len, missing))
 
 
 def _count_related(relation: str, facts: pl.DataFrame, tested: pl.DataFrame) -> int:
@@ -100,6 +123,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guessers", description=__doc__)
     parser.add_argument("--base", type=Path, help="MedLAMA's file or folder; the starter base if not given")
     parser.add_argument("--negatives", choices=get_args(Policy), default=TripletSampling(1).negatives)
+    parser.add_argument("--format", type=int, choices=(1, 2), default=1, help="format of the edition")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--heads", type=int, default=1000, help="at most so many heads of each relation")
     options = parser.parse_args()
@@ -110,7 +134,7 @@ def main() -> None:
     )
     sampling = TripletSampling(options.seed, options.negatives, options.heads)
     measured = {
-        relation: measure_relation(relation, base.select_relation(relation), sampling)
+        relation: measure_relation(relation, base.select_relation(relation), sampling, options.format)
         for relation in base.relations
     }
     print(render_table(measured))

@@ -1,7 +1,6 @@
 """The timeline names functions of other modules, and attributes time to the innermost of them."""
 
 import importlib
-from operator import attrgetter
 from types import SimpleNamespace
 
 import pytest
@@ -11,8 +10,13 @@ from benchmarks.timeline import FUNCTIONS, Clock
 
 
 @pytest.mark.parametrize(("module", "path"), [(module, path) for module, path, _ in FUNCTIONS])
-def test_every_timed_function_exists(module: str, path: str) -> None:
-    assert callable(attrgetter(path)(importlib.import_module(module)))
+def test_every_timed_function_is_defined_where_it_is_wrapped(module: str, path: str) -> None:
+    """A method that a class inherits may be one that the pipeline does not call on it."""
+    *classes, name = path.split(".")
+    owner = importlib.import_module(module)
+    for part in classes:
+        owner = getattr(owner, part)
+    assert callable(vars(owner)[name])
 
 
 def test_the_time_of_a_function_excludes_the_timed_functions_that_it_calls(
