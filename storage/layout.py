@@ -11,6 +11,8 @@ RESPONSES_FOLDER = "responses"
 EVALUATIONS_FOLDER = "predictions"
 QUESTION_EVALUATIONS_FOLDER = "question_predictions"
 ANCHOR_EVALUATIONS_FOLDER = "anchor_predictions"
+ALL_EVALUATIONS = (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALUATIONS_FOLDER)
+"""The folders of all evaluations: of samples, of questions, and of anchors."""
 FAILURES_FOLDER = "failures"
 REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"

@@ -8,14 +8,12 @@ from pathlib import Path
 from storage.bucket import Bucket
 from storage.files import write_bytes
 from storage.layout import (
-    ANCHOR_EVALUATIONS_FOLDER,
+    ALL_EVALUATIONS,
     EDITIONS_FOLDER,
-    EVALUATIONS_FOLDER,
     FAILURES_FOLDER,
     MANIFEST,
     MODEL,
     PAGES_FOLDER,
-    QUESTION_EVALUATIONS_FOLDER,
     REMOVED_FOLDER,
     RESPONSES_FOLDER,
     REVIEWS_FOLDER,
@@ -55,7 +53,7 @@ def sync_everything(mirror: Mirror) -> None:
         mirror.push_edition(Path(folder).name)
     for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):
         mirror.sync_responses(Path(folder).name)
-    for kind in (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALUATIONS_FOLDER):
+    for kind in ALL_EVALUATIONS:
         for folder in _list_folders(mirror, mirror.bucket, kind, RUN):
             mirror.pull_evaluation_files(folder)
             mirror.push_evaluation_files(folder)

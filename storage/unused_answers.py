@@ -6,15 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from storage.layout import (
-    ANCHOR_EVALUATIONS_FOLDER,
-    EVALUATIONS_FOLDER,
-    QUESTION_EVALUATIONS_FOLDER,
-    RESPONSES_FOLDER,
-)
+from storage.layout import ALL_EVALUATIONS, RESPONSES_FOLDER
 from storage.responses import ResponseStore
-
-FOLDERS = (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, ANCHOR_EVALUATIONS_FOLDER)
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ def remove_answers(answers: Iterable[UnusedAnswers]) -> None:
 
 def _list_requests(root: Path, model_id: str) -> Iterator[tuple[str, Path]]:
     """Yield the edition and the file of all requests of a model, also of evaluations that have not ended."""
-    for folder in FOLDERS:
+    for folder in ALL_EVALUATIONS:
         for path in (root / folder).glob(f"**/{model_id}/**/requests/*.parquet"):
             yield path.relative_to(root / folder).parts[0], path
 

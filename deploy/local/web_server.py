@@ -15,14 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote
 
-from storage.layout import (
-    ANCHOR_EVALUATIONS_FOLDER,
-    EDITIONS_FOLDER,
-    EVALUATIONS_FOLDER,
-    PAGES_FOLDER,
-    QUESTION_EVALUATIONS_FOLDER,
-    WAREHOUSE,
-)
+from storage.layout import ALL_EVALUATIONS, EDITIONS_FOLDER, PAGES_FOLDER, WAREHOUSE
 
 # The pages are text, inline styles and inline drawings; no script runs, and no other site may frame them.
 # Only the sample browser of an edition runs scripts, those of its own folder.
@@ -39,12 +32,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 HEALTH = "/healthz"
-LISTED_FOLDERS = (
-    EDITIONS_FOLDER,
-    EVALUATIONS_FOLDER,
-    QUESTION_EVALUATIONS_FOLDER,
-    ANCHOR_EVALUATIONS_FOLDER,
-)
+LISTED_FOLDERS = (EDITIONS_FOLDER, *ALL_EVALUATIONS)
 """Folders of the data folder that are served beside `report/`, with lists of their files."""
 MISSING = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Not here</title><h1>There is no such page, '
