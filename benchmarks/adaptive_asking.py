@@ -19,7 +19,7 @@ from report.console import align
 
 SIZES = {
     "equal sizes": (1000,) * 17,
-    "bundled base": (
+    "uneven sizes": (
         1458,
         108,
         48,
@@ -43,9 +43,10 @@ SIZES = {
         893,
     ),
 }
-BUDGETS = {"equal sizes": 1700, "bundled base": 600}
+"""Pairs of each relation. The uneven sizes are the lines of the relations of the bundled base."""
+BUDGETS = {"equal sizes": 1700, "uneven sizes": 600}
 """Pairs that are asked; each pair costs 16 prompts."""
-PILOTS = {"equal sizes": 20, "bundled base": 8}
+PILOTS = {"equal sizes": 20, "uneven sizes": 8}
 """Pairs of each half of each relation that are asked before anything is decided."""
 COMMON, OWN = 0.45**0.5, 0.55**0.5
 """Standard deviations of what the samples of a pair share, and of a sample alone."""

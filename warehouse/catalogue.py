@@ -73,6 +73,7 @@ VIEWS = (
     "accuracy_by_age",
     "transformation_ablation",
     "leaderboard",
+    "weighted_accuracy",
     "repeat_spread",
     "not_evaluated",
     "missed_points",

@@ -121,7 +121,7 @@ create macro effective_n(s, inflation := 1.0, n_rare := null) as list_transform(
         )
     ],
     lambda factor: case
-        when s.n_clusters < 2 or not s.varies then s.n_clusters
+        when s.n_clusters < 2 or not s.varies then least(s.n_clusters, s.n_most)
         when s.n_observations = s.n_clusters then
             s.n_clusters / inflation * case when inflation > 1 then factor else 1 end
         else least(

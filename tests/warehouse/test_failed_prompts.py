@@ -25,6 +25,7 @@ N_ERRORS = {
     "accuracy_by_age": 3,
     "transformation_ablation": 2 * (1 + 2 + 3 + 3),
     "leaderboard": 3,
+    "weighted_accuracy": 2 * 3,
     "known_mastery": 3,
     "component_ablation": 3 + 1,
     "model_comparison": 3,
