@@ -25,9 +25,9 @@ from storage.records import read_record, set_aside, write_record
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
 from tasks.edition.validated_rows import iterate_validated
-from tasks.quality import validation
-from tasks.quality.validation import require_valid, validate_stage
-from tasks.quality.validation_report import ValidationReport, merge_reports, read_report, write_down
+from tasks.quality import part_validation
+from tasks.quality.part_validation import validate_parts
+from tasks.quality.validation_report import ValidationReport, read_report, write_down
 
 logger = logging.getLogger(__name__)
 
@@ -126,20 +126,17 @@ def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
     checksums = [ref.sha256 for ref in stage.files.values()]
-    key = hash_json([stage.stage.name, checksums, hash_source(validation.__name__)], digits=32)
+    key = hash_json([stage.stage.name, checksums, hash_source(part_validation.__name__)], digits=32)
     path = edition.root / validation_record(key)
     try:
         report = replace(read_report(read_record(path)), context=edition.edition_id)
     # The report is missing or damaged.
     except ValueError:
-        frames = iterate_validated(edition, stage.files, partial(stage.read, edition.root))
-        reports = []
-        for frame in frames:
-            reports.append(validate_stage(stage.stage, frame, edition.edition_id))
-            require_valid(reports[-1])
+        parts = iterate_validated(edition, stage.files, partial(stage.read, edition.root))
+        checked = validate_parts(stage.stage, parts, edition.edition_id)
         # Demonstrations are repeated in several parts, but they are counted once.
         n_rows = sum(ref.n_rows for ref in stage.files.values())
-        report = replace(merge_reports(reports), n_rows=n_rows)
+        report = replace(checked, n_rows=n_rows)
         found = {"key": key, "content": key_content(stage.stage.name, checksums)}
         write_record(path, write_down(report) | found)
     return report

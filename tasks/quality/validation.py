@@ -35,6 +35,7 @@ __all__ = [
     "ExpectationResult",
     "StageInvalid",
     "ValidationReport",
+    "accepts_counts",
     "check_stage",
     "import_great_expectations",
     "require_valid",
@@ -65,11 +66,16 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 
 
+def accepts_counts(counted: pl.DataFrame) -> bool:
+    """Return whether Great Expectations finds no count of rows that break an expectation above 0."""
+    return all(is_met for _, is_met, _ in _run_expectations(SUMMARY, counted))
+
+
 def _check_values(stage: Stage, rows: pl.DataFrame) -> list[ExpectationResult]:
     expectations, counted = list_value_expectations(stage), count_violations(stage, rows)
     n_unexpected = dict(zip(map(_name, expectations), counted["n_unexpected"], strict=True))
     found = {}
-    if not all(is_met for _, is_met, _ in _run_expectations(SUMMARY, counted)):
+    if not accepts_counts(counted):
         broken = [expectation for expectation in expectations if n_unexpected[_name(expectation)]]
         breaks = rows.select(is_broken=find_breaking(broken)).to_series()
         judged, shown = evaluate_rules(stage, rows).filter(breaks), rows.filter(breaks)

@@ -1,0 +1,38 @@
+"""Validation of a stage that is read in parts, because its rows may not fit into memory."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from schemas.columns import Stage
+from schemas.expectations import count_violations
+from storage.files import add_optional_columns
+from tasks.quality.validation import accepts_counts, require_valid, validate_stage
+from tasks.quality.validation_report import ValidationReport, merge_reports
+
+
+def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) -> ValidationReport:
+    """Return one report of a stage; its n_rows leaves out parts that were judged by their counts.
+
+    Great Expectations judges the first part, and every further part in which a row breaks an expectation. Of
+    the others, which have the columns of the first one, it judges the counts of all parts at once: judging
+    each part by itself took a third of the time of the validation.
+
+    Raises:
+        StageInvalid: an expectation is not met; the error names it and the first rows that break it.
+    """
+    reports: list[ValidationReport] = []
+    counts: list[pl.DataFrame] = []
+    judged = None
+    for part in parts:
+        rows = add_optional_columns(part, stage)
+        counted = count_violations(stage, rows) if rows.schema == judged else None
+        if counted is not None and counted["n_unexpected"].sum() == 0:
+            counts.append(counted)
+            continue
+        reports.append(validate_stage(stage, rows, context))
+        require_valid(reports[-1])
+        judged = rows.schema
+    if counts and not accepts_counts(pl.concat(counts)):
+        raise RuntimeError(f"Great Expectations refuses counts of zero in stage {stage.name} of {context}")
+    return merge_reports(reports)
