@@ -75,9 +75,13 @@ def read_alias_table(path: Path) -> pl.DataFrame:
 
 
 def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the aliases in the columns of clean rows: place, name, id and alias."""
+    """Return the aliases in the columns of clean rows: place, name, id and alias.
+
+    Every fact of a name repeats its aliases, so that only the first row with them is returned.
+    """
     listed = [
         rows.filter(pl.col(f"{side}_aliases").is_not_null())
+        .unique([side, f"{side}_id", f"{side}_aliases"], keep="first", maintain_order=True)
         .select(
             PLACE.alias("place"),
             pl.col(side).alias("name"),

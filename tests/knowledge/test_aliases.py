@@ -105,6 +105,17 @@ def test_an_alias_that_names_something_with_another_id_is_an_error(tmp_path: Pat
         read_base(tmp_path / "own.csv", tmp_path / "aliases.csv")
 
 
+def test_aliases_that_every_fact_of_a_name_repeats_are_read_once(tmp_path: Path) -> None:
+    facts = (
+        "aspirin,may_treat,fever,C1,gout\nnaproxen,may_treat,fever,C1,gout\nibuprofen,may_treat,gout,C2,\n"
+    )
+    (tmp_path / "own.csv").write_text("head,relation,tail,tail_id,tail_aliases\n" + facts)
+    with pytest.raises(InputError) as caught:
+        read_base(tmp_path / "own.csv")
+    assert str(caught.value).count("the alias 'gout'") == 1
+    assert "line 2" in str(caught.value)
+
+
 def test_a_triplet_that_is_marked_false_and_true_under_an_alias_is_an_error(tmp_path: Path) -> None:
     rows = "aspirin,may_treat,fever,\nibuprofen,may_treat,pyrexia,\naspirin,may_treat,Pyrexia,true\n"
     (tmp_path / "own.csv").write_text("head,relation,tail,also_false\n" + rows)
