@@ -1,4 +1,4 @@
-"""The subcommand review, with the actions export, import, negatives and also-true."""
+"""The subcommand review, with the actions export, import, negatives, also-true and drafts."""
 
 import argparse
 from pathlib import Path
@@ -30,6 +30,7 @@ def add_commands(subcommands: Subcommands) -> None:
     back.add_argument("--grader", required=True, help="the name of the grader")
     add_root(back)
     _add_negatives(actions)
+    _add_drafts(actions)
 
 
 def _add_negatives(actions: Subcommands) -> None:
@@ -49,6 +50,26 @@ def _add_negatives(actions: Subcommands) -> None:
     add_config(back)
     back.add_argument("sheet", type=Path, help="the filled-in sheet, as a spreadsheet saved it")
     back.add_argument("file", type=Path, help="the CSV file to write, for the folder of the knowledge base")
+
+
+def _add_drafts(actions: Subcommands) -> None:
+    summary = "Write the reviewed prototypes of a draft into its file."
+    example = "pool-causes.csv pool.toml --reviewer ann"
+    back = add_command(actions, "drafts", import_draft, summary, [example])
+    back.add_argument("sheet", type=Path, help="the filled-in sheet of `pretexeval draft`")
+    back.add_argument("file", type=Path, help="the TOML file with the draft, which is changed")
+    back.add_argument("--reviewer", required=True, help="the name of the person who filled the sheet")
+
+
+def import_draft(options: argparse.Namespace) -> int:
+    """Write the reviewed texts, and print what is left to do; the exit status is 1 if a cell is rejected."""
+    from review.draft_import import import_draft
+
+    draft = import_draft(options.sheet, options.file, options.reviewer)
+    open_cells = ", ".join(cell.transformation for cell in draft.marked)
+    left = f"still a draft, write {open_cells}" if open_cells else f"reviewed by {options.reviewer}"
+    write_output(f"{options.file}: [{draft.relation}] is {left}")
+    return 1 if draft.marked else 0
 
 
 def export_negatives(options: argparse.Namespace) -> int:

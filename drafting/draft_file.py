@@ -58,10 +58,11 @@ def _list_lines(draft: Draft) -> Iterator[str]:
         if cell.is_passing:
             yield f"{name} = [{render_toml(cell.text)}]  # {escape_line(cell.origin)}"
         else:
-            yield _render_marked(cell)
+            yield render_marked(cell)
 
 
-def _render_marked(cell: DraftedCell) -> str:
+def render_marked(cell: DraftedCell) -> str:
+    """Return the line of a cell that a person must write: a comment, with what is wrong with the draft."""
     marks = escape_line("; ".join(cell.marks))
     said = "" if cell.text is None else f": {render_toml(escape_line(cell.text))}"
     return f"# {cell.transformation} is missing ({marks}){said}"

@@ -27,7 +27,8 @@ found: such a text is not used. An empty `problems` does not mean that the text 
   "cannot", and not "may not".
 
 Write `yes` or `no` into `is_good`, and a better sentence into `correction`. Change no other cell, and save
-the sheet as CSV.
+the sheet as CSV. `pretexeval review drafts SHEET FILE --reviewer NAME` then checks every text once more and
+writes it into the file of the draft.
 """
 
 

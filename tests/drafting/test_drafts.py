@@ -166,6 +166,15 @@ def test_drafts_of_a_bad_writer_are_marked_refused_allowed_and_named_on_the_page
     assert [name for name, row in rows.items() if not row["problems"]] == ["none", "dn"]
     assert not any(row["text"].startswith("=") for row in rows.values())
 
+    # A reviewer who says yes to everything does not get it past the checks.
+    sheet = tmp_path / "marks.csv"
+    with sheet.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows["none"]))
+        writer.writeheader()
+        writer.writerows(row | {"is_good": "yes"} for row in rows.values())
+    assert main(["review", "drafts", str(sheet), str(tmp_path / "pool.toml"), "--reviewer", "ann"]) == 2
+    assert tomllib.loads((tmp_path / "pool.toml").read_text(encoding="utf-8")) == tables
+
     # The third relation is not complete, and a person writes what is missing.
     capsys.readouterr()
     assert main(["validate", str(config)]) == 2
