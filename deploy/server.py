@@ -10,7 +10,6 @@ whatever the working directory contains.
 """
 
 import argparse
-import gc
 import os
 import sys
 from urllib.parse import urlsplit
@@ -36,9 +35,6 @@ def main() -> int:
 
 
 def _serve(options: argparse.Namespace, hosts: list[str]) -> None:
-    # The objects of the application live as long as the process. Scanning them for garbage again and again
-    # takes a sixth of the time of a start.
-    gc.disable()
     import uvicorn
     from prefect.server.api.server import create_app
     from prefect.settings import get_current_settings
@@ -48,8 +44,6 @@ def _serve(options: argparse.Namespace, hosts: list[str]) -> None:
     # The check is around Prefect's application and not in it: Prefect's own services call the application in
     # memory, under another host name.
     app = TrustedHostMiddleware(create_app(final=True), allowed_hosts=hosts, www_redirect=False)
-    gc.freeze()
-    gc.enable()
     uvicorn.run(
         app,
         host=options.host,

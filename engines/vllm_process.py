@@ -16,7 +16,6 @@ from pydantic import ValidationError
 from config.engines import EngineConfig
 from engines.hub_cache import find_commit
 from engines.identity import find_folder
-from primitives.collection_pause import pause_collection
 
 if TYPE_CHECKING:
     from vllm import LLM
@@ -47,10 +46,15 @@ _hub_is_chosen_by_user = HUB_VARIABLE in os.environ
 def import_vllm() -> None:
     """Import vLLM, and raise whatever exception that raises.
 
-    Importing and loading take 9 s in this way, and 11.5 s if the garbage collector runs meanwhile.
+    The imported objects live until the process ends. They are hidden from the garbage collector, which would
+    otherwise scan them again and again: importing and loading then take 9 s instead of 11.5.
     """
-    with pause_collection():
+    gc.disable()
+    try:
         from vllm import LLM  # noqa: F401 (this line imports most of vLLM)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def load_llm(config: EngineConfig, model: str) -> LLM:

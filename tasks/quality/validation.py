@@ -4,13 +4,11 @@ import importlib
 import logging
 import threading
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
-from primitives.collection_pause import pause_collection
 from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,
@@ -109,11 +107,9 @@ def require_valid(report: ValidationReport) -> None:
         raise StageInvalid(report)
 
 
-@cache
 def import_great_expectations() -> None:
     """Import the library, which takes 2.5 s of one core, before the first stage needs it."""
-    with pause_collection():
-        importlib.import_module("great_expectations.expectations")
+    importlib.import_module("great_expectations.expectations")
 
 
 def _run_expectations(
@@ -124,7 +120,6 @@ def _run_expectations(
     Raises:
         RuntimeError: Great Expectations could not evaluate an expectation.
     """
-    import_great_expectations()
     import great_expectations as gx
 
     # This logger has a level of its own, and would report every temporary folder.
