@@ -13,10 +13,12 @@ from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
 
+from config.schedule import label_period
 from deploy.local.installation import Installation, start_installation
 from storage.layout import WAREHOUSE
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
@@ -91,6 +93,25 @@ class Server:
                 return run
             time.sleep(0.5)
         raise AssertionError(f"{run['name']} is {run['state_name']} after {timeout_s:g} s")
+
+    def wait_for_cron(self, deployment: str) -> Row:
+        """Return the first run of `regenerate` that the scheduler starts, and switch its schedule off.
+
+        It is switched off as soon as a worker takes the run, so that no second one follows.
+        """
+        path = f"/deployments/name/regenerate/{deployment}"
+        named = self.client.get(path).raise_for_status().json()["id"]
+        deadline = time.monotonic() + 300
+        scheduled: list[Row] = []
+        while not scheduled and time.monotonic() < deadline:
+            scheduled = self.filter(
+                "flow_runs", deployments={"id": {"any_": [named]}}, sort="EXPECTED_START_TIME_ASC"
+            )
+            time.sleep(0.5)
+        assert scheduled, f"the server has scheduled no run of {deployment}"
+        begun = self.wait(scheduled[0]["id"], ("PENDING", "RUNNING", *ENDED, "CRASHED"))
+        self.client.post(f"/deployments/{named}/pause_deployment").raise_for_status()
+        return begun
 
     def run(self, name: str, timeout_s: float = 300, **parameters: Any) -> Row:  # noqa: ANN401 - of any flow
         """Create a run as `start` does, and return the run when it has ended."""
@@ -440,10 +461,10 @@ def test_failures_and_score_changes_are_notified(
         assert len([note for note in hook.notes if "Student" in note["subject"]]) == 1
 
 
-def test_a_scheduled_run_asks_anchors_and_its_edition(
+def test_cron_starts_a_run_that_asks_anchors_and_its_edition(
     server: Server, running: Installation, root: Path
 ) -> None:
-    n_anchors = 2
+    n_anchors, zone = 2, "Europe/Berlin"
     with serve_endpoint(lambda _, __: build_reply(" True")) as endpoint:
         table = {"engine": "openai", "base_url": endpoint.base_url, "pairs_per_relation": N_PAIRS}
         config = write_config(
@@ -452,11 +473,17 @@ def test_a_scheduled_run_asks_anchors_and_its_edition(
             knowledge={"relations": [RELATION]},
             models=[{"name": "anchored", "model": "anchored", **table}],
             anchors={"n_pairs": n_anchors},
+            schedule={"cron": "* * * * *", "timezone": zone},
         )
         run_command("deploy", config, folder=REPOSITORY, environment=running.environment).require()
-        done = server.run("regenerate", deployment="pretexeval.anchored", moment=MOMENT)
+        begun = server.wait_for_cron("pretexeval.anchored")
+        done = server.wait(begun["id"], (*ENDED, "CRASHED"), 600)
         assert done["state_type"] == "COMPLETED", done["state"]["message"]
+        assert done["auto_scheduled"]
+        assert not done["parameters"].get("moment")
         assert len(endpoint.requests) == 16 * (N_PAIRS + n_anchors)
     (asked,) = query_rows(root, "select period, n_asked from anchor_runs")
-    assert asked == {"period": "2026-W47", "n_asked": 16 * n_anchors}
+    planned = datetime.fromisoformat(done["expected_start_time"]).astimezone(ZoneInfo(zone))
+    assert (planned.second, planned.microsecond) == (0, 0)
+    assert asked == {"period": label_period(planned.date(), "week"), "n_asked": 16 * n_anchors}
     assert "anchored" in {row["model"] for row in query_rows(root, "from leaderboard")}
