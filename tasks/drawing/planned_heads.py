@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from tasks.drawing.series import SeriesTurn
 
 HEADS_AT_ONCE = 16
 TAILS_AT_ONCE = 64
+_LOCK = Lock()
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,17 @@ class PlannedHeads:
         return PieceHeads(frozenset(self.list_tested(piece)), frozenset(held_out))
 
 
-@lru_cache(maxsize=1)
 def plan_heads(facts: RelationFacts, sampling: TripletSampling) -> PlannedHeads:
     """Return the heads to test, and the pairs of those that demonstrate the task.
 
-    The last plan is cached for the pieces of the relation.
+    The last plan is cached for the pieces of the relation. Threads of other pieces wait for it.
     """
+    with _LOCK:
+        return _plan_heads(facts, sampling)
+
+
+@lru_cache(maxsize=1)
+def _plan_heads(facts: RelationFacts, sampling: TripletSampling) -> PlannedHeads:
     demonstrations = draw_demonstrations(facts)
     if sampling.turn is None:
         order = facts.order_heads(str(sampling.seed), "cap")

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import polars as pl
@@ -35,6 +36,7 @@ from tasks.judging.calibrated_judge import plan_judge
 # get another name. The other parts of an edition have their format in the configuration.
 QUESTION_FORMAT = 1
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
+_LOCK = Lock()
 
 
 @dataclass(frozen=True)
@@ -118,11 +120,12 @@ class Edition:
 
     def find_facts(self, relation: str) -> RelationFacts:
         """Return the facts of a relation, indexed. Those of the last relation are cached."""
-        if relation not in self._found_facts:
-            self._found_facts.clear()
-            rows, also_false = self.base.select_relation(relation), self.base.select_false(relation)
-            self._found_facts[relation] = RelationFacts(relation, rows, also_false)
-        return self._found_facts[relation]
+        with _LOCK:
+            if relation not in self._found_facts:
+                self._found_facts.clear()
+                rows, also_false = self.base.select_relation(relation), self.base.select_false(relation)
+                self._found_facts[relation] = RelationFacts(relation, rows, also_false)
+            return self._found_facts[relation]
 
     @cached_property
     def _found_facts(self) -> dict[str, RelationFacts]:

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from primitives.threads import map_in_threads
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.name_overlap import MAX_WORDS, SIXTHS, STEM_LENGTH
 from tasks.edition.balance_report import MAX_UNMATCHED_SHARE
@@ -22,13 +23,14 @@ def describe_balance(pieces: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """
     names = ("n_pairs", "n_true_sharing", "n_false_sharing", "n_unmatched", "n_asserted")
     counts = np.zeros(len(names), np.int64)
-    for triplets in pieces:
-        counts += _count(triplets.filter(split="test"))
+    for counted in map_in_threads(_count, pieces):
+        counts += counted
     found = dict(zip(names, counts.tolist(), strict=True))
     return found | {"is_balanced": found["n_unmatched"] <= MAX_UNMATCHED_SHARE * found["n_pairs"]}
 
 
-def _count(tested: pl.DataFrame) -> NDArray[np.int64]:
+def _count(triplets: pl.DataFrame) -> NDArray[np.int64]:
+    tested = triplets.filter(split="test")
     classes = tested.select("tail", "is_positive", "is_asserted").with_columns(_classify(tested))
     is_sharing = pl.col("words") > 0
     of_class = classes.group_by("tail", *CLASS).agg(n=(pl.col("is_positive").cast(pl.Int64) * 2 - 1).sum())

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from operator import ne
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.source import hash_source
+from primitives.threads import map_in_threads
 from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_stage_file
 from storage.layout import EDITIONS_FOLDER, cached_file, manifest_file, validation_record
@@ -67,19 +69,27 @@ def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFile
     recipe = find_recipe(edition, name)
     inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
-    refs, n_built = {}, 0
-    for piece in edition.pieces:
-        key = _key_file(edition, recipe, piece, inputs)
-        path = edition.path_of(name, piece)
-        ref = _find_file(edition.root, key, path, listed.get(path))
-        if ref is None:
-            frames = {stage: files.read(edition.root, piece) for stage, files in inputs.items()}
-            ref = write_stage_file(edition.root, path, recipe.build(edition, piece, frames), recipe.stage)
-            n_built += 1
-        _require_same_bytes(edition, ref, listed.get(path))
-        _write_record(edition.root / cached_file(key), ref)
-        refs[piece] = ref
-    return StageFiles(recipe.stage, refs, n_built)
+    # Keys are computed in one thread, because two threads of Python 3.11 cannot parse source code at once.
+    keys = {piece: _key_file(edition, recipe, piece, inputs) for piece in edition.pieces}
+    paths = {piece: edition.path_of(name, piece) for piece in edition.pieces}
+
+    def build(piece: str) -> FileRef:
+        frames = {stage: files.read(edition.root, piece) for stage, files in inputs.items()}
+        return write_stage_file(
+            edition.root, paths[piece], recipe.build(edition, piece, frames), recipe.stage
+        )
+
+    found = {
+        piece: _find_file(edition.root, keys[piece], path, listed.get(path)) for piece, path in paths.items()
+    }
+    missing = [piece for piece, ref in found.items() if ref is None]
+    built = zip(missing, map_in_threads(build, missing), strict=True)
+    files = {}
+    for piece, ref in chain(((piece, ref) for piece, ref in found.items() if ref is not None), built):
+        _require_same_bytes(edition, ref, listed.get(paths[piece]))
+        _write_record(edition.root / cached_file(keys[piece]), ref)
+        files[piece] = ref
+    return StageFiles(recipe.stage, {piece: files[piece] for piece in edition.pieces}, len(missing))
 
 
 def store_files(

@@ -1,9 +1,11 @@
 """Validation of a stage that is read in parts, because its rows may not fit into memory."""
 
 from collections.abc import Iterable
+from functools import partial
 
 import polars as pl
 
+from primitives.threads import map_in_threads
 from schemas.columns import Stage
 from schemas.expectations import count_violations
 from storage.files import add_optional_columns
@@ -21,18 +23,28 @@ def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) ->
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    reports: list[ValidationReport] = []
+    all_rows = (add_optional_columns(part, stage) for part in parts)
+    first = next(all_rows)
+    reports = [_require_valid_part(stage, first, context)]
     counts: list[pl.DataFrame] = []
-    judged = None
-    for part in parts:
-        rows = add_optional_columns(part, stage)
-        counted = count_violations(stage, rows) if rows.schema == judged else None
+    for rows, counted in map_in_threads(partial(_count_part, stage, first.schema), all_rows):
         if counted is not None and counted["n_unexpected"].sum() == 0:
             counts.append(counted)
-            continue
-        reports.append(validate_stage(stage, rows, context))
-        require_valid(reports[-1])
-        judged = rows.schema
+        else:
+            reports.append(_require_valid_part(stage, rows, context))
     if counts and not accepts_counts(pl.concat(counts)):
         raise RuntimeError(f"Great Expectations refuses counts of zero in stage {stage.name} of {context}")
     return merge_reports(reports)
+
+
+def _count_part(
+    stage: Stage, schema: pl.Schema, rows: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows, and how many of them break each expectation; null if they have another schema."""
+    return rows, count_violations(stage, rows) if rows.schema == schema else None
+
+
+def _require_valid_part(stage: Stage, rows: pl.DataFrame, context: str) -> ValidationReport:
+    report = validate_stage(stage, rows, context)
+    require_valid(report)
+    return report
