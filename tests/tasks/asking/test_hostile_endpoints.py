@@ -34,7 +34,7 @@ from tests.support.raw_endpoint import (
 
 KEY = "sk-0123456789-abcdefghij"
 GOOD = RawReply(render_answer())
-TIMEOUT_S = 0.5
+TIMEOUT_S = 30
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
@@ -252,15 +252,17 @@ def serve(tmp_path: Path) -> Callable[..., Any]:
 LARGE = json.dumps({"choices": [{"text": "True " * 2_000_000}]}).encode()
 SLOW = {
     "piece by piece": (
-        RawReply(render_answer("True " * 500), piece=300, pause_s=0.15),
-        "no complete answer within 0.5 s",
+        RawReply(render_answer("True " * 500), piece=100, pause_s=0.3),
+        "no complete answer within 2 s",
     ),
-    "half of the headers, then silence": (RawReply(GOOD.content[:40], hold_s=3), "no answer within 0.5 s"),
-    "body, then silence": (RawReply(GOOD.content[:-5], hold_s=3), "no complete answer within 0.5 s"),
+    "half of the headers, then silence": (RawReply(GOOD.content[:40], hold_s=8), "no answer within 2 s"),
+    "body, then silence": (RawReply(GOOD.content[:-5], hold_s=8), "no complete answer within 2 s"),
     "informational replies for ever": (
-        RawReply(b"HTTP/1.1 102 X\r\n\r\n" * 200, piece=18, pause_s=0.02),
-        "no answer within 0.5 s",
+        RawReply(b"HTTP/1.1 102 X\r\n\r\n" * 200, piece=18, pause_s=0.04),
+        "no answer within 2 s",
     ),
+}
+UNUSABLE = {
     "too large": (RawReply(render_reply(200, JSON_TYPE, LARGE)), "larger than 1,032,768 bytes"),
     "too large when decompressed": (
         RawReply(render_reply(200, JSON_TYPE | {"Content-Encoding": "gzip"}, gzip.compress(LARGE))),
@@ -271,12 +273,16 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize("habit", SLOW)
+@pytest.mark.parametrize("habit", [*SLOW, *UNUSABLE])
 def test_answer_that_is_too_slow_or_too_large_is_a_failed_row(serve: Callable[..., Any], habit: str) -> None:
-    reply, words = SLOW[habit]
+    reply, words = (SLOW | UNUSABLE)[habit]
+    # Good answers come in time on a busy machine too.
+    timeout_s = 2 if habit in SLOW else TIMEOUT_S
     started = time.monotonic()
-    run, endpoint = serve(lambda prompt, _: reply if prompt == "p2" else GOOD, max_attempts=1)
-    assert time.monotonic() - started < 5
+    run, endpoint = serve(
+        lambda prompt, _: reply if prompt == "p2" else GOOD, max_attempts=1, timeout_s=timeout_s
+    )
+    assert time.monotonic() - started < 60
     assert run.error is None
     assert len(run.list_answered()) == 5
     assert words in str(run.rows["p2"][2])
