@@ -1,13 +1,17 @@
 -- Grain: one row per edition and method.
 -- The counts of the view freshness, over all editions. It is a table because it reads every text of every edition:
 -- 3 s of one core for twelve weekly editions of 272,000 samples. Texts and facts are compared by their hashes of 64
--- bits, which take less memory than the texts.
+-- bits, which take less memory than the texts. The editions of a base have the ranks of the view freshness; those
+-- of the same rank are not compared with each other.
 create table freshness_counts as
 with of_base as (
     select
         edition_id,
         kb,
-        row_number() over (partition by kb order by period_start nulls last, edition_id) - 1 as n_earlier_editions
+        rank() over (
+            partition by kb
+            order by period_start nulls last, case when period_start is null then seed end nulls last
+        ) - 1 as n_earlier_editions
     from editions
     where not is_anchors and edition_id in (select edition_id from samples)
 ),

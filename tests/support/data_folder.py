@@ -61,6 +61,7 @@ class DataFolder:
     parts: dict[tuple[str, str], Path] = field(default_factory=dict)
     """(name, model) -> the file of responses that was written under this name."""
     label: str = "seed1"
+    seed: int = 1
     asserted: set[str] = field(default_factory=set)
     """The heads whose false triplet the base asserts to be false."""
     ages: dict[str, str] = field(default_factory=dict)
@@ -150,7 +151,7 @@ class DataFolder:
                 "edition_id": edition_id,
                 "kb": kb,
                 "label": self.label,
-                "seed": 1,
+                "seed": self.seed,
                 "negatives": "matched",
                 "pool": "revised",
                 "rephraser": "reviewed",
@@ -158,7 +159,7 @@ class DataFolder:
                 "n_pairs": len(self.pairs),
                 "files": files,
                 "configuration": {
-                    "edition": {"seed": 1},
+                    "edition": {"seed": self.seed},
                     "knowledge": knowledge or {},
                     "rephraser": rephraser or {},
                     **({"releases": {"names": list(self.releases)}} if self.releases else {}),

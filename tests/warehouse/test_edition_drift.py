@@ -37,7 +37,7 @@ def leaked(sample: Row) -> bool | None:
 @pytest.fixture
 def fresh(data: DataFolder) -> DataFolder:
     """Return a second edition under the same root, with fresh texts, without Scabies and with Gout."""
-    other = fill_pairs(DataFolder(data.root, wording="fresh "))
+    other = fill_pairs(DataFolder(data.root, wording="fresh ", seed=2))
     other.pairs = [pair for pair in other.pairs if pair[1] != "Scabies"]
     other.add_pair("symptoms", "Gout", "Swelling", "Itch")
     return other
@@ -144,6 +144,25 @@ def test_editions_are_in_the_order_of_their_periods(data: DataFolder, fresh: Dat
     assert {(row["edition_id"], row["other_edition_id"]) for row in rows} == set(combinations(in_time, 2))
     contents = read_contents(data.root, later)
     assert [row["other_edition_id"] for row in contents.edition_drift] == [FRESH, EDITION, last]
+
+
+def test_editions_of_the_same_time_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:
+    """Neither is earlier: two without a period that have the same seed, nor two of the same week."""
+    fresh.wording, fresh.seed = "", 1
+    data.write_edition(EDITION)
+    fresh.write_edition(FRESH)
+    older, younger, monday = "tiny-2026-W47-00000003", "tiny-2026-W47-00000004", "tiny-2026-11-16-00000005"
+    for fresh.label, name in (("2026-W47", older), ("2026-W47", younger), ("2026-11-16", monday)):
+        fresh.write_edition(name)
+    build_warehouse(data.root)
+    rows = data.query("select edition_id, n_earlier_editions, new_text_rate from freshness order by all")
+    found = {row["edition_id"]: (row["n_earlier_editions"], row["new_text_rate"]) for row in rows}
+    assert found.keys() == {EDITION, FRESH, older, younger, monday}
+    assert {found[name] for name in (older, younger, monday)} == {(0, 1.0)}
+    assert found[FRESH] == (3, 0.0)
+    own = len(read_texts(data, EDITION) - read_texts(data, older)) / len(read_texts(data, EDITION))
+    assert found[EDITION] == (3, pytest.approx(own))
+    assert 0 < own < 1
 
 
 def test_required_share_of_new_texts_is_a_check(data: DataFolder, fresh: DataFolder) -> None:
