@@ -4,6 +4,7 @@ from pathlib import Path
 
 import duckdb
 
+from config.schedule import find_first_day
 from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import PREDICTIONS, REQUESTS
 from storage.layout import RUN
@@ -46,9 +47,10 @@ def load_anchor_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None
     counts = [run.get(name) for name in ("n_samples", "n_asked", "n_errors")]
     limit = run.get("max_error_rate", MAX_ERROR_RATE)
     finished_at = parse_time(folder / RUN, run, "finished_at")
-    # The last two columns are filled from the requests.
     circumstances = [finished_at, limit, run.get("served"), *read_price(run)]
-    insert_row(connection, "anchor_runs", [*key.values(), *counts, *circumstances, None, None])
+    # The last two columns are filled from the requests.
+    row = [*key.values(), find_first_day(period), *counts, *circumstances, None, None]
+    insert_row(connection, "anchor_runs", row)
     files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
     columns = select_columns(connection, *files[PREDICTIONS.name])
     predictions = {PREDICTIONS.name: files[PREDICTIONS.name]}

@@ -202,6 +202,7 @@ create table anchor_runs (
     edition_id varchar not null,
     period varchar not null,
     model_id varchar not null,
+    period_start date,
     n_samples bigint,
     n_asked bigint,
     n_errors bigint,

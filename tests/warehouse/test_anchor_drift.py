@@ -6,8 +6,9 @@ import pytest
 
 from report.edition_rows import read_editions
 from report.page import write_report
-from tests.support.anchor_weeks import ANCHORS, PRICE, WEEKS, fill_anchor_weeks
+from tests.support.anchor_weeks import ANCHORS, PRICE, WEEKS, ask_anchors, fill_anchor_weeks
 from tests.support.data_folder import DataFolder
+from tests.support.simulated_models import expert
 from tests.warehouse.conftest import fill_pairs
 from warehouse.drift import EXPLANATIONS, describe_drift
 from warehouse.publishing import build_warehouse
@@ -50,6 +51,25 @@ def test_what_changed_between_two_periods(data: DataFolder) -> None:
     assert explained["excess_fall"] == pytest.approx(0)
     assert explained["excess_fall_ci_low"] < 0 < explained["excess_fall_ci_high"]
     assert explained["has_leaked"] is False
+
+
+def test_periods_of_different_lengths_are_in_the_order_of_time(data: DataFolder) -> None:
+    """A configuration goes from months to weeks and back; names would put both months before the weeks."""
+    for month in ("2026-10", "2026-12"):
+        ask_anchors(data, month, expert)
+    build_warehouse(data.root)
+    rows = data.query(
+        "select period, other_period, is_successive, n_earlier_comparisons as n_earlier from anchor_drift "
+        "order by n_earlier, is_successive"
+    )
+    first, second, third, last = "2026-10", *WEEKS, "2026-12"
+    assert [tuple(row.values()) for row in rows] == [
+        (first, second, True, 0),
+        (first, third, False, 1),
+        (second, third, True, 1),
+        (first, last, False, 2),
+        (third, last, True, 2),
+    ]
 
 
 def test_anchors_of_each_period_have_their_cost(data: DataFolder) -> None:

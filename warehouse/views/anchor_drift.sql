@@ -1,7 +1,8 @@
 -- Grain: one row per edition of anchors, model, method, policy, repeat and two periods (each with the one before and with the first).
 -- How the answers of a model to the same prompts changed from one period to a later one. period is the earlier one;
 -- difference = its average accuracy − the later one's, likewise mastery_difference, so that a fall is positive. They
--- are paired by pair (compare_scores.sql). Periods are in the order of their names.
+-- are paired by pair (compare_scores.sql). Periods are in the order of their first
+-- days (period_start of anchor_runs), then of their names.
 -- change_rate: of the n_answers samples that have a response in both periods, the share whose answer (true, false,
 -- none) changed, with its 95 % interval (the pair is the cluster). changed_pair_rate: the share of the pairs with
 -- such a sample.
@@ -19,8 +20,18 @@ with scored as materialized (
 ),
 
 asked as (
-    select distinct edition_id, model_id, method, scoring_policy, repeat, period, run
-    from scored
+    select
+        edition_id,
+        model_id,
+        method,
+        scoring_policy,
+        repeat,
+        coalesce(anchor_runs.period_start, date 'infinity') as period_start,
+        period,
+        run,
+        coalesce((anchor_runs.sampling ->> '$.temperature')::double = 0, false) as is_greedy
+    from (select distinct edition_id, model_id, method, scoring_policy, repeat, period, run from scored)
+    inner join anchor_runs using (edition_id, period, model_id)
 ),
 
 ordered as (
@@ -31,7 +42,7 @@ ordered as (
     from asked
     window successive as (
         partition by edition_id, model_id, method, scoring_policy, repeat
-        order by period
+        order by period_start, period
     )
 ),
 
@@ -99,7 +110,7 @@ noise as (
         and later_run.method = earlier_run.method
         and later_run.scoring_policy = earlier_run.scoring_policy
         and later_run.repeat = earlier_run.repeat
-        and earlier_run.period < later_run.period
+        and (earlier_run.period_start, earlier_run.period) < (later_run.period_start, later_run.period)
     inner join compared on earlier_run.run = compared.other_run and compared.is_successive
     inner join counted as earlier
         on compared.run = earlier.run and compared.other_run = earlier.other_run
@@ -109,6 +120,7 @@ noise as (
 tested as (
     select
         counted.*,
+        asked.period_start as other_period_start,
         coalesce(noise.n_earlier, 0) as n_earlier,
         effective_n(counted.changed) as n_effective_answers,
         case
@@ -125,11 +137,7 @@ tested as (
         end as answer_p
     from counted
     left join noise using (run, other_run)
-    left join (
-        select asked.run, coalesce((anchor_runs.sampling ->> '$.temperature')::double = 0, false) as is_greedy
-        from asked
-        inner join anchor_runs using (edition_id, period, model_id)
-    ) as asked on counted.other_run = asked.run
+    inner join asked on counted.other_run = asked.run
 ),
 
 scores as (
@@ -180,4 +188,5 @@ select
 from scores
 inner join tested using (run, other_run)
 inner join compared using (run, other_run)
-order by edition_id, model, model_id, method, scoring_policy, repeat, other_period, period
+order by
+    edition_id, model, model_id, method, scoring_policy, repeat, other_period_start, other_period, is_successive
