@@ -19,11 +19,18 @@ def add_commands(subcommands: Subcommands) -> None:
     parser.add_argument("edition", help="the name of the edition, as in the table editions")
     parser.add_argument("folder", type=Path, help="the folder to write, which does not exist yet")
     parser.add_argument("--to", required=True, choices=TARGETS, help="what reads the folder")
-    parser.add_argument(
+    pairs = parser.add_mutually_exclusive_group()
+    pairs.add_argument(
         "--pairs-per-relation",
         type=int,
         metavar="N",
         help="test N pairs of each relation, as with pairs_per_relation in a model's table (default: all)",
+    )
+    pairs.add_argument(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="test the pairs that a budget of N prompts in a model's table asks about; only for samples",
     )
     parser.add_argument(
         "--license",
@@ -37,7 +44,14 @@ def export(options: argparse.Namespace) -> int:
     """Write the folder and print its path."""
     from exports.export import export_edition
 
-    n_pairs = options.pairs_per_relation
-    export_edition(options.root, options.edition, options.to, options.folder, n_pairs, options.license)
+    export_edition(
+        options.root,
+        options.edition,
+        options.to,
+        options.folder,
+        options.pairs_per_relation,
+        options.license,
+        options.budget,
+    )
     write_output(options.folder)
     return 0

@@ -42,11 +42,18 @@ def add_commands(subcommands: Subcommands) -> None:
         type=float,
         help="the share of missing responses above which the model counts as not evaluated (default: 0.01)",
     )
-    parser.add_argument(
+    pairs = parser.add_mutually_exclusive_group()
+    pairs.add_argument(
         "--pairs-per-relation",
         type=int,
         metavar="N",
         help="the model was asked about N pairs of each relation, as in an export with this option",
+    )
+    pairs.add_argument(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="the model was asked within a budget of N prompts, as in an export with it; only for samples",
     )
     parser.add_argument(
         "--no-publish", action="store_true", help="leave the warehouse and the pages as they are"
@@ -65,6 +72,8 @@ def import_file(options: argparse.Namespace) -> int:
     has_questions = recorded.id_column == "question_id"
     if options.setting and not has_questions:
         raise InputError("--setting is only for questions; the file holds responses to samples")
+    if options.budget is not None and has_questions:
+        raise InputError("--budget is only for samples; the file holds responses to questions")
     setting: Setting | None = (options.setting or "answer_only") if has_questions else None
     imported = import_responses(config, recorded, options.edition, options.model, setting)
     write_output(imported.report.render())
@@ -99,6 +108,7 @@ def _build_config(options: argparse.Namespace, prompt_style: str | None) -> Conf
         "model": str(options.file),
         "revision": options.revision,
         "pairs_per_relation": options.pairs_per_relation,
+        "budget": options.budget,
         # The first line of a raw completion is its answer, but imported responses may be longer.
         "prompt_style": prompt_style or "chat",
     }

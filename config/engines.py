@@ -326,8 +326,6 @@ class ModelConfig(EngineConfig):
     def _check_budget(self) -> Self:
         if self.budget is not None and self.pairs_per_relation is not None:
             raise ValueError("budget and pairs_per_relation both choose the pairs; give only one of them")
-        if self.budget is not None and self.engine == "imported":
-            raise ValueError("budget is not allowed with engine 'imported', whose responses exist already")
         return self
 
     @model_validator(mode="after")

@@ -25,21 +25,28 @@ def export_edition(
     folder: Path,
     pairs_per_relation: int | None = None,
     licence: str | None = None,
+    budget: int | None = None,
 ) -> None:
     """Write the edition into a new folder for one of TARGETS. The same edition gives the same bytes.
 
     Args:
         pairs_per_relation: how many pairs or points are tested, as in a model's table; None: all of them.
         licence: of the knowledge base, as a name or an address; None: not known.
+        budget: the number of prompts about samples that choose the pairs, as in a model's table.
 
     Raises:
-        InputError: the edition is not complete or was damaged, or the folder holds something else.
+        InputError: the edition is not complete or was damaged, the folder holds something else, or the budget
+            is too small or the edition has questions, which a budget does not choose.
     """
     if pairs_per_relation is not None and pairs_per_relation < 1:
         raise InputError(f"{pairs_per_relation} pairs per relation cannot be exported; give 1 or more")
     require_intact(root, edition_id)
     manifest = {"edition_id": edition_id, **read_manifest(root, edition_id)}
-    relations = read_relations(root, edition_id, pairs_per_relation)
+    if budget is not None and read_manifest_files(root, edition_id, QUESTIONS.name):
+        raise InputError(
+            f"budget is only for samples, but {edition_id} has questions too; use --pairs-per-relation"
+        )
+    relations = read_relations(root, edition_id, pairs_per_relation, budget)
     questions = read_question_relations(root, edition_id, pairs_per_relation)
     with write_folder(folder) as temporary:
         if target in ("inspect", "lm-eval"):
@@ -50,7 +57,15 @@ def export_edition(
             stages = [s for s in (SAMPLES, QUESTIONS) if read_manifest_files(root, edition_id, s.name)]
             counts = write_samples(temporary, relations) if SAMPLES in stages else {}
             n_questions = write_questions(temporary, questions) if QUESTIONS in stages else 0
-        edition = ExportedEdition(manifest, counts, n_questions, licence or UNKNOWN_LICENCE)
+        option = _name_option(pairs_per_relation, budget)
+        edition = ExportedEdition(manifest, counts, n_questions, licence or UNKNOWN_LICENCE, option)
         if target == "croissant":
             write_croissant(temporary, edition)
         (temporary / "README.md").write_text(render_readme(edition, target), encoding="utf-8")
+
+
+def _name_option(pairs_per_relation: int | None, budget: int | None) -> str:
+    """Return the option of the command line that chose the pairs; empty if all are tested."""
+    if budget is not None:
+        return f" --budget {budget}"
+    return "" if pairs_per_relation is None else f" --pairs-per-relation {pairs_per_relation}"

@@ -29,6 +29,8 @@ class ExportedEdition:
     n_questions: int
     """Number of tested questions in the files."""
     licence: str
+    option: str
+    """The option that chose the pairs, with a space before it; empty if all are tested."""
 
     @property
     def edition_id(self) -> str:

@@ -52,7 +52,7 @@ lm_eval --include_path . --tasks {completion} \\
 IMPORT = """The responses come back with
 
 ```
-pretexeval import-responses {log} --edition {edition_id} --model MODEL
+pretexeval import-responses {log} --edition {edition_id} --model MODEL{option}
 ```
 """
 
@@ -104,4 +104,5 @@ def _render_usage(edition: ExportedEdition, target: str) -> str:
         tasks=", ".join(f"`{task.name}`" for task in tasks),
         log=log,
         edition_id=edition.edition_id,
+        option=edition.option,
     )

@@ -11,6 +11,7 @@ from schemas.transformations import NAMES
 from storage.files import read_stage_files
 from storage.manifests import read_manifest_files
 from tasks.asking.prompts import QUESTION, PromptForm
+from tasks.evaluation.asked_pairs import divide_budget, measure_relations
 from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
 from tasks.evaluation.requests import select_samples
 
@@ -39,7 +40,7 @@ COLUMNS = {
 
 
 def read_relations(
-    root: Path, edition_id: str, pairs_per_relation: int | None = None
+    root: Path, edition_id: str, pairs_per_relation: int | None = None, budget: int | None = None
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of one relation after the other, with the columns of COLUMNS; none without samples.
 
@@ -48,15 +49,20 @@ def read_relations(
 
     Args:
         pairs_per_relation: how many pairs are tested, as in a model's table; None: all of them.
+        budget: the number of prompts that are divided over the relations, as in a model's table.
+
+    Raises:
+        InputError: the budget is too small.
     """
     samples, triplets = (read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
     if samples is None or triplets is None:
         return
+    divided = {} if budget is None else divide_budget(budget, measure_relations(samples), n_repeats=1)
     for relation in sorted(samples["relation"].unique()):
         yield _build_rows(
             samples.filter(pl.col("relation") == relation),
             triplets.filter(pl.col("relation") == relation),
-            pairs_per_relation,
+            divided.get(relation, pairs_per_relation),
         )
 
 

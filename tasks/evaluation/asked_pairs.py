@@ -21,6 +21,12 @@ class RelationSize:
     n_samples_of_pair: int
 
 
+def measure_relations(samples: pl.DataFrame) -> dict[str, RelationSize]:
+    """Return relation -> its size, from the columns relation, pair_id and split of samples."""
+    groups = samples.partition_by("relation", as_dict=True, maintain_order=True)
+    return {str(relation): measure_relation(rows) for (relation,), rows in groups.items()}
+
+
 def measure_relation(samples: pl.DataFrame) -> RelationSize:
     """Return the size of a relation from its samples, of which the columns pair_id and split are read."""
     counts = samples.filter(pl.col("split") == "test").group_by("pair_id").len()["len"].to_list()

@@ -24,7 +24,7 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
 from tasks.drawing.pieces import split_piece
-from tasks.evaluation.asked_pairs import RelationSize, divide_budget, measure_relation
+from tasks.evaluation.asked_pairs import RelationSize, divide_budget, measure_relations
 from tasks.evaluation.imported_subject import select_imported
 from tasks.evaluation.predictions import STRICT, Scoring
 from tasks.evaluation.question_subject import build_question_subject
@@ -126,7 +126,7 @@ class Evaluation:
         for refs in self.relation_files().values():
             columns = ["relation", "pair_id", "split"]
             rows = pl.concat(pl.read_parquet(self.root / ref.path, columns=columns) for ref in refs)
-            sizes |= {relation: measure_relation(rows) for relation in rows["relation"].unique()}
+            sizes |= measure_relations(rows)
         return divide_budget(self.model.budget, sizes, self.subject.n_repeats)
 
     def limit_pairs(self, rows: pl.DataFrame) -> int | None:

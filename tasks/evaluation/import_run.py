@@ -93,9 +93,8 @@ def _match_file(
 
 def _select_asked(evaluation: Evaluation, rows: pl.DataFrame) -> pl.DataFrame:
     """Return the tested samples or questions that the file should have."""
-    n_pairs = evaluation.model.pairs_per_relation
     select = select_samples if evaluation.subject.setting is None else select_questions
-    return pl.concat(select(group, n_pairs) for group in rows.partition_by("relation"))
+    return pl.concat(select(group, evaluation.limit_pairs(group)) for group in rows.partition_by("relation"))
 
 
 def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.main import main
+from config.file import Config
 from exports.bundle import bundle_modules
 from exports.export import TARGETS, export_edition
 from exports.rows import COLUMNS
@@ -23,6 +25,8 @@ from tasks.answers.reading import read_answer
 from tasks.asking.answer_extraction import cut_completion, extract_answer
 from tasks.asking.question_prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
+from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.request_files import build_relation_requests
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
@@ -92,6 +96,28 @@ def test_pairs_per_relation_chooses_the_same_pairs_as_an_evaluation(root: Path, 
     assert fewer < few
 
 
+def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_path: Path) -> None:
+    budget = 5 * (2 + 16)
+    arguments = ["export", EDITION, "--to", "inspect", "--root", str(root), "--budget"]
+    assert main([*arguments, str(budget + 17), str(tmp_path / "out")]) == 0
+    exported = [
+        row for name in ("direct", "pretexeval") for row in read_lines(tmp_path / f"out/{name}.jsonl")
+    ]
+    table = {"name": "m", "model": "m", "engine": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    models = [table | {"budget": budget}]
+    config = Config.model_validate({"models": models, "storage": {"root": root}})
+    built = build_relation_requests(plan_evaluation(config, EDITION, "m"))
+    asked = [sample_id for _, requests in built for sample_id in requests.frame["sample_id"]]
+    assert sorted(row["sample_id"] for row in exported) == sorted(asked)
+    pairs = Counter(relation for relation, _ in {(row["relation"], row["pair_id"]) for row in exported})
+    assert pairs == {"may treat": 3, "symptoms": 2}
+    command = f"import-responses logs/NAME.eval --edition {EDITION} --model MODEL --budget {budget + 17}"
+    assert command in (tmp_path / "out/README.md").read_text()
+    with pytest.raises(InputError, match="budget = 35 is too small"):
+        export_edition(root, EDITION, "parquet", tmp_path / "none", budget=35)
+    assert not (tmp_path / "none").exists()
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_export_has_the_same_bytes_and_replaces_nothing(root: Path, tmp_path: Path, target: str) -> None:
     for name in ("a", "b"):
@@ -141,6 +167,12 @@ def fill_questions(root: Path, edition_id: str = EDITION) -> QuestionFolder:
         folder.add_point(Point("symptoms", f"Disease {k}", split=split, left_out=left_out))
     folder.write_edition(edition_id)
     return folder
+
+
+def test_a_budget_is_refused_for_questions(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
+    with pytest.raises(InputError, match="budget is only for samples"):
+        export_edition(folder.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
 
 
 def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:

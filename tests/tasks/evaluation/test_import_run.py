@@ -27,6 +27,7 @@ from tasks.evaluation.imported_responses import match_rows
 from tasks.evaluation.missing_answers import ask_missing
 from tasks.evaluation.recorded_rows import NO_RESPONSE, RecordedRow, read_recorded_file
 from tasks.evaluation.request_files import write_requests
+from tasks.evaluation.requests import select_samples
 from tasks.evaluation.run_record import read_run
 from tasks.evaluation.scoring import score_again
 from tests.support.command import write_base
@@ -156,6 +157,27 @@ def test_responses_to_samples_are_imported(folder: Folder) -> None:
         "select count(*), count(*) filter (is_correct), count(*) filter (prediction is null) from predictions"
     )
     assert (n, n_right, n_none) == (len(rows), len(rows) - 1, 1)
+
+
+def test_responses_within_a_budget_are_imported(folder: Folder, tmp_path: Path) -> None:
+    """The pairs that were not asked are not missing, and the asked ones stand for all of their relation."""
+    samples = folder.read_tested("samples")
+    n_pairs, n_asked = samples["pair_id"].n_unique(), 5
+    kept = select_samples(samples, n_asked)
+    path = folder.write([{"sample_id": i, "response": "True"} for i in kept["sample_id"]])
+    arguments = ["import-responses", str(path), "--edition", folder.edition_id, "--root", str(folder.root)]
+    budget = str(n_asked * samples.height // n_pairs)
+    assert main([*arguments, "--model", "m", "--no-publish", "--budget", budget]) == 0
+    assert folder.query("select count(*), count(error) from predictions") == [(kept.height, 0)]
+    weighed = folder.query(
+        "select weighting, n_pairs, least_asked_share, average_accuracy, error_rate from weighted_accuracy "
+        "order by weighting"
+    )
+    share = pytest.approx(n_asked / n_pairs)
+    accuracy = pytest.approx(kept["label"].mean())
+    assert weighed == [(name, n_asked, share, accuracy, 0.0) for name in ("pairs", "relations")]
+    questions = folder.write(folder.answer_questions(), "questions.jsonl")
+    assert main(["import-responses", str(questions), *arguments[2:], "--model", "m", "--budget", budget]) == 2
 
 
 def test_repeats_vote(folder: Folder) -> None:
