@@ -8,8 +8,9 @@ from deploy.local.installation import Installation, start_installation
 from tests.support.database_folder import open_database_folder
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Return an installation that ends with its module, because its workers keep a core partly busy."""
     root = tmp_path_factory.mktemp("installation")
     (root / "report").mkdir()
     (root / "report" / "index.html").write_text("<p>the pages</p>")
