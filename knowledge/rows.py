@@ -11,9 +11,10 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import COLUMNS, FALSE_COLUMNS, KnowledgeBase
+from knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from knowledge.contradictions import N_SHOWN, PLACE, require_no_contradiction
 from knowledge.left_out import MAX_LISTED, LeftOut
+from knowledge.sorting import mark_tested, sort_triplets
 from knowledge.spelling import BLANK, INVISIBLE
 from primitives.errors import InputError
 
@@ -38,6 +39,8 @@ MARKS = ("also_true", "also_false")
 ALIASES = ("head_aliases", "tail_aliases")
 ALIAS_SEPARATOR = "||"
 """What separates the aliases in a cell, as in DiseK's lists."""
+ROWS_AT_ONCE = 200_000
+"""Rows that are checked at once: the checks write several messages for each row."""
 REPEATED = "repeats another row"
 _TEXT = ("relation", "head", "tail", "head_id", "tail_id", "since", *MARKS)
 
@@ -115,15 +118,25 @@ def clean_rows(source: Source) -> Source:
     Raises:
         InputError: rows are wrong; the message counts them and names the first ones.
     """
-    stripped = source.rows.with_columns(pl.col(_TEXT).str.strip_chars())
+    stripped = source.rows.with_columns(pl.col(_list_padded(source.rows)).str.strip_chars())
     emptied = stripped.with_columns(pl.col("head_id", "tail_id").replace("", None))
-    wrong = emptied.with_columns(_find_problem().alias("problem")).filter(pl.col("problem").is_not_null())
+    wrong = pl.concat([emptied.clear(), *map(_find_wrong_rows, emptied.iter_slices(ROWS_AT_ONCE))])
     if not wrong.is_empty():
         raise InputError(
             _describe_wrong_rows(wrong.unique(["file", "row"], keep="first", maintain_order=True))
         )
     is_marked = (pl.col(MARKS).str.to_lowercase() == "true").fill_null(value=False)
     return Source(emptied.with_columns(is_marked), source.left_out)
+
+
+def _list_padded(rows: pl.DataFrame) -> list[str]:
+    """Return the columns in which a text has outer white space. All others need not be copied."""
+    is_padded = rows.select((pl.col(name) != pl.col(name).str.strip_chars()).any() for name in _TEXT)
+    return [name for name in _TEXT if is_padded[name].item()]
+
+
+def _find_wrong_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(_find_problem().alias("problem")).filter(pl.col("problem").is_not_null())
 
 
 def _find_problem() -> pl.Expr:
@@ -195,29 +208,15 @@ def build_base(name: str, source: Source) -> KnowledgeBase:
     """
     is_false = pl.col("also_false")
     require_no_contradiction(source.rows)
-    is_tested = pl.col("also_true").not_().any().over("relation", "head", "tail")
-    # Tested rows are sorted first, so that of two equal rows the tested one is kept.
-    rows = (
-        source.rows.filter(~is_false)
-        .with_columns(is_tested.alias("is_tested"))
-        .sort("also_true", maintain_order=True)
-        .with_columns(
-            pl.struct("relation", "head", "tail", "head_id", "tail_id").is_first_distinct().alias("is_kept")
-        )
-    )
-    triplets = (
-        rows.filter("is_kept")
-        .with_columns(pl.col("is_tested").not_().alias("also_true"))
-        .select(list(COLUMNS))
-        .sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True)
-    )
-    repeated = _name_reasons(rows.filter(pl.col("is_kept").not_()))
-    n_repeated = repeated.group_by("reason").len().filter(pl.col("len") > MAX_LISTED).sort("reason")
+    rows = mark_tested(source.rows.filter(~is_false))
+    triplets, repeated = sort_triplets(rows)
+    listed = _name_reasons(repeated)
+    n_repeated = listed.group_by("reason").len().filter(pl.col("len") > MAX_LISTED).sort("reason")
     false_rows = source.rows.filter(is_false).select(list(FALSE_COLUMNS)).unique()
     return KnowledgeBase(
         name,
         triplets,
-        (*source.left_out, *_list_repeated(repeated)),
+        (*source.left_out, *_list_repeated(listed)),
         false_rows.sort(pl.all(), nulls_last=True),
         {reason: n - MAX_LISTED for reason, n in n_repeated.iter_rows()},
     )
