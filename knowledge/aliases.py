@@ -11,16 +11,15 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.base import COLUMNS, KnowledgeBase
+from knowledge.base import KnowledgeBase
 from knowledge.contradictions import PLACE
+from knowledge.name_keys import fold_names
 from knowledge.name_tables import read_name_table
 from knowledge.rows import ALIAS_SEPARATOR, describe_problems
 from knowledge.spelling import fold_name
+from knowledge.true_triplets import SIDES, add_true_triplets
 from primitives.errors import InputError
 
-Aliases = Mapping[str, tuple[str, ...]]
-"""Name, as the base writes it -> its aliases, sorted. A name without aliases is missing."""
-SIDES = ("head", "tail")
 _NAMES = ("name", "id")
 _ROW = ("place", *_NAMES, "alias")
 
@@ -39,19 +38,13 @@ def add_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
         InputError: an alias is the name of something that has another id, or the base says that a triplet is
             false that is true under an alias; the message names the row.
     """
-    rows = _select_named(base, rows)
-    aliases = _find_aliases(base, rows)
-    _require_own_aliases(base, rows)
+    names = {side: _list_names(base.triplets, side) for side in SIDES}
+    rows = _select_named(_fold_rows(rows), pl.concat(names.values()))
+    aliases = _find_aliases(rows, pl.concat(names.values()))
+    _require_own_aliases(rows, names)
     triplets = add_true_triplets(base.triplets, aliases)
     _require_not_false(base, triplets)
     return replace(base, triplets=triplets, aliases=aliases)
-
-
-def add_true_triplets(triplets: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
-    """Return the triplets, and those that say the same under other names, which are marked ``also_true``."""
-    for side in SIDES:
-        triplets = _add_true_triplets(triplets, side, aliases)
-    return triplets
 
 
 def read_alias_table(path: Path) -> pl.DataFrame:
@@ -95,98 +88,73 @@ def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
     return cells.filter(pl.col("alias") != "").select(_ROW)
 
 
-def _select_named(base: KnowledgeBase, rows: pl.DataFrame) -> pl.DataFrame:
+def _fold_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with the folded name (null without one) as `key`, the folded alias as `alias_key`."""
+    return rows.with_columns(key=fold_names(rows["name"]), alias_key=fold_names(rows["alias"]))
+
+
+def _list_names(triplets: pl.DataFrame, side: str) -> pl.DataFrame:
+    """Return the distinct name and id of one side, with the relation and the folded name as `key`."""
+    names = triplets.select("relation", name=side, id=f"{side}_id").unique()
+    return names.with_columns(key=fold_names(names["name"]))
+
+
+def _select_named(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose name or id is in the base: a terminology has many others."""
-    keys = {fold_name(name) for side in SIDES for name in base.triplets[side].unique()}
-    ids = {identifier for side in SIDES for identifier in base.triplets[f"{side}_id"].unique().drop_nulls()}
-    is_named = [
-        identifier in ids or (name is not None and fold_name(name) in keys)
-        for name, identifier in rows.select("name", "id").iter_rows()
+    is_named = pl.col("key").is_in(names["key"].unique().implode())
+    has_id = pl.col("id").is_in(names["id"].unique().drop_nulls().implode())
+    return rows.filter(is_named.fill_null(value=False) | has_id.fill_null(value=False))
+
+
+def _find_aliases(rows: pl.DataFrame, names: pl.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return the aliases of each name that has one, both sorted."""
+    cells = ["name", "key", "alias", "alias_key"]
+    named = names.select("name", "key", "id").unique()
+    found = [
+        named.join(rows.select(column, "alias", "alias_key").unique(), on=column).select(cells)
+        for column in ("key", "id")
     ]
-    return rows.filter(pl.Series(is_named, dtype=pl.Boolean))
+    own = pl.concat(found).filter(pl.col("alias_key") != pl.col("key")).select("name", "alias")
+    listed = own.unique().sort("name", "alias").group_by("name", maintain_order=True).agg("alias")
+    return {name: tuple(aliases) for name, aliases in listed.iter_rows()}
 
 
-def _find_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> dict[str, tuple[str, ...]]:
-    by_name: dict[str, set[str]] = {}
-    by_id: dict[str, set[str]] = {}
-    for name, identifier, alias in rows.select("name", "id", "alias").iter_rows():
-        if name is not None:
-            by_name.setdefault(fold_name(name), set()).add(alias)
-        if identifier is not None:
-            by_id.setdefault(identifier, set()).add(alias)
-    found: dict[str, set[str]] = {}
-    for side in SIDES:
-        for name, identifier in base.triplets.select(side, f"{side}_id").unique().iter_rows():
-            key = fold_name(name)
-            aliases = by_name.get(key, set()) | by_id.get(identifier, set())
-            found.setdefault(name, set()).update(alias for alias in aliases if fold_name(alias) != key)
-    return {name: tuple(sorted(aliases)) for name, aliases in sorted(found.items()) if aliases}
-
-
-def _require_own_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> None:
+def _require_own_aliases(rows: pl.DataFrame, names: Mapping[str, pl.DataFrame]) -> None:
     """Raise InputError if an alias names something with another id, on the same side of a relation."""
     problems = []
-    for side in SIDES:
-        # Relation -> folded name -> its ids; and relation -> its ids.
-        ids_by_name: dict[str, dict[str, set[str]]] = {}
-        ids_by_relation: dict[str, set[str]] = {}
-        named = base.triplets.select("relation", side, f"{side}_id").unique().drop_nulls()
-        for relation, name, identifier in named.sort(pl.all()).iter_rows():
-            ids_by_name.setdefault(relation, {}).setdefault(fold_name(name), set()).add(identifier)
-            ids_by_relation.setdefault(relation, set()).add(identifier)
-        for place, name, identifier, alias in rows.iter_rows():
-            key, alias_key = fold_name(name or ""), fold_name(alias)
-            for relation, by_name in ids_by_name.items():
-                own = by_name.get(key, set()) | ({identifier} & ids_by_relation[relation])
-                other = by_name.get(alias_key, set())
-                if own and other and own.isdisjoint(other):
-                    problems.append(
-                        f"{place}: the alias {alias!r} of {name or identifier} is the name of another {side} "
-                        f"of {relation}, with the id {min(other)}: delete the alias"
-                    )
+    for side, named in names.items():
+        for place, name, alias, relation, identifier in _find_taken(rows, named.drop_nulls()).iter_rows():
+            problems.append(
+                f"{place}: the alias {alias!r} of {name} is the name of another {side} of {relation}, with "
+                f"the id {identifier}: delete the alias"
+            )
     if problems:
         raise InputError(describe_problems(list(dict.fromkeys(problems))))
 
 
-def _add_true_triplets(triplets: pl.DataFrame, side: str, aliases: Aliases) -> pl.DataFrame:
-    """Return the triplets, and those that say the same of another head or tail with the same meaning."""
-    identifier = f"{side}_id"
-    same = _pair_names(triplets.select("relation", name=side, id=identifier).unique(), aliases)
-    added = (
-        triplets.drop(identifier)
-        .join(same, left_on=["relation", side], right_on=["relation", "name"])
-        .drop(side)
-        .rename({"other_name": side, "other_id": identifier})
-        .with_columns(also_true=True)
-        .select(list(COLUMNS))
-        .unique()
-        .join(triplets, on=["relation", "head", "tail"], how="anti")
-    )
-    return pl.concat([triplets, added]).sort(
-        "relation", "head", "tail", "head_id", "tail_id", nulls_last=True
-    )
-
-
-def _pair_names(names: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
-    """Return relation, name, other_name and other_id of names that mean the same, in both directions.
+def _find_taken(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """Return place, name or id, alias, relation and other id of the aliases that name something else.
 
     Args:
-        names: relation, name and id.
+        names: relation, name, id and key of one side.
     """
-    keys = pl.DataFrame(
-        [
-            (name, fold_name(spelling), is_alias)
-            for name in names["name"].unique()
-            for spelling, is_alias in ((name, False), *((alias, True) for alias in aliases.get(name, ())))
-        ],
-        schema={"name": pl.String, "key": pl.String, "is_alias": pl.Boolean},
-        orient="row",
+    cells = ["row", "relation", "id"]
+    numbered = rows.with_row_index("row").with_columns(pl.col("key").fill_null(""))
+    suspects = numbered.filter(pl.col("alias_key").is_in(names["key"].unique().implode()))
+    named = names.select("relation", "key", identifier="id").unique()
+    other = suspects.join(named, left_on="alias_key", right_on="key").select(
+        "row", "relation", id="identifier"
     )
-    keyed = names.join(keys, on="name")
-    pairs = keyed.join(keyed, on=["relation", "key"], suffix="_other").filter(
-        (pl.col("name") != pl.col("name_other")) & (pl.col("is_alias") | pl.col("is_alias_other"))
+    by_key = suspects.join(named, on="key").select("row", "relation", id="identifier")
+    by_id = suspects.join(names.select("relation", "id").unique(), on="id").select(cells)
+    own = pl.concat([by_key, by_id])
+    shared = other.join(own, on=cells, how="semi")
+    on = ["row", "relation"]
+    taken = other.join(own, on=on, how="semi").join(shared, on=on, how="anti")
+    first = taken.group_by(on).agg(pl.col("id").min().alias("other_id")).sort(on)
+    return first.join(suspects, on="row", maintain_order="left").select(
+        "place", pl.coalesce("name", "id"), "alias", "relation", "other_id"
     )
-    return pairs.select("relation", "name", other_name="name_other", other_id="id_other").unique()
 
 
 def _require_not_false(base: KnowledgeBase, triplets: pl.DataFrame) -> None:

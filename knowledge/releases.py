@@ -6,10 +6,10 @@ from dataclasses import replace
 import polars as pl
 
 from config.tables import NEW
-from knowledge.aliases import Aliases, add_true_triplets
 from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.left_out import LeftOut
 from knowledge.spelling import fold_name, list_name_keys
+from knowledge.true_triplets import Aliases, add_true_triplets
 from primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"
