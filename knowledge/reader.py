@@ -14,7 +14,7 @@ from knowledge.medqa import read_medqa
 from knowledge.query import read_query
 from knowledge.question_bank import QuestionBank
 from knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
-from knowledge.rows import Source, build_base, clean_rows, select_relations
+from knowledge.rows import ALIASES, Source, build_base, clean_rows, select_relations
 from knowledge.starter import read_starter
 from knowledge.synonyms import SynonymTable, read_synonyms
 from knowledge.tables import read_tables
@@ -37,6 +37,25 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     """
     if config.format == "medqa":
         return _read_question_bank(config, synonyms)
+    source = _read_chosen_rows(config)
+    aliases = list_alias_cells(source.rows)
+    dated = source.rows.filter(pl.col("since") != "")
+    # The rows of a large base take gigabytes: their aliases are freed before it is sorted, the rest after it.
+    source = Source(source.rows.drop(ALIASES), source.left_out)
+    base = build_base(config.name, source)
+    _require_tested_rows(base, sorted(source.rows["relation"].unique()))
+    del source
+    if config.aliases is not None:
+        aliases = pl.concat([aliases, read_alias_table(config.aliases)])
+    base = base if aliases.is_empty() else add_aliases(base, aliases)
+    if config.since is not None:
+        base = keep_new_facts(base, _read_release(config, config.since, base))
+    ages = {release.name: _read_release(config, release.path, base) for release in config.releases}
+    return add_ages(base, ages) if ages else add_written_ages(base, dated)
+
+
+def _read_chosen_rows(config: KnowledgeConfig) -> Source:
+    """Return the clean rows of the relations that the configuration chooses."""
     source = _read_source(config)
     if config.relations:
         # Before the rows are cleaned, because problems of other relations do not matter.
@@ -44,17 +63,7 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     cleaned = clean_rows(source)
     relations = _choose_relations(config, cleaned)
     _require_file_names(relations)
-    chosen = Source(cleaned.rows.filter(pl.col("relation").is_in(relations)), cleaned.left_out)
-    base = build_base(config.name, chosen)
-    _require_tested_rows(base, relations)
-    aliases = list_alias_cells(chosen.rows)
-    if config.aliases is not None:
-        aliases = pl.concat([aliases, read_alias_table(config.aliases)])
-    base = base if aliases.is_empty() else add_aliases(base, aliases)
-    if config.since is not None:
-        base = keep_new_facts(base, _read_release(config, config.since, base))
-    ages = {release.name: _read_release(config, release.path, base) for release in config.releases}
-    return add_ages(base, ages) if ages else add_written_ages(base, chosen.rows)
+    return Source(cleaned.rows.filter(pl.col("relation").is_in(relations)), cleaned.left_out)
 
 
 def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
