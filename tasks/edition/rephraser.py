@@ -49,7 +49,7 @@ class Rephraser:
     def describe(self) -> dict[str, object]:
         """Return, as JSON, what its rewordings depend on."""
         closeness = {} if self.max_new_words is None else {"max_new_words": self.max_new_words}
-        aliases = {"aliases": hash_json(self.aliases, digits=16)} if self.aliases else {}
+        aliases = {"aliases": hash_json(dict(self.aliases), digits=16)} if self.aliases else {}
         return {
             "kind": "model",
             **self.writer.describe(),
