@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from operator import ne
 from pathlib import Path
 
@@ -71,24 +70,26 @@ def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFile
     listed = edition.read_files()
     # Keys are computed in one thread, because two threads of Python 3.11 cannot parse source code at once.
     keys = {piece: _key_file(edition, recipe, piece, inputs) for piece in edition.pieces}
-    paths = {piece: edition.path_of(name, piece) for piece in edition.pieces}
+    files: dict[str, FileRef] = {}
 
-    def build(piece: str) -> FileRef:
-        frames = {stage: files.read(edition.root, piece) for stage, files in inputs.items()}
-        return write_stage_file(
-            edition.root, paths[piece], recipe.build(edition, piece, frames), recipe.stage
-        )
-
-    found = {
-        piece: _find_file(edition.root, keys[piece], path, listed.get(path)) for piece, path in paths.items()
-    }
-    missing = [piece for piece, ref in found.items() if ref is None]
-    built = zip(missing, map_in_threads(build, missing), strict=True)
-    files = {}
-    for piece, ref in chain(((piece, ref) for piece, ref in found.items() if ref is not None), built):
-        _require_same_bytes(edition, ref, listed.get(paths[piece]))
+    def keep(piece: str, ref: FileRef) -> None:
+        _require_same_bytes(edition, ref, listed.get(ref.path))
         _write_record(edition.root / cached_file(keys[piece]), ref)
         files[piece] = ref
+
+    def build(piece: str) -> FileRef:
+        frames = {stage: given.read(edition.root, piece) for stage, given in inputs.items()}
+        rows = recipe.build(edition, piece, frames)
+        return write_stage_file(edition.root, edition.path_of(name, piece), rows, recipe.stage)
+
+    for piece, key in keys.items():
+        path = edition.path_of(name, piece)
+        ref = _find_file(edition.root, key, path, listed.get(path))
+        if ref is not None:
+            keep(piece, ref)
+    missing = [piece for piece in edition.pieces if piece not in files]
+    for piece, ref in zip(missing, map_in_threads(build, missing), strict=True):
+        keep(piece, ref)
     return StageFiles(recipe.stage, {piece: files[piece] for piece in edition.pieces}, len(missing))
 
 
