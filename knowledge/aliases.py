@@ -40,8 +40,9 @@ def add_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
             false that is true under an alias; the message names the row.
     """
     names = {side: _list_names(base.triplets, side) for side in SIDES}
-    rows = _select_named(_fold_rows(rows), pl.concat(names.values()))
-    aliases = _find_aliases(rows, pl.concat(names.values()))
+    all_names = pl.concat(names.values())
+    rows = _select_named(_fold_rows(rows), all_names)
+    aliases = _find_aliases(rows, all_names)
     _require_own_aliases(rows, names)
     triplets = add_true_triplets(base.triplets, aliases)
     _require_not_false(base, triplets)

@@ -119,7 +119,10 @@ class Edition:
         return found
 
     def find_facts(self, relation: str) -> RelationFacts:
-        """Return the facts of a relation, indexed. Those of the last relation are cached."""
+        """Return the facts of a relation, indexed.
+
+        Those of the last relation are cached for its pieces. Threads of other pieces wait for them.
+        """
         with _LOCK:
             if relation not in self._found_facts:
                 self._found_facts.clear()
