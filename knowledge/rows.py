@@ -14,7 +14,7 @@ import polars as pl
 from knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from knowledge.contradictions import N_SHOWN, PLACE, require_no_contradiction
 from knowledge.left_out import MAX_LISTED, LeftOut
-from knowledge.sorting import mark_tested, sort_triplets
+from knowledge.sorting import list_filled, mark_tested, sort_triplets
 from knowledge.spelling import BLANK, INVISIBLE
 from primitives.errors import InputError
 
@@ -118,21 +118,31 @@ def clean_rows(source: Source) -> Source:
     Raises:
         InputError: rows are wrong; the message counts them and names the first ones.
     """
-    stripped = source.rows.with_columns(pl.col(_list_padded(source.rows)).str.strip_chars())
-    emptied = stripped.with_columns(pl.col("head_id", "tail_id").replace("", None))
+    filled = list_filled(source.rows)
+    stripped = source.rows.with_columns(pl.col(_list_padded(source.rows, filled)).str.strip_chars())
+    ids = [name for name in ("head_id", "tail_id") if name in filled]
+    emptied = stripped.with_columns(pl.col(ids).replace("", None))
     wrong = pl.concat([emptied.clear(), *map(_find_wrong_rows, emptied.iter_slices(ROWS_AT_ONCE))])
     if not wrong.is_empty():
         raise InputError(
             _describe_wrong_rows(wrong.unique(["file", "row"], keep="first", maintain_order=True))
         )
-    is_marked = (pl.col(MARKS).str.to_lowercase() == "true").fill_null(value=False)
+    is_marked = (
+        (pl.col(name).str.to_lowercase() == "true").fill_null(value=False)
+        if name in filled
+        else pl.lit(value=False).alias(name)
+        for name in MARKS
+    )
     return Source(emptied.with_columns(is_marked), source.left_out)
 
 
-def _list_padded(rows: pl.DataFrame) -> list[str]:
+def _list_padded(rows: pl.DataFrame, filled: Sequence[str]) -> list[str]:
     """Return the columns in which a text has outer white space. All others need not be copied."""
-    is_padded = rows.select((pl.col(name) != pl.col(name).str.strip_chars()).any() for name in _TEXT)
-    return [name for name in _TEXT if is_padded[name].item()]
+    names = [name for name in _TEXT if name in filled]
+    is_padded = [(pl.col(name) != pl.col(name).str.strip_chars()).any() for name in names]
+    parts = [part.select(is_padded) for part in (rows.clear(), *rows.iter_slices(ROWS_AT_ONCE))]
+    found = pl.concat(parts).select(pl.all().any())
+    return [name for name in names if found[name].item()]
 
 
 def _find_wrong_rows(rows: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,12 @@ _FACT = ("relation", "head", "tail")
 _CELLS = ("head", "tail", "head_id", "tail_id")
 
 
+def list_filled(rows: pl.DataFrame) -> list[str]:
+    """Return the columns that have a value. The others need memory only once they are used."""
+    n_missing = rows.null_count().row(0, named=True)
+    return [name for name in rows.columns if n_missing[name] < rows.height]
+
+
 def mark_tested(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with `is_tested`: whether a row without ``also_true`` states the triplet.
 
@@ -32,25 +38,22 @@ def sort_triplets(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     Args:
         rows: what `mark_tested` returns. The first of equal rows is kept; the others keep their order.
     """
-    numbered = (
-        rows.lazy().with_row_index("position").select(*_FACT, "head_id", "tail_id", "is_tested", "position")
-    )
-    triplets, positions = [_select_columns(numbered.collect().clear())], []
+    filled = list_filled(rows)
+    cells = [name for name in _CELLS if name in filled]
+    numbered = rows.lazy().with_row_index("position").select("relation", *cells, "position")
+    kept, repeated = [pl.Series("position", [], pl.UInt32)], [pl.Series("position", [], pl.UInt32)]
     for relation in rows["relation"].unique().sort():
-        chosen = numbered.filter(pl.col("relation") == relation)
-        ordered = chosen.sort(_CELLS, nulls_last=True, maintain_order=True).collect()
-        is_first = ordered.select(_is_first()).to_series()
-        triplets.append(_select_columns(ordered.filter(is_first)))
-        positions.append(ordered.filter(~is_first)["position"])
-    repeated = pl.concat([pl.Series("position", [], pl.UInt32), *positions])
-    return pl.concat(triplets), rows[repeated.sort()]
+        chosen = numbered.filter(pl.col("relation") == relation).drop("relation")
+        ordered = chosen.sort(cells, nulls_last=True, maintain_order=True).collect()
+        is_first = ordered.select(_is_first(cells)).to_series()
+        kept.append(ordered["position"].filter(is_first))
+        repeated.append(ordered["position"].filter(~is_first))
+    triplets = rows.select("relation", *cells, also_true=~pl.col("is_tested"))[pl.concat(kept)]
+    missing = [pl.lit(None, pl.String).alias(name) for name in _CELLS if name not in cells]
+    return triplets.with_columns(missing).select(list(COLUMNS)), rows[pl.concat(repeated).sort()]
 
 
-def _is_first() -> pl.Expr:
+def _is_first(cells: list[str]) -> pl.Expr:
     """Return an expression for whether a sorted row differs from the row before it."""
-    is_other = (pl.col(name).ne_missing(pl.col(name).shift()) for name in _CELLS)
+    is_other = (pl.col(name).ne_missing(pl.col(name).shift()) for name in cells)
     return pl.any_horizontal(*is_other) | (pl.int_range(pl.len()) == 0)
-
-
-def _select_columns(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.col("is_tested").not_().alias("also_true")).select(list(COLUMNS))
