@@ -32,15 +32,27 @@ class Piece:
         Args:
             heads: all heads of the relation, in a drawn order; they are dealt to the blocks in turn.
         """
-        n_blocks = -(-len(heads) // BLOCK_HEADS)
+        n_blocks = count_blocks(len(heads))
+        return [heads.gather_every(n_blocks, block) for block in self._list_blocks(n_blocks)]
+
+    def count_heads(self, n_heads: int) -> int:
+        """Return how many of the heads of the relation, in a drawn order, are in the blocks of the piece."""
+        n_blocks = count_blocks(n_heads)
+        return sum(len(range(block, n_heads, n_blocks)) for block in self._list_blocks(n_blocks))
+
+    def _list_blocks(self, n_blocks: int) -> range:
         first = (self.number - 1) * PIECE_BLOCKS
-        last = n_blocks if self.number == self.of else first + PIECE_BLOCKS
-        return [heads.gather_every(n_blocks, block) for block in range(first, last)]
+        return range(first, n_blocks if self.number == self.of else first + PIECE_BLOCKS)
 
     @property
     def name(self) -> str:
         """The name of its files. Relations have no full stop in their names."""
         return self.relation if self.number == 1 else f"{self.relation}.{self.number:04}"
+
+
+def count_blocks(n_heads: int) -> int:
+    """Return in how many blocks so many heads of a relation are assigned."""
+    return -(-n_heads // BLOCK_HEADS)
 
 
 def split_piece(path: str) -> tuple[str, int]:

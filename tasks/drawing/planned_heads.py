@@ -1,8 +1,8 @@
 """Which heads of a relation are held out, and which are tested, in editions of format 2."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from threading import Lock
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -49,16 +49,21 @@ class PlannedHeads:
         return PieceHeads(frozenset(self.list_tested(piece)), frozenset(held_out))
 
 
+_PLANS: WeakKeyDictionary[RelationFacts, dict[TripletSampling, PlannedHeads]] = WeakKeyDictionary()
+
+
 def plan_heads(facts: RelationFacts, sampling: TripletSampling) -> PlannedHeads:
     """Return the heads to test, and the pairs of those that demonstrate the task.
 
-    The last plan is cached for the pieces of the relation. Threads of other pieces wait for it.
+    A plan is cached as long as the facts are. Threads of other pieces wait for it.
     """
     with _LOCK:
-        return _plan_heads(facts, sampling)
+        plans = _PLANS.setdefault(facts, {})
+        if sampling not in plans:
+            plans[sampling] = _plan_heads(facts, sampling)
+        return plans[sampling]
 
 
-@lru_cache(maxsize=1)
 def _plan_heads(facts: RelationFacts, sampling: TripletSampling) -> PlannedHeads:
     demonstrations = draw_demonstrations(facts)
     if sampling.turn is None:
@@ -66,14 +71,19 @@ def _plan_heads(facts: RelationFacts, sampling: TripletSampling) -> PlannedHeads
     else:
         order = facts.order_heads("series", str(sampling.turn.seed), "cap")
     others = order.filter(~order.is_in(demonstrations["head"].implode()))
-    n_kept = len(others)
-    if sampling.heads_per_relation is not None:
-        n_kept = min(n_kept, sampling.heads_per_relation - N_DEMONSTRATIONS)
+    n_kept = count_tested(len(others), sampling)
     if sampling.turn is not None:
         start = sampling.turn.number * n_kept % max(len(others), 1)
         others = pl.concat([others[start:], others[:start]])
     turn = sampling.turn and sampling.turn.slow_down(n_kept, max(len(others), 1))
     return PlannedHeads(demonstrations, others[:n_kept], turn)
+
+
+def count_tested(n_others: int, sampling: TripletSampling) -> int:
+    """Return how many heads are tested of those that are not held out."""
+    if sampling.heads_per_relation is None:
+        return n_others
+    return min(n_others, sampling.heads_per_relation - N_DEMONSTRATIONS)
 
 
 def draw_demonstrations(facts: RelationFacts) -> pl.DataFrame:

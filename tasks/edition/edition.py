@@ -92,22 +92,23 @@ class Edition:
         table = self.config.edition
         if table.anchor_pairs is None:
             return {}
-        sizes = {}
-        for relation in self.base.relations:
-            rows = self.base.select_relation(relation)
-            n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
-            sizes[relation] = max(min(n_heads, table.heads_per_relation or n_heads) - N_DEMONSTRATIONS, 0)
+        cap = table.heads_per_relation
+        sizes = {r: max(min(n, cap or n) - N_DEMONSTRATIONS, 0) for r, n in self.n_heads.items()}
         return share_pairs(table.anchor_pairs, sizes)
+
+    @cached_property
+    def n_heads(self) -> dict[str, int]:
+        """Relation -> number of its heads that can be tested."""
+        tested = self.base.triplets.filter(~pl.col("also_true"))
+        counted = dict(tested.group_by("relation").agg(pl.col("head").n_unique()).iter_rows())
+        return {relation: counted.get(relation, 0) for relation in self.base.relations}
 
     @cached_property
     def pieces(self) -> dict[str, Piece]:
         """Name -> piece of the edition, in order. Before format 2, every relation is a single piece."""
-        relations = self.base.relations
         if not self.has_triplets or self.config.edition.format == 1:
-            return {relation: Piece(relation) for relation in relations}
-        tested = self.base.triplets.filter(~pl.col("also_true"))
-        counted = dict(tested.group_by("relation").agg(pl.col("head").n_unique()).iter_rows())
-        cut = cut_relations({r: counted.get(r, 0) for r in relations}, self.sampling.heads_per_relation)
+            return {relation: Piece(relation) for relation in self.base.relations}
+        cut = cut_relations(self.n_heads, self.sampling.heads_per_relation)
         return {piece.name: piece for piece in cut if piece.number == 1 or not self.has_anchors}
 
     @property
@@ -121,7 +122,8 @@ class Edition:
     def find_facts(self, relation: str) -> RelationFacts:
         """Return the facts of a relation, indexed.
 
-        Those of the last relation are cached for its pieces. Threads of other pieces wait for them.
+        Those of the last relation are cached for its pieces, until `forget_facts`. Threads of other pieces
+        wait for them.
         """
         with _LOCK:
             if relation not in self._found_facts:
@@ -129,6 +131,10 @@ class Edition:
                 rows, also_false = self.base.select_relation(relation), self.base.select_false(relation)
                 self._found_facts[relation] = RelationFacts(relation, rows, also_false)
             return self._found_facts[relation]
+
+    def forget_facts(self) -> None:
+        """Free the memory of the cached facts."""
+        self._found_facts.clear()
 
     @cached_property
     def _found_facts(self) -> dict[str, RelationFacts]:

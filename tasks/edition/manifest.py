@@ -13,6 +13,7 @@ from storage.files import FileRef, count_rows, read_stage_files, write_json
 from storage.layout import manifest_file
 from storage.records import list_files, set_aside
 from tasks.drawing.pieces import Piece
+from tasks.drawing.planned_heads import count_tested
 from tasks.edition.balance_report import report_balance
 from tasks.edition.edition import Edition
 from tasks.edition.piece_balance import describe_balance
@@ -107,20 +108,37 @@ def list_left_out(edition: Edition, read_triplets: Callable[[str], pl.DataFrame]
     if edition.has_anchors:
         return left_out
     assert read_triplets is not None
-    for name, piece in edition.pieces.items():
-        missing = _list_missing_heads(edition, piece, read_triplets(name))
-        left_out += [LeftOut(piece.relation, head, NO_NEGATIVE) for head in missing]
+    for relation, pieces in edition.pieces_of.items():
+        list_missing = _list_missing_heads if edition.config.edition.format == 1 else _list_missing_of_pieces
+        missing = list_missing(edition, pieces, read_triplets)
+        left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in missing]
     return left_out
 
 
-def _list_missing_heads(edition: Edition, piece: Piece, triplets: pl.DataFrame) -> Sequence[str]:
-    if edition.config.edition.format != 1:
-        facts = edition.find_facts(piece.relation)
-        return list_missing_heads(piece, facts, edition.sample_relation(piece.relation), triplets)
-    rows = edition.base.select_relation(piece.relation)
-    n_heads = rows.filter(~pl.col("also_true"))["head"].n_unique()
-    heads = triplets["head"].unique()
+def _list_missing_heads(
+    edition: Edition, pieces: Sequence[Piece], read_triplets: Callable[[str], pl.DataFrame]
+) -> Sequence[str]:
+    """Return the heads of a relation without a negative, in editions of format 1."""
+    relation = pieces[0].relation
+    heads = read_triplets(relation)["head"].unique()
+    n_heads = edition.n_heads[relation]
     if len(heads) >= min(n_heads, edition.sampling.heads_per_relation or n_heads):
         return ()
-    also_false = edition.base.select_false(piece.relation)
-    return list_left_out_heads(piece.relation, rows, edition.sampling, also_false, heads.to_list())
+    rows, also_false = edition.base.select_relation(relation), edition.base.select_false(relation)
+    return list_left_out_heads(relation, rows, edition.sampling, also_false, heads.to_list())
+
+
+def _list_missing_of_pieces(
+    edition: Edition, pieces: Sequence[Piece], read_triplets: Callable[[str], pl.DataFrame]
+) -> list[str]:
+    """Return the heads of a relation without a negative. They are named only in pieces that lack some."""
+    relation = pieces[0].relation
+    sampling = edition.sample_relation(relation)
+    n_held_out = read_triplets(pieces[0].name).filter(split="demonstration")["head"].n_unique()
+    n_tested = count_tested(edition.n_heads[relation] - n_held_out, sampling)
+    missing: list[str] = []
+    for piece in pieces:
+        triplets = read_triplets(piece.name)
+        if triplets.filter(split="test")["head"].n_unique() < piece.count_heads(n_tested):
+            missing += list_missing_heads(piece, edition.find_facts(relation), sampling, triplets)
+    return missing

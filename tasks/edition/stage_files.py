@@ -90,6 +90,7 @@ def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFile
     missing = [piece for piece in edition.pieces if piece not in files]
     for piece, ref in zip(missing, map_in_threads(build, missing), strict=True):
         keep(piece, ref)
+    edition.forget_facts()
     return StageFiles(recipe.stage, {piece: files[piece] for piece in edition.pieces}, len(missing))
 
 

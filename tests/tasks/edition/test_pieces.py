@@ -23,7 +23,8 @@ from tasks.evaluation.request_files import build_relation_requests
 from tests.support.small_bases import make_base, make_edition, make_facts
 from warehouse.loading import load_warehouse
 
-BASE = make_base(long=make_facts(60, 9), short=make_facts(14, 5))
+TAILS_OF_ALL = [f"tail {i}" for i in range(9)]
+BASE = make_base(long=make_facts(60, 9) | {"all": TAILS_OF_ALL}, short=make_facts(14, 5))
 FILES = ["long", "long.0002", "long.0003", "long.0004", "short"]
 
 
@@ -69,10 +70,13 @@ def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
     assert edition.is_whole()
     assert refresh_stage(edition, SAMPLES.name) == (5, [])
     manifest = read_manifest(tmp_path, edition.edition_id)
-    tested = built[0].read_all(tmp_path).filter(split="test", is_positive=True)
-    left_out = {item["where"]: item["what"] for item in manifest["left_out"]}
+    triplets = built[0].read_all(tmp_path)
+    tested = triplets.filter(split="test", is_positive=True)
     assert manifest["balance"]["long"]["n_pairs"] == tested.filter(relation="long").height
-    assert tested.height + len(manifest["left_out"]) == 60 + 14 - 10, left_out
+    heads = {(relation, head) for relation, head, *_ in BASE.triplets.iter_rows()}
+    missing = heads - set(triplets.select("relation", "head").iter_rows())
+    assert {(item["where"], item["what"]) for item in manifest["left_out"]} == missing
+    assert ("long", "all") in missing
     read = {each.relation: each.samples.height for each in preview_relations(edition)}
     held_out = 2 * 5
     assert read == {r: 16 * tested.filter(relation=r).height + 8 * held_out for r in ("long", "short")}
