@@ -8,10 +8,10 @@ and to every name that has its id in the base.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 import polars as pl
 
+from knowledge.alias_table import AliasTable
 from knowledge.base import KnowledgeBase
 from knowledge.contradictions import PLACE
 from knowledge.name_keys import fold_names
@@ -42,12 +42,11 @@ def add_aliases(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
     names = {side: _list_names(base.triplets, side) for side in SIDES}
     all_names = pl.concat(names.values())
     rows = _select_named(_fold_rows(rows), all_names)
-    aliases = _find_aliases(rows, all_names)
+    aliases = AliasTable(_find_aliases(rows, all_names))
     _require_own_aliases(rows, names)
     triplets = add_true_triplets(base.triplets, aliases)
     _require_not_false(base, triplets)
-    # Prefect visits every item of a dict in a task's parameters: 19 s per task for 1.7 million names.
-    return replace(base, triplets=triplets, aliases=MappingProxyType(aliases))
+    return replace(base, triplets=triplets, aliases=aliases)
 
 
 def read_alias_table(path: Path) -> pl.DataFrame:
@@ -76,15 +75,13 @@ def list_alias_cells(rows: pl.DataFrame) -> pl.DataFrame:
     Every fact of a name repeats its aliases, so that only the first row with them is returned.
     """
     listed = [
-        rows.filter(pl.col(f"{side}_aliases").is_not_null())
-        .unique([side, f"{side}_id", f"{side}_aliases"], keep="first", maintain_order=True)
-        .select(
-            PLACE.alias("place"),
-            pl.col(side).alias("name"),
-            pl.col(f"{side}_id").alias("id"),
-            pl.col(f"{side}_aliases").str.split(ALIAS_SEPARATOR).alias("alias"),
-        )
+        rows.lazy()
+        .select("file", "row", name=side, id=f"{side}_id", aliases=f"{side}_aliases")
+        .filter(pl.col("aliases").is_not_null())
+        .unique(["name", "id", "aliases"], keep="first", maintain_order=True)
+        .select(PLACE.alias("place"), "name", "id", alias=pl.col("aliases").str.split(ALIAS_SEPARATOR))
         .explode("alias")
+        .collect()
         for side in SIDES
     ]
     cells = pl.concat(listed).with_columns(pl.col("alias").str.strip_chars())
@@ -109,17 +106,15 @@ def _select_named(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(is_named.fill_null(value=False) | has_id.fill_null(value=False))
 
 
-def _find_aliases(rows: pl.DataFrame, names: pl.DataFrame) -> dict[str, tuple[str, ...]]:
-    """Return the aliases of each name that has one, both sorted."""
+def _find_aliases(rows: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """Return name and alias of each name that has one. Rows may be repeated."""
     cells = ["name", "key", "alias", "alias_key"]
     named = names.select("name", "key", "id").unique()
     found = [
         named.join(rows.select(column, "alias", "alias_key").unique(), on=column).select(cells)
         for column in ("key", "id")
     ]
-    own = pl.concat(found).filter(pl.col("alias_key") != pl.col("key")).select("name", "alias")
-    listed = own.unique().sort("name", "alias").group_by("name", maintain_order=True).agg("alias")
-    return {name: tuple(aliases) for name, aliases in listed.iter_rows()}
+    return pl.concat(found).filter(pl.col("alias_key") != pl.col("key")).select("name", "alias")
 
 
 def _require_own_aliases(rows: pl.DataFrame, names: Mapping[str, pl.DataFrame]) -> None:

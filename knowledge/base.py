@@ -1,12 +1,13 @@
 """A knowledge base in memory: its true triplets, and what the reader left out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 
 import polars as pl
 
+from knowledge.alias_table import AliasTable
 from knowledge.left_out import LeftOut
 from primitives.errors import InputError
 from primitives.hashing import SEPARATOR, hash_joined, hash_text
@@ -44,8 +45,8 @@ class KnowledgeBase:
     """Distinct triplets that the source asserts to be false, sorted likewise."""
     not_listed: dict[str, int] = field(default_factory=dict)
     """Reason -> how many parts were left out for it beyond those that are listed."""
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Name of a head or a tail -> its other names, sorted; names without any are missing."""
+    aliases: AliasTable = field(default_factory=AliasTable)
+    """Name of a head or a tail -> its other names."""
     n_known: int | None = None
     """How many facts are not tested because an older release holds them; null if none was given."""
     releases: tuple[str, ...] = ()

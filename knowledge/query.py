@@ -25,6 +25,8 @@ SETTINGS = {
 }
 # The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
 N_LINES = 3
+ROWS_AT_ONCE = 1_000_000
+"""Rows of the result that are fetched at once."""
 
 
 def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source:
@@ -50,10 +52,14 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
                 f"select {', '.join(wanted)} from ({select}) where $all"
                 " or coalesce(trim(relation), '') in $relations",
                 params={"path": str(path.resolve()), "all": not relations, "relations": ["", *relations]},
-            ).to_arrow_table()
+            )
+            # Batches need less memory than one table, and its copy as text.
+            batches = selected.to_arrow_reader(ROWS_AT_ONCE)
+            parts = [store_as_text(query, pl.DataFrame(batches.schema.empty_table()))]
+            parts += [store_as_text(query, pl.DataFrame(batch)) for batch in batches]
         except duckdb.Error as error:
             raise InputError(_explain(query, path, error)) from error
-    rows = store_as_text(query, pl.DataFrame(selected))
+    rows = pl.concat(parts)
     return Source(build_source_rows(query, rows.with_row_index("row", offset=1)))
 
 

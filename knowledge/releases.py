@@ -6,10 +6,11 @@ from dataclasses import replace
 import polars as pl
 
 from config.tables import NEW
+from knowledge.alias_table import AliasTable
 from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.left_out import LeftOut
 from knowledge.spelling import fold_name, list_name_keys
-from knowledge.true_triplets import Aliases, add_true_triplets
+from knowledge.true_triplets import add_true_triplets
 from primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"
@@ -21,7 +22,7 @@ _Key = tuple[str, str, str]
 class Release:
     """The facts of one release. Names are compared folded, and by their aliases; ids are compared as well."""
 
-    def __init__(self, rows: pl.DataFrame, aliases: Aliases) -> None:
+    def __init__(self, rows: pl.DataFrame, aliases: AliasTable) -> None:
         """Index the facts.
 
         Args:

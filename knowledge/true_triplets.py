@@ -1,24 +1,17 @@
 """Triplets that are true under another name: names that share an alias mean the same."""
 
-from collections.abc import Mapping
-
 import polars as pl
 
+from knowledge.alias_table import AliasTable
 from knowledge.base import COLUMNS
 from knowledge.name_keys import fold_names
 
-Aliases = Mapping[str, tuple[str, ...]]
-"""Name, as the base writes it -> its aliases, sorted. A name without aliases is missing."""
 SIDES = ("head", "tail")
 
 
-def add_true_triplets(triplets: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
+def add_true_triplets(triplets: pl.DataFrame, aliases: AliasTable) -> pl.DataFrame:
     """Return the triplets, and those that say the same under other names, which are marked ``also_true``."""
-    names = [name for name, others in aliases.items() for _ in others]
-    folded = fold_names(
-        pl.Series([alias for others in aliases.values() for alias in others], dtype=pl.String)
-    )
-    keyed = pl.DataFrame({"name": names, "key": folded}, schema_overrides={"name": pl.String})
+    keyed = aliases.pairs.select("name", key=fold_names(aliases.pairs["alias"]))
     for side in SIDES:
         triplets = _add_true_triplets(triplets, side, keyed)
     return triplets

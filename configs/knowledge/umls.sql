@@ -52,7 +52,7 @@ spellings as (
     select spelling
     from names
     group by spelling
-    having count(distinct cui) = 1
+    having min(cui) = max(cui)
 ),
 
 concepts as (
