@@ -1,6 +1,6 @@
 """Keys of whole columns of names: those of `knowledge.spelling`, for millions of names at once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 
@@ -8,6 +8,8 @@ from knowledge.spelling import fold_name, list_name_keys
 
 # What `fold_name` removes from ASCII names.
 _ASCII_SEPARATORS = r"[^a-z0-9]+"
+# The ASCII characters that `str.strip` removes.
+_ASCII_SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f"
 
 
 def fold_names(names: pl.Series) -> pl.Series:
@@ -32,9 +34,21 @@ def list_keys(rows: pl.DataFrame, end: str) -> pl.DataFrame:
     frames = [pl.DataFrame({"name": plain, "key": "name:" + fold_names(plain)})]
     frames.append(_list_slowly((name, None) for name in names.filter(~is_plain)))
     identified = rows.select(name=end, id=f"{end}_id").filter(pl.col("id").is_not_null()).unique()
-    if not identified.is_empty():
-        frames.append(_list_slowly(identified.iter_rows()).filter(pl.col("key").str.starts_with("id:")))
-    return pl.concat(frames)
+    return pl.concat([*frames, *_list_ids(identified)])
+
+
+def _list_ids(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield the distinct keys of ids, as the columns name and key.
+
+    Args:
+        rows: the distinct names and ids; no id is null.
+    """
+    if rows.is_empty():
+        return
+    is_plain = _is_plain(rows["id"])
+    shown = rows.filter(is_plain).with_columns(pl.col("id").str.strip_chars(_ASCII_SPACES))
+    yield shown.filter(pl.col("id") != "").select("name", key="id:" + pl.col("id")).unique()
+    yield _list_slowly(rows.filter(~is_plain).iter_rows()).filter(pl.col("key").str.starts_with("id:"))
 
 
 def _is_plain(names: pl.Series) -> pl.Series:

@@ -6,7 +6,7 @@ from knowledge.name_keys import fold_names, list_keys
 from knowledge.spelling import fold_name, list_name_keys
 
 NAMES = st.text(st.sampled_from("aB 9_-.'é\u200b\u00a0ﬁß\u02bc\x0b"), max_size=8)
-IDS = st.none() | st.text(st.sampled_from("C0 \u200b"), max_size=3)
+IDS = st.none() | st.text(st.sampled_from("C0 \x1f\u200b"), max_size=3)
 
 
 @given(st.lists(NAMES, min_size=1))
