@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cli.empty_history import copy_empty_history
 from cli.finished_run import find_published, is_evaluated_here
 from cli.prefect_history import set_aside_damaged_history
-from cli.prefect_server import require_named_server, start_server, wait_for_server
+from cli.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from config.file import Config
 from config.tables import StorageConfig
 from deploy.local.client_settings import load_client_settings
@@ -84,6 +84,10 @@ def prepare_prefect(root: Path) -> None:
 def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
     """Wait until the server answers, and tag the runs of the block as those of this installation.
 
+    Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
+    limits of every tag before each task, and if another request has locked a local database in that moment,
+    the task waits for 2 s.
+
     Args:
         config_file: the configuration's file, after which artifacts are named.
     """
@@ -93,7 +97,7 @@ def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
     wait_for_server()
     token = OF_COMMAND.set(config_file)
     try:
-        with tag_runs():
+        with nullcontext() if is_own_server() else tag_runs():
             yield
     finally:
         OF_COMMAND.reset(token)

@@ -28,8 +28,10 @@ MAX_STARTS = 3
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 
 _starting: dict[str, "subprocess.Popen[bytes]"] = {}
-_known: set[str] = set()
-"""Addresses of servers that were started here, or that have answered."""
+_own: set[str] = set()
+"""Addresses of servers that were started here."""
+_answered: set[str] = set()
+"""Addresses of other servers that have answered."""
 
 
 def start_server() -> None:
@@ -42,7 +44,12 @@ def start_server() -> None:
     os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     _starting[address] = _launch(port)
-    _known.add(address)
+    _own.add(address)
+
+
+def is_own_server() -> bool:
+    """Return whether the server was started here, so that no other process uses it."""
+    return os.environ.get("PREFECT_API_URL", "") in _own
 
 
 def require_named_server() -> None:
@@ -52,9 +59,9 @@ def require_named_server() -> None:
         InputError: it does not answer, refuses access, or is not a Prefect server.
     """
     address = os.environ.get("PREFECT_API_URL", "")
-    if address and address not in _known:
+    if address and address not in _own | _answered:
         require_server()
-        _known.add(address)
+        _answered.add(address)
 
 
 def _launch(port: int) -> "subprocess.Popen[bytes]":
