@@ -37,6 +37,11 @@ def main() -> None:
         default=["pretexeval"],
         help="methods that the comparison evaluates: 8,032 prompts of pretexeval, about 17,000 of all three",
     )
+    parser.add_argument(
+        "--medlama-heads",
+        type=int,
+        help="compare with prompts about so many heads of each relation of MedLAMA, not the starter base",
+    )
     parser.add_argument("--only", choices=PARTS, help="run only this part")
     parser.add_argument(
         "--root", type=Path, help="folder that keeps the evaluations of many-models, for the next measurement"
@@ -54,7 +59,7 @@ def main() -> None:
         if options.only in (None, "sizes"):
             print(measure_sizes(folder, has_large=options.only == "sizes"), flush=True)
         if options.only in (None, "comparison"):
-            comparison = Comparison(folder, options.model, tuple(options.methods))
+            comparison = Comparison(folder, options.model, tuple(options.methods), options.medlama_heads)
             print("", compare(comparison, options.rounds), sep="\n")
         if options.only in (None, "small-jobs"):
             print("", measure_small_jobs(folder / "small", options.rounds), sep="\n", flush=True)

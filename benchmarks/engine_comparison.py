@@ -18,8 +18,10 @@ from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
 
 CONFIG = """\
+{knowledge}
 [edition]
 methods = [{methods}]
+{cap}
 
 [storage]
 root = "{root}"
@@ -28,6 +30,12 @@ root = "{root}"
 name = "bench"
 model = "{model}"
 dtype = "bfloat16"
+"""
+MEDLAMA = """\
+[knowledge]
+name = "medlama"
+format = "medlama"
+path = "$PRETEXEVAL_REFERENCE_DATA/medlama.parquet"
 """
 
 
@@ -52,15 +60,24 @@ class Round:
 
 
 class Comparison:
-    """A built edition of the starter base, a model, and a file with the prompts for it."""
+    """A built edition, a model, and a file with the prompts for it."""
 
-    def __init__(self, folder: Path, model: Path, methods: tuple[str, ...]) -> None:
-        """Build the edition and write its prompts to a file, without measuring."""
+    def __init__(
+        self, folder: Path, model: Path, methods: tuple[str, ...], n_heads: int | None = None
+    ) -> None:
+        """Build the edition and write its prompts to a file, without measuring.
+
+        Args:
+            n_heads: so many heads of each relation of MedLAMA are asked about, instead of the starter base.
+        """
         self.folder = folder
         self.path = folder / "compared.toml"
         names = ", ".join(f'"{method}"' for method in methods)
         root = folder / "compared"
-        self.path.write_text(CONFIG.format(methods=names, root=root, model=model.absolute()))
+        knowledge, cap = ("", "") if n_heads is None else (MEDLAMA, f"heads_per_relation = {n_heads}")
+        self.path.write_text(
+            CONFIG.format(knowledge=knowledge, methods=names, cap=cap, root=root, model=model.absolute())
+        )
         run_python(["-m", "cli", "build", str(self.path)], folder)
         self.early_path = folder / "early.toml"
         self.early_path.write_text(f"{self.path.read_text()}early_stop = true\n")
