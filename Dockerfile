@@ -29,6 +29,7 @@ ENV PRETEXEVAL_REFERENCE_DATA=/reference \
     PREFECT_HOME=/app/data/prefect \
     PREFECT_SERVER_ANALYTICS_ENABLED=false \
     DO_NOT_TRACK=1 \
+    _RJEM_MALLOC_CONF=dirty_decay_ms:100,muzzy_decay_ms:0 \
     HF_HOME=/cache/huggingface \
     VLLM_CACHE_ROOT=/cache/vllm \
     XDG_CACHE_HOME=/cache

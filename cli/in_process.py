@@ -18,6 +18,7 @@ from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
 from engines.loading import begin_loading
 from engines.model_files import find_problem, require_some_usable
+from primitives.collector import pause_collector
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES, measure_free_space
 from storage.layout import PREFECT_FOLDER
@@ -91,8 +92,9 @@ def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
     Args:
         config_file: the configuration's file, after which artifacts are named.
     """
-    from flows.support.configurations import OF_COMMAND
-    from flows.support.run_tags import tag_runs
+    with pause_collector():
+        from flows.support.configurations import OF_COMMAND
+        from flows.support.run_tags import tag_runs
 
     wait_for_server()
     token = OF_COMMAND.set(config_file)
@@ -149,11 +151,12 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
         mirror.push_edition(edition.edition_id)
         return edition.edition_id
     prepare_prefect(config.storage.root)
-    from flows.build_test_set import build_test_set
-    from tasks.quality.validation import import_great_expectations
+    with pause_collector():
+        from flows.build_test_set import build_test_set
+        from tasks.quality.validation import import_great_expectations
 
-    # The server needs longer to start than this process to import.
-    import_great_expectations()
+        # The server needs longer to start than this process to import.
+        import_great_expectations()
     with _begin_flows(config_file):
         return build_test_set(config=config)
 
@@ -181,7 +184,8 @@ def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[
     if is_evaluated_here(config, edition_id):
         return {}
     prepare_prefect(config.storage.root)
-    from flows.regenerate import evaluate_models
+    with pause_collector():
+        from flows.regenerate import evaluate_models
 
     with _begin_flows(config_file):
         outcomes = evaluate_models(config, edition_id)
@@ -191,7 +195,8 @@ def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[
 def run_publish(config: Config, edition_id: str | None, config_file: Path | None = None) -> list[Path]:
     """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
     prepare_prefect(config.storage.root)
-    from flows.publish import publish
+    with pause_collector():
+        from flows.publish import publish
 
     with _begin_flows(config_file):
         return publish(edition_id=edition_id, config=config)
@@ -213,7 +218,8 @@ def run_score(config: Config, policies: Sequence[str] | None, config_file: Path)
         if evaluation := plan_scored(config, edition_id, name, setting, mirror):
             require_finished(evaluation)
     prepare_prefect(config.storage.root)
-    from flows.score_again import score_again
+    with pause_collector():
+        from flows.score_again import score_again
 
     with _begin_flows(config_file):
         return score_again(config, policies)
@@ -237,7 +243,8 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
         tell("everything is complete and published already")
         return RunReport(edition_id, paths, {})
     prepare_prefect(config.storage.root)
-    from flows.regenerate import evaluate_and_publish
+    with pause_collector():
+        from flows.regenerate import evaluate_and_publish
 
     with _begin_flows(config_file):
         results = evaluate_and_publish(config, edition_id, tell)

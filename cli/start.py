@@ -1,13 +1,16 @@
-"""The beginning of the command: signals are handled before anything is imported that takes time."""
+"""The beginning of the command: what has to happen before anything is imported that takes time."""
 
 import os
 
 from cli.interrupts import STATUS, end_on_signals, report_interrupt
+from primitives.allocator import VARIABLES
 
 
 def run() -> None:
     """Handle signals, then run the command and end the process with its exit status."""
     end_on_signals()
+    for name, value in VARIABLES.items():
+        os.environ.setdefault(name, value)
     try:
         from cli import main
 

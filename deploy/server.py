@@ -10,6 +10,7 @@ whatever the working directory contains.
 """
 
 import argparse
+import gc
 import os
 import sys
 from urllib.parse import urlsplit
@@ -35,6 +36,9 @@ def main() -> int:
 
 
 def _serve(options: argparse.Namespace, hosts: list[str]) -> None:
+    # Prefect creates a million objects that live as long as the server. The garbage collector would scan them
+    # again and again.
+    gc.disable()
     import uvicorn
     from prefect.server.api.server import create_app
     from prefect.settings import get_current_settings
@@ -44,6 +48,8 @@ def _serve(options: argparse.Namespace, hosts: list[str]) -> None:
     # The check is around Prefect's application and not in it: Prefect's own services call the application in
     # memory, under another host name.
     app = TrustedHostMiddleware(create_app(final=True), allowed_hosts=hosts, www_redirect=False)
+    gc.freeze()
+    gc.enable()
     uvicorn.run(
         app,
         host=options.host,

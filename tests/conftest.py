@@ -1,5 +1,6 @@
 """Fixtures that tests of several folders use."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from tests.support.object_storage import ObjectStorage, serve_moto
 from tests.support.prefect_server import serve_prefect
 from tests.support.tiny_llama import build_tiny_llama
 
+# Until all tests are collected, which imports everything: objects that stay would be scanned again and again.
+gc.disable()
+
 # A busy machine may need seconds for an example. The same examples are tried in every run of the suite.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
@@ -19,6 +23,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the files with slow tests first: others can compute while these wait for servers."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from deploy.local.client_settings import (
     authorize,
 )
 from deploy.local.service import Service
+from primitives.allocator import VARIABLES
 from primitives.http_client import fetch_local
 from primitives.proxies import list_bypassed
 from storage.layout import PAGES_FOLDER, PREFECT_FOLDER
@@ -33,6 +34,7 @@ CLIENT_DEFAULTS = {
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
 }
 DEFAULTS = CLIENT_DEFAULTS | {
+    **VARIABLES,
     # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
     # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",

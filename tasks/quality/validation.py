@@ -4,11 +4,13 @@ import importlib
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pyarrow as pa
 
+from primitives.collector import pause_collector
 from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,
@@ -29,6 +31,9 @@ from tasks.quality.validation_report import (
     write_down,
 )
 
+if TYPE_CHECKING:
+    from great_expectations.core.batch_definition import BatchDefinition
+
 __all__ = [
     "ExpectationResult",
     "StageInvalid",
@@ -42,7 +47,8 @@ __all__ = [
 
 N_EXAMPLES = 5
 MAX_VALUE_LENGTH = 160
-# Great Expectations keeps its current context in a variable of the process.
+RESULT_FORMAT = {"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES}
+# All threads use the same batch of Great Expectations.
 _LOCK = threading.Lock()
 
 
@@ -107,9 +113,11 @@ def require_valid(report: ValidationReport) -> None:
         raise StageInvalid(report)
 
 
+@cache
 def import_great_expectations() -> None:
     """Import the library, which takes 2.5 s of one core, before the first stage needs it."""
-    importlib.import_module("great_expectations.expectations")
+    with pause_collector():
+        importlib.import_module("great_expectations.expectations")
 
 
 def _run_expectations(
@@ -120,27 +128,16 @@ def _run_expectations(
     Raises:
         RuntimeError: Great Expectations could not evaluate an expectation.
     """
-    import great_expectations as gx
+    import_great_expectations()
+    from great_expectations import ExpectationSuite
 
-    # This logger has a level of its own, and would report every temporary folder.
-    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
-    suite = gx.ExpectationSuite(
+    suite = ExpectationSuite(
         name="stage", expectations=[_build_expectation(n, e) for n, e in enumerate(expectations)]
     )
+    parameters = {"dataframe": rows.to_pandas(use_pyarrow_extension_array=True)}
     with _LOCK:
-        context = gx.get_context(mode="ephemeral")
-        context.enable_analytics(False)
-        context.variables.progress_bars = {"globally": False, "metric_calculations": False}
-        asset = context.data_sources.add_pandas("stage").add_dataframe_asset("rows")
-        definition = gx.ValidationDefinition(
-            name="stage",
-            data=asset.add_batch_definition_whole_dataframe("all"),
-            suite=context.suites.add(suite),
-        )
-        outcome = definition.run(
-            batch_parameters={"dataframe": rows.to_pandas(use_pyarrow_extension_array=True)},
-            result_format={"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES},
-        )
+        batch = _define_batch().get_batch(batch_parameters=parameters)
+        outcome = batch.validate(suite, result_format=RESULT_FORMAT)
     results = []
     for result in outcome.results:
         expectation = expectations[result.expectation_config.meta["position"]]
@@ -148,6 +145,20 @@ def _run_expectations(
             raise RuntimeError(f"{expectation.name} of {expectation.columns} failed: {raised}")
         results.append((expectation, bool(result.success), dict(result.result)))
     return results
+
+
+@cache
+def _define_batch() -> "BatchDefinition[Any]":
+    """Return the batch of the only context of this process: all rows of the frame that is its parameter."""
+    import great_expectations as gx
+
+    # This logger has a level of its own, and would report every temporary folder.
+    logging.getLogger("great_expectations.data_context.types.base").setLevel(logging.WARNING)
+    context = gx.get_context(mode="ephemeral")
+    context.enable_analytics(False)
+    context.variables.progress_bars = {"globally": False, "metric_calculations": False}
+    asset = context.data_sources.add_pandas("stage").add_dataframe_asset("rows")
+    return asset.add_batch_definition_whole_dataframe("all")
 
 
 def _build_expectation(position: int, expectation: Expectation) -> object:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from primitives.allocator import VARIABLES
+
 REPOSITORY = Path(__file__).parents[2]
 ROLES = ("cpu", "gpu")
 
@@ -89,3 +91,9 @@ def test_secrets_and_large_files_are_not_copied() -> None:
     ignored = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert {".env", ".env.*", ".git", ".venv", "data"} <= set(ignored)
     assert not {"models", "configs", "deploy", "prefect.yaml", "Makefile", "requirements"} & set(ignored)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_returns_freed_memory_as_commands_do(role: str) -> None:
+    variables = " ".join(find_all(role, "ENV")).split()
+    assert {f"{name}={value}" for name, value in VARIABLES.items()} <= set(variables)
