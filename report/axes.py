@@ -66,7 +66,7 @@ def build_chart(values: list[dict[str, Any]]) -> alt.Chart:
 
 def encode_as_is(field: str, channel: type[alt.SchemaBase]) -> alt.SchemaBase:
     """Return the channel with the field's own value: a colour, a shape, a dash pattern."""
-    return channel(f"{field}:N").scale(None).legend(None)
+    return channel(f"{field}:N", scale=None, legend=None)
 
 
 def quote_link(address: str) -> str:
@@ -74,15 +74,15 @@ def quote_link(address: str) -> str:
     return f"#{quote(address, safe='')}"
 
 
-def encode_link(rows: list[dict[str, Any]]) -> dict[str, str]:
+def encode_link(rows: list[dict[str, Any]]) -> dict[str, alt.Href]:
     """Return the channel of links, if any of the rows has a `link`; Vega makes no link for the others."""
-    return {"href": "link:N"} if any("link" in row for row in rows) else {}
+    return {"href": alt.Href("link:N")} if any("link" in row for row in rows) else {}
 
 
 def encode_position(field: str, channel: type[alt.SchemaBase], orient: str, scale: Scale) -> alt.SchemaBase:
     """Return the channel as a position on the scale."""
-    position = channel(f"{field}:Q").scale(domain=[scale.low, scale.high], nice=False)
-    return position.axis(values=list(scale.ticks), labelExpr=scale.label, ticks=False, orient=orient, **AXIS)
+    axis = alt.Axis(values=list(scale.ticks), labelExpr=scale.label, ticks=False, orient=orient, **AXIS)
+    return channel(f"{field}:Q", scale=alt.Scale(domain=[scale.low, scale.high], nice=False), axis=axis)
 
 
 def encode_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> alt.SchemaBase:
@@ -92,7 +92,7 @@ def encode_percent(field: str, channel: type[alt.SchemaBase], orient: str) -> al
 
 def encode_pixels(height: float) -> alt.Y:
     """Return the field y as a position in pixels from the top, without an axis."""
-    return alt.Y("y:Q").scale(domain=[0, height], range=[0, height], nice=False).axis(None)
+    return alt.Y("y:Q", scale=alt.Scale(domain=[0, height], range=[0, height], nice=False), axis=None)
 
 
 def frame_chart(chart: alt.LayerChart, inner: float, height: float, **padding: float) -> alt.LayerChart:

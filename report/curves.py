@@ -94,19 +94,23 @@ def _draw_lines(points: list[dict[str, Any]], x: alt.X) -> list[alt.Chart]:
         .encode(
             x=x,
             y=encode_percent("low", alt.Y, "left"),
-            y2="high:Q",
+            y2=alt.Y2("high:Q"),
             fill=encode_as_is("colour", alt.Fill),
-            detail="name:N",
+            detail=alt.Detail("name:N"),
         ),
         base.mark_line(strokeWidth=2, aria=False).encode(
             x=x,
             y=y,
             stroke=encode_as_is("colour", alt.Stroke),
             strokeDash=encode_as_is("dash", alt.StrokeDash),
-            detail="name:N",
+            detail=alt.Detail("name:N"),
         ),
         base.mark_point(shape="circle", size=34, opacity=1, strokeWidth=0).encode(
-            x=x, y=y, fill=encode_as_is("colour", alt.Fill), description="text:N", **encode_link(points)
+            x=x,
+            y=y,
+            fill=encode_as_is("colour", alt.Fill),
+            description=alt.Description("text:N"),
+            **encode_link(points),
         ),
     ]
 
@@ -126,9 +130,9 @@ def _draw_names(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Cha
         build_chart(names)
         .mark_text(align="left", **(TEXT | {"baseline": "middle"}))
         .encode(
-            x=alt.value(inner + 10),
+            x=alt.XValue(inner + 10),
             y=encode_percent("value", alt.Y, "left"),
-            text="name:N",
+            text=alt.Text("name:N"),
             fill=encode_as_is("colour", alt.Fill),
         )
     )

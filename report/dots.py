@@ -122,15 +122,17 @@ def _draw_names(rows: Sequence[DotRow], layout: Layout, y: alt.Y) -> list[alt.Ch
     x_values, side = layout.values_at
     return [
         base.mark_text(align="left", fill=INK, **TEXT).encode(
-            x=alt.value(layout.name_at[0]), y=y, text="name:N"
+            x=alt.XValue(layout.name_at[0]), y=y, text=alt.Text("name:N")
         ),
-        base.mark_text(align=side, fill=MUTED, **TEXT).encode(x=alt.value(x_values), y=y, text="values:N"),
+        base.mark_text(align=side, fill=MUTED, **TEXT).encode(
+            x=alt.XValue(x_values), y=y, text=alt.Text("values:N")
+        ),
     ]
 
 
 def _draw_intervals(dots: list[dict[str, Any]], low: alt.X, y: alt.Y) -> alt.Chart:
     mark = build_chart(dots).mark_rule(strokeWidth=5, strokeCap="round", opacity=0.4, aria=False)
-    return mark.encode(x=low, x2="high:Q", y=y, stroke=encode_as_is("colour", alt.Stroke))
+    return mark.encode(x=low, x2=alt.X2("high:Q"), y=y, stroke=encode_as_is("colour", alt.Stroke))
 
 
 def _draw_points(dots: list[dict[str, Any]], x: alt.X, y: alt.Y) -> alt.Chart:
@@ -142,7 +144,7 @@ def _draw_points(dots: list[dict[str, Any]], x: alt.X, y: alt.Y) -> alt.Chart:
             y=y,
             fill=encode_as_is("colour", alt.Fill),
             shape=encode_as_is("shape", alt.Shape),
-            description="text:N",
+            description=alt.Description("text:N"),
             **encode_link(dots),
         )
     )

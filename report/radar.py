@@ -41,8 +41,8 @@ def draw_radar(title: str, axes: Sequence[str], polygons: Sequence[Curve]) -> Ma
     ]
     spokes = [{"name": str(k), "order": end} | _place(end, k, n) for k in range(n) for end in (0, 1)]
     chart = alt.layer(
-        _draw_lines(rings).encode(stroke=alt.value(LINE)),
-        _draw_lines(spokes).encode(stroke=alt.value(LINE)),
+        _draw_lines(rings).encode(stroke=alt.StrokeValue(LINE)),
+        _draw_lines(spokes).encode(stroke=alt.StrokeValue(LINE)),
         _draw_marks(),
         *_draw_names(axes),
         _draw_lines(corners, 2).encode(
@@ -50,7 +50,12 @@ def draw_radar(title: str, axes: Sequence[str], polygons: Sequence[Curve]) -> Ma
         ),
         build_chart(corners)
         .mark_point(shape="circle", size=34, opacity=1, strokeWidth=0)
-        .encode(**_at(), fill=encode_as_is("colour", alt.Fill), description="text:N", **encode_link(corners)),
+        .encode(
+            **_at(),
+            fill=encode_as_is("colour", alt.Fill),
+            description=alt.Description("text:N"),
+            **encode_link(corners),
+        ),
     )
     frame = frame_chart(chart, INNER, INNER, top=4, bottom=4)
     texts = [
@@ -80,7 +85,7 @@ def _draw_names(names: Sequence[str]) -> list[alt.Chart]:
             fontSize=FONT,
             aria=False,
         )
-        charts.append(chart.encode(**_at(), text="text:N"))
+        charts.append(chart.encode(**_at(), text=alt.Text("text:N")))
     return charts
 
 
@@ -88,17 +93,17 @@ def _draw_marks() -> alt.Chart:
     """Return the shares of the rings, on the line upwards from the middle."""
     marks = [{"x": 0.0, "y": ring * math.cos(_TURN), "text": f"{100 * ring:.0f}"} for ring in _RINGS]
     chart = build_chart(marks).mark_text(baseline="middle", fill=MUTED, fontSize=FONT - 2, aria=False)
-    return chart.encode(**_at(), text="text:N")
+    return chart.encode(**_at(), text=alt.Text("text:N"))
 
 
 def _draw_lines(points: list[dict[str, Any]], width: float = 1) -> alt.Chart:
     line = build_chart(points).mark_line(strokeWidth=width, aria=False)
-    return line.encode(**_at(), detail="name:N", order="order:Q")
+    return line.encode(**_at(), detail=alt.Detail("name:N"), order=alt.Order("order:Q"))
 
 
 def _at() -> dict[str, Any]:
     """Return the channels of a position around the middle, without axes."""
     return {
-        name: channel(f"{name}:Q").scale(domain=[-_REACH, _REACH], nice=False).axis(None)
+        name: channel(f"{name}:Q", scale=alt.Scale(domain=[-_REACH, _REACH], nice=False), axis=None)
         for name, channel in (("x", alt.X), ("y", alt.Y))
     }

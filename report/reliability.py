@@ -54,7 +54,7 @@ def draw_reliability(title: str, rows: Sequence[Row], colour: str) -> Markup:
         build_chart(dots).mark_line(stroke=colour, strokeWidth=1.5, aria=False).encode(x=x, y=y),
         build_chart(dots)
         .mark_point(shape="circle", fill=colour, opacity=0.85, strokeWidth=0)
-        .encode(x=x, y=y, size=size, description="text:N", **encode_link(dots)),
+        .encode(x=x, y=y, size=size, description=alt.Description("text:N"), **encode_link(dots)),
         *_draw_axis_labels(),
     )
     frame = frame_chart(chart, INNER, INNER, left=LEFT, top=10, bottom=28)
@@ -75,6 +75,6 @@ def _draw_axis_labels() -> list[alt.Chart]:
     return [
         build_chart([corner])
         .mark_text(align=corner["align"], **_TITLE)
-        .encode(x=alt.value(corner["x"]), y=alt.value(corner["y"]), text="text:N")
+        .encode(x=alt.XValue(corner["x"]), y=alt.YValue(corner["y"]), text=alt.Text("text:N"))
         for corner in corners
     ]
