@@ -60,5 +60,5 @@ def wait_until(
     while not condition():
         assert time.monotonic() < began + timeout_s, f"{what}: not within {timeout_s:g} s"
         meanwhile()
-        time.sleep(0.1)
+        time.sleep(0.5)
     return time.monotonic() - began

@@ -1,4 +1,8 @@
-"""A real Prefect server for the tests of a session."""
+"""A real Prefect server for the tests of a session.
+
+Like the server that a command starts for itself, it runs none of the services that look for scheduled, late,
+or lost runs all the time: they took half of its processor time.
+"""
 
 import contextlib
 import socket
@@ -12,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from cli.empty_history import copy_empty_history, keep_empty_history
+from cli.prefect_server import MARKS
 from tests.support.command import build_environment
 
 
@@ -23,15 +29,17 @@ def serve_prefect(home: Path) -> Iterator[dict[str, str]]:
         port = listener.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
     environment = {"PREFECT_HOME": str(home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
+    copy_empty_history(home)
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"],
-            env=build_environment(environment | {"PREFECT_UI_ENABLED": "0"}),
+            env=build_environment(environment | MARKS),
             stdout=log,
             stderr=subprocess.STDOUT,
         )
     try:
         _wait(process, f"http://127.0.0.1:{port}/api", home / "log")
+        keep_empty_history()
         yield environment | {
             "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
             "PREFECT_LOGGING_LEVEL": "CRITICAL",
