@@ -1,10 +1,20 @@
 import os
+import sys
+import weakref
+from types import ModuleType
 
 import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from engines import vllm_process
-from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, describe_cause, prepare_environment
+from engines.vllm_process import (
+    ENVIRONMENT,
+    HUB_VARIABLE,
+    describe_cause,
+    free_memory,
+    prepare_environment,
+)
+from primitives.collector import pause_collector
 
 
 @pytest.fixture
@@ -62,3 +72,22 @@ def test_cause_is_one_line() -> None:
     assert describe_cause(caught.value) == "too large"
     assert describe_cause(OSError("no\nspace")) == "no space"
     assert describe_cause(AssertionError()) == "AssertionError"
+
+
+class Engine:
+    """An object that refers to itself, as engines do: only the garbage collector frees it."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_memory_of_an_engine_is_freed_if_a_library_was_imported_while_it_was_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine()
+    freed = weakref.ref(engine)
+    with pause_collector():
+        monkeypatch.setitem(sys.modules, "imported", ModuleType("imported"))
+    del engine
+    free_memory()
+    assert freed() is None
