@@ -7,6 +7,7 @@ load an extension or change a setting.
 
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import polars as pl
@@ -40,7 +41,11 @@ def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source
     Raises:
         InputError: the file is not one SELECT, DuckDB refuses it, or a column is missing or of a wrong type.
     """
-    with duckdb.connect() as connection:
+    # DuckDB writes there what does not fit into memory. Its default is a folder in the current one.
+    with (
+        TemporaryDirectory() as spilled,
+        duckdb.connect(config={"temp_directory": spilled}) as connection,
+    ):
         _confine(connection, path)
         select = _read_select(query, connection)
         try:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from config.tables import KnowledgeConfig
+from knowledge import query as knowledge_query
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
@@ -55,6 +56,25 @@ def test_a_folder_may_hold_compressed_files(tmp_path: Path) -> None:
     (folder / "part.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
     select = SELECT.replace("$path", "$path || '/part*'")
     assert read(tmp_path, select, folder).triplets["tail"].to_list() == ["C", "E"]
+
+
+def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # DuckDB's default folder is .tmp in the current one, where a file now is in its way.
+    (tmp_path / ".tmp").touch()
+    monkeypatch.chdir(tmp_path)
+    spilled = tmp_path / "spilled"
+    spilled.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spilled))
+    settings = {"memory_limit": "'40MB'", "threads": "1"} | knowledge_query.SETTINGS
+    monkeypatch.setattr(knowledge_query, "SETTINGS", settings)
+    select = """
+        select 'head ' || md5(i::varchar) as head, 'indication' as relation, 'tail ' || i % 7 as tail
+        from range(400000) as t(i) where $path != '' order by md5(i::varchar) limit 399999
+    """
+    assert read(tmp_path, select).triplets.height == 399_999
+    assert not [*spilled.iterdir()]
 
 
 @pytest.mark.parametrize(
