@@ -10,7 +10,7 @@ import polars as pl
 from knowledge.alias_table import AliasTable
 from knowledge.left_out import LeftOut
 from primitives.errors import InputError
-from primitives.hashing import SEPARATOR, hash_joined, hash_text
+from primitives.hashing import SEPARATOR, hash_joined
 
 COLUMNS = {
     "relation": pl.String,
@@ -89,22 +89,21 @@ class KnowledgeBase:
         if rows.is_empty():
             raise InputError(f"knowledge base {self.name!r} holds no relation {relation!r}")
         false_rows = self.select_false(relation)
-        parts: list[Iterable[str]] = [_join_cells(rows)]
+        parts: list[Iterable[str]] = [_join_cells(rows.select(list(COLUMNS)))]
         if not false_rows.is_empty():
-            parts += [["also_false"], _join_cells(false_rows)]
+            parts += [["also_false"], _join_cells(false_rows.select(list(FALSE_COLUMNS)))]
         return hash_joined(chain(*parts), digits=32)
 
     def checksum_ages(self, relation: str) -> str:
         """Return the hash of the age of every fact of the relation (32 hex digits)."""
         ages = self.select_relation(relation).select("head", "tail", "first_release").unique()
-        return hash_text(*(cell for row in ages.sort(pl.all()).iter_rows() for cell in row), digits=32)
+        return hash_joined(_join_cells(ages), digits=32)
 
 
 def _join_cells(rows: pl.DataFrame) -> Iterator[str]:
     """Yield the cells of the sorted rows, those of many rows joined to one text."""
     # Names and ids are never empty, so "" can represent a missing id.
-    cells = rows.select(name for name in COLUMNS if name in rows.columns)
-    sorted_cells = cells.select(pl.all().cast(pl.String).fill_null("")).sort(pl.all())
+    sorted_cells = rows.select(pl.all().cast(pl.String).fill_null("")).sort(pl.all())
     for part in sorted_cells.iter_slices(ROWS_AT_ONCE):
         lines = part.select(pl.concat_str(pl.all(), separator=SEPARATOR)).to_series()
         yield SEPARATOR.join(lines)

@@ -1,10 +1,8 @@
 """Rows that a source asserts to be false although other rows say that they are true."""
 
-from collections.abc import Iterator
-
 import polars as pl
 
-from knowledge.spelling import list_name_keys
+from knowledge.same_triplets import pair_same_triplets
 from primitives.errors import InputError
 
 N_SHOWN = 5
@@ -20,8 +18,6 @@ PLACE = pl.format(
     .otherwise(pl.lit("line")),
     pl.col("row"),
 )
-_CELLS = ("relation", "head", "head_id", "tail", "tail_id")
-Key = tuple[str, str, str]
 
 
 def require_no_contradiction(rows: pl.DataFrame) -> None:
@@ -35,28 +31,17 @@ def require_no_contradiction(rows: pl.DataFrame) -> None:
     asserted = rows.filter("also_false")
     if asserted.is_empty():
         return
-    true_places: dict[Key, str] = {}
-    for place, *cells in rows.filter(~pl.col("also_false")).select(PLACE, *_CELLS).iter_rows():
-        for key in _list_keys(*cells):
-            true_places.setdefault(key, place)
-    found = []
-    for place, *cells in asserted.select(PLACE, *_CELLS).iter_rows():
-        true_place = next((true_places[key] for key in _list_keys(*cells) if key in true_places), None)
-        if true_place is not None:
-            relation, head, _, tail, _ = cells
-            found.append(
-                f"{place}: {relation}: {head} → {tail} is marked also_false, but {true_place} says that it "
-                "is true: delete one of them"
-            )
-    if found:
-        rest = [f"and {len(found) - N_SHOWN} more"] if len(found) > N_SHOWN else []
-        raise InputError("\n  ".join([*found[:N_SHOWN], *rest]))
-
-
-def _list_keys(
-    relation: str, head: str, head_id: str | None, tail: str, tail_id: str | None
-) -> Iterator[Key]:
-    """Yield the keys of a triplet: two triplets are the same if they have a key in common."""
-    for head_key in list_name_keys(head, head_id):
-        for tail_key in list_name_keys(tail, tail_id):
-            yield relation, head_key, tail_key
+    stated = rows.filter(~pl.col("also_false"))
+    pairs = pair_same_triplets(asserted, stated).group_by("row").agg(pl.col("other_row").min()).sort("row")
+    if pairs.is_empty():
+        return
+    first = pairs.head(N_SHOWN)
+    shown = asserted[first["row"]].select(PLACE.alias("place"), "relation", "head", "tail")
+    true_places = stated[first["other_row"]].select(PLACE).to_series()
+    found = [
+        f"{place}: {relation}: {head} → {tail} is marked also_false, but {true_place} says that it is true: "
+        "delete one of them"
+        for (place, relation, head, tail), true_place in zip(shown.iter_rows(), true_places, strict=True)
+    ]
+    rest = [f"and {pairs.height - N_SHOWN} more"] if pairs.height > N_SHOWN else []
+    raise InputError("\n  ".join([*found, *rest]))

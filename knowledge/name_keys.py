@@ -6,6 +6,7 @@ import polars as pl
 
 from knowledge.spelling import fold_name, list_name_keys
 
+_KEYS = {"name": pl.String, "key": pl.String}
 # What `fold_name` removes from ASCII names.
 _ASCII_SEPARATORS = r"[^a-z0-9]+"
 # The ASCII characters that `str.strip` removes.
@@ -28,13 +29,23 @@ def list_keys(rows: pl.DataFrame, end: str) -> pl.DataFrame:
     Args:
         end: head or tail; its ids are in the column `<end>_id`.
     """
-    names = rows[end].unique()
+    identified = rows.select(name=end, id=f"{end}_id").filter(pl.col("id").is_not_null()).unique()
+    return pl.concat([key_names(rows[end].unique()), *_list_ids(identified)])
+
+
+def key_names(names: pl.Series) -> pl.DataFrame:
+    """Return the distinct keys of distinct names, as the columns name and key."""
     is_plain = _is_plain(names)
     plain = names.filter(is_plain)
-    frames = [pl.DataFrame({"name": plain, "key": "name:" + fold_names(plain)})]
-    frames.append(_list_slowly((name, None) for name in names.filter(~is_plain)))
-    identified = rows.select(name=end, id=f"{end}_id").filter(pl.col("id").is_not_null()).unique()
-    return pl.concat([*frames, *_list_ids(identified)])
+    spelled = pl.DataFrame({"name": plain, "key": "name:" + fold_names(plain)})
+    return pl.concat([spelled, _list_slowly((name, None) for name in names.filter(~is_plain))])
+
+
+def key_ids(ids: pl.Series) -> pl.DataFrame:
+    """Return the key of each of the distinct ids that has one, as the columns id and key."""
+    found = ids.drop_nulls()
+    keys = _list_ids(pl.DataFrame({"name": found, "id": found}))
+    return pl.concat([pl.DataFrame(schema=_KEYS), *keys]).rename({"name": "id"})
 
 
 def _list_ids(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -58,4 +69,4 @@ def _is_plain(names: pl.Series) -> pl.Series:
 
 def _list_slowly(rows: Iterable[tuple[str, str | None]]) -> pl.DataFrame:
     pairs = [(name, key) for name, identifier in rows for key in list_name_keys(name, identifier)]
-    return pl.DataFrame(pairs, schema={"name": pl.String, "key": pl.String}, orient="row").unique()
+    return pl.DataFrame(pairs, schema=_KEYS, orient="row").unique()

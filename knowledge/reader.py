@@ -50,8 +50,10 @@ def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -
     base = base if aliases.is_empty() else add_aliases(base, aliases)
     if config.since is not None:
         base = keep_new_facts(base, _read_release(config, config.since, base))
-    ages = {release.name: _read_release(config, release.path, base) for release in config.releases}
-    return add_ages(base, ages) if ages else add_written_ages(base, dated)
+    paths = {release.name: release.path for release in config.releases}
+    if paths:
+        return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
+    return add_written_ages(base, dated)
 
 
 def _read_chosen_rows(config: KnowledgeConfig) -> Source:
@@ -80,8 +82,8 @@ def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> R
             f"release {path} does not exist: correct since or releases of [knowledge] (relative paths start "
             f"at {Path.cwd()})"
         )
-    source = select_relations(_read_path(config, path), base.relations)
-    return Release(clean_rows(source).rows, base.aliases)
+    # No variable keeps the rows as they were read: those of a large release take gigabytes.
+    return Release(clean_rows(select_relations(_read_path(config, path), base.relations)).rows, base.aliases)
 
 
 def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:

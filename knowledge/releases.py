@@ -1,6 +1,6 @@
 """Releases of a base: which facts an older one holds, the age of each fact, and a base of only new facts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -9,61 +9,45 @@ from config.tables import NEW
 from knowledge.alias_table import AliasTable
 from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.left_out import LeftOut
-from knowledge.spelling import fold_name, list_name_keys
+from knowledge.same_triplets import pair_same_triplets
 from knowledge.true_triplets import add_true_triplets
 from primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"
 _CELLS = ("relation", "head", "head_id", "tail", "tail_id")
 _FACT = ("relation", "head", "tail")
-_Key = tuple[str, str, str]
+_SORTED = ("relation", "head", "tail", "head_id", "tail_id")
 
 
 class Release:
     """The facts of one release. Names are compared folded, and by their aliases; ids are compared as well."""
 
     def __init__(self, rows: pl.DataFrame, aliases: AliasTable) -> None:
-        """Index the facts.
+        """Keep the facts.
 
         Args:
-            rows: clean rows of the release, with also_true and also_false as booleans.
+            rows: clean rows of the release, with also_false as a boolean.
             aliases: the aliases of the base that is compared with the release.
         """
-        self.facts = (
-            rows.filter(~pl.col("also_false"))
-            .with_columns(also_true=True)
-            .select(list(COLUMNS))
-            .unique(maintain_order=True)
-        )
+        self._rows = rows.select(*_CELLS, "also_false").filter(~pl.col("also_false")).drop("also_false")
         self._aliases = aliases
-        cells = self.facts.select(_CELLS).iter_rows()
-        self._keys = {key for row in cells for key in _list_keys(row, aliases)}
+
+    def list_facts(self, relation: str) -> pl.DataFrame:
+        """Return the distinct facts of a relation; columns as those of the triplets of a base."""
+        rows = self._rows.filter(pl.col("relation") == relation).unique(maintain_order=True)
+        return rows.with_columns(also_true=True).select(list(COLUMNS))
 
     def list_held(self, triplets: pl.DataFrame) -> pl.Series:
         """Return for each triplet whether the release holds it.
 
         Args:
-            triplets: the columns relation, head, head_id, tail and tail_id.
+            triplets: triplets of a base, in its order.
         """
-        rows = triplets.select(_CELLS).iter_rows()
-        held = [not self._keys.isdisjoint(_list_keys(row, self._aliases)) for row in rows]
-        marked = triplets.with_columns(pl.Series("is_held", held, dtype=pl.Boolean))
-        # A fact with several ids is held if the release has it with one of them.
-        return marked.select(pl.col("is_held").any().over(_FACT)).to_series()
-
-
-def _list_keys(cells: tuple[str, ...], aliases: Mapping[str, tuple[str, ...]]) -> Iterator[_Key]:
-    """Yield the keys of a triplet: two triplets are the same if they have a key in common."""
-    relation, head, head_id, tail, tail_id = cells
-    tail_keys = _list_spellings(tail, tail_id, aliases)
-    for head_key in _list_spellings(head, head_id, aliases):
-        for tail_key in tail_keys:
-            yield relation, head_key, tail_key
-
-
-def _list_spellings(name: str, identifier: str, aliases: Mapping[str, tuple[str, ...]]) -> list[str]:
-    others = (f"name:{fold_name(alias)}" for alias in aliases.get(name, ()))
-    return [*list_name_keys(name, identifier), *others]
+        pairs = pair_same_triplets(triplets, self._rows, self._aliases)
+        # A fact with several ids, whose rows follow each other, is held if the release has one of them.
+        is_repeated = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in _FACT)
+        facts = triplets.select((~is_repeated).fill_null(value=True).cum_sum()).to_series()
+        return facts.is_in(facts[pairs["row"].unique()].implode())
 
 
 def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
@@ -76,40 +60,46 @@ def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
     Raises:
         InputError: no fact is new.
     """
-    is_known = older.list_held(base.triplets)
-    known = base.triplets.filter(~pl.col("also_true") & is_known)
-    own = base.triplets.with_columns(pl.col("also_true") | is_known)
-    relations = sorted(own.filter(~pl.col("also_true"))["relation"].unique().to_list())
-    if not relations:
+    kept, n_known = {}, 0
+    # One relation at a time takes less memory.
+    for relation in base.relations:
+        own = base.select_relation(relation)
+        is_known = older.list_held(own)
+        n_known += own.filter(~pl.col("also_true") & is_known).select(_FACT).n_unique()
+        marked = own.with_columns(pl.col("also_true") | is_known)
+        if not marked["also_true"].all():
+            added = older.list_facts(relation).join(own, on=_CELLS, how="anti", nulls_equal=True)
+            kept[relation] = pl.concat([marked, added]).sort(_SORTED, nulls_last=True)
+    if not kept:
         raise InputError(
             f"the older release holds all facts of the base {base.name!r}: set since of [knowledge] to an "
             "earlier release"
         )
-    added = older.facts.join(own, on=_CELLS, how="anti", nulls_equal=True)
-    triplets = pl.concat([own, added]).filter(pl.col("relation").is_in(relations))
-    if base.aliases:
-        triplets = add_true_triplets(triplets, base.aliases)
-    missing = [name for name in base.relations if name not in relations]
+    triplets = pl.concat(kept.values())
+    missing = [LeftOut(name, "the relation", ALL_KNOWN) for name in base.relations if name not in kept]
     return replace(
         base,
-        triplets=triplets.sort("relation", "head", "tail", "head_id", "tail_id", nulls_last=True),
-        also_false=base.also_false.filter(pl.col("relation").is_in(relations)),
-        left_out=(*base.left_out, *(LeftOut(name, "the relation", ALL_KNOWN) for name in missing)),
-        n_known=known.select(_FACT).n_unique(),
+        triplets=add_true_triplets(triplets, base.aliases) if base.aliases else triplets,
+        also_false=base.also_false.filter(pl.col("relation").is_in(list(kept))),
+        left_out=(*base.left_out, *missing),
+        n_known=n_known,
     )
 
 
-def add_ages(base: KnowledgeBase, releases: Mapping[str, Release]) -> KnowledgeBase:
+def add_ages(
+    base: KnowledgeBase, names: Sequence[str], read_release: Callable[[str], Release]
+) -> KnowledgeBase:
     """Return the base with the age of every fact: the name of the oldest release that holds it, or `new`.
 
     Args:
-        releases: name -> release, the oldest first.
+        names: the names of the releases, the oldest first.
+        read_release: returns the release of a name. One release at a time is in memory.
     """
-    age = pl.lit(NEW)
-    for name, release in reversed(list(releases.items())):
-        age = pl.when(release.list_held(base.triplets)).then(pl.lit(name)).otherwise(age)
-    triplets = base.triplets.with_columns(age.alias("first_release"))
-    return replace(base, triplets=triplets, releases=tuple(releases))
+    age = pl.Series("first_release", [NEW]).new_from_index(0, base.triplets.height)
+    for name in reversed(names):
+        is_held = read_release(name).list_held(base.triplets)
+        age = age.scatter(is_held.arg_true(), name)
+    return replace(base, triplets=base.triplets.with_columns(age), releases=tuple(names))
 
 
 def add_written_ages(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
