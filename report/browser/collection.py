@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
+
 from primitives.hashing import hash_json
 from report.browser.earlier import Earlier
 from report.browser.item_codes import STATES, Array, ItemPlaces
@@ -22,6 +25,8 @@ from schemas.question_stages import SETTINGS
 
 FOLDER = Path(__file__).parent
 N_FETCHED = 2_000
+MAX_GROUPS = 20_000
+"""The groups of a collection that are shown, because a browser loads the list of them. MedLAMA has 17,000."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ class CollectionWriter:
     """The checksums of the replies that were written, with their pieces."""
     model_ids: list[str]
     """In the order of the page. The first of them, under the first policy, is shown if a link names none."""
+    statement_files: list[Path]
+    """The files of the statements that were reworded."""
 
     def write(self) -> Row | None:
         """Write all pieces and return what the page must know about them; None if no model has answered."""
@@ -53,7 +60,10 @@ class CollectionWriter:
             "select distinct first_release as age from browsed_groups where age is not null "
             "order by age = 'new', age"
         )
-        (n_groups,) = self.reader.read("select count(*) as n from browsed_groups")
+        (n_groups,) = self.reader.read(
+            "select count(*) as n, coalesce(max(n_all), 0) as n_all, "
+            "bit_xor(hash(position, group_id))::varchar as checksum from browsed_groups"
+        )
         items = self._fetch_arrays("select position, slot, form from browsed_items order by position, place")
         places = ItemPlaces(n_groups["n"], items["position"], items["slot"], items["form"])
         forms = places.list_forms()
@@ -62,6 +72,7 @@ class CollectionWriter:
             "name": self.method,
             "kind": self.kind.name,
             "nGroups": places.n_groups,
+            "nAll": n_groups["n_all"],
             "ages": [row["age"] for row in ages],
             "relations": [[row["relation"], row["first"]] for row in relations],
             "forms": list_forms(self.kind, self.method),
@@ -73,7 +84,7 @@ class CollectionWriter:
                     "::varchar from browsed_groups order by position"
                 )
             ),
-            "texts": self._write(self._run("texts")),
+            "texts": self._write(self._list_texts()),
             "taught": dict(self._write_taught()),
             "likely": dict(self._write_likely()),
             "runs": [
@@ -81,10 +92,24 @@ class CollectionWriter:
                 for run in sorted(runs, key=self._order_run)
             ],
             "answers": {
-                "/".join(map(str, run.values())): self._write_replies(run)
+                "/".join(map(str, run.values())): self._write_replies(run, n_groups["checksum"])
                 for run in self._list_runs(self.kind.reply_columns)
             },
         }
+
+    def _list_texts(self) -> Iterator[str]:
+        if self.kind is STATEMENTS:
+            create_table(self.reader.connection, "browsed_statements", self._read_statements())
+        return self._run("texts")
+
+    def _read_statements(self) -> pl.DataFrame:
+        """Return variant_id and statement of the items. All statements of a large edition may not fit."""
+        items = self.reader.connection.sql("select distinct variant_id from browsed_items").to_arrow_table()
+        chosen = pl.DataFrame(items)
+        columns = ["variant_id", "statement"]
+        empty = pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+        parts = (pl.read_parquet(path, columns=columns).select(columns) for path in self.statement_files)
+        return pl.concat([empty, *(part.join(chosen, on="variant_id", how="semi") for part in parts)])
 
     def _list_runs(self, columns: tuple[str, ...]) -> list[Row]:
         sql = f"select distinct {', '.join(columns)} from {self.kind.scores} where {self._condition}"
@@ -131,8 +156,12 @@ class CollectionWriter:
         for row in rows:
             yield row["model_id"], self.pieces.write(row["taught"])
 
-    def _write_replies(self, run: Row) -> Series:
-        """Write what a model replied to every item, or find it among the pieces that are there."""
+    def _write_replies(self, run: Row, groups: str) -> Series:
+        """Write what a model replied to every item, or find it among the pieces that are there.
+
+        Args:
+            groups: the checksum of the groups, because replies are written in their order.
+        """
         conditions = " and ".join(f"{name} = ${name}" for name in ("edition_id", *run))
         tables = ("predictions",) if self.kind is STATEMENTS else ("question_predictions", "question_answers")
         sums = [
@@ -143,7 +172,7 @@ class CollectionWriter:
             )
             for table in tables
         ]
-        checksum = hash_json([self.method, run, sums])
+        checksum = hash_json([self.method, run, groups, sums])
         return self._find_or_write(checksum, lambda: self._write_answers(run))
 
     def _write_answers(self, run: Row) -> Series:
@@ -181,7 +210,7 @@ class CollectionWriter:
     def _run(self, step: str, **values: object) -> Iterator[str]:
         """Run the SQL file of a step with the parameters that it uses; return the texts that it selects."""
         sql = _read_sql(f"{self.kind.name}_{step}")
-        values |= {"edition_id": self.reader.edition_id, "method": self.method}
+        values |= {"edition_id": self.reader.edition_id, "method": self.method, "max_groups": MAX_GROUPS}
         return self._fetch(sql, **{name: value for name, value in values.items() if f"${name}" in sql})
 
     def _fetch(self, sql: str, **values: object) -> Iterator[str]:
@@ -199,6 +228,13 @@ class CollectionWriter:
         values |= {"edition_id": self.reader.edition_id} if "$edition_id" in sql else {}
         columns: dict[str, Any] = self.reader.connection.execute(sql, values).fetchnumpy()
         return columns
+
+
+def create_table(connection: duckdb.DuckDBPyConnection, name: str, rows: pl.DataFrame) -> None:
+    """Create a temporary table of the rows."""
+    connection.register("rows_to_copy", rows.to_arrow())
+    connection.execute(f"create or replace temp table {name} as from rows_to_copy")
+    connection.unregister("rows_to_copy")
 
 
 def _read_sql(name: str) -> str:

@@ -1,4 +1,6 @@
 -- One row per test pair with samples of the method: its position on the page, and what all its samples share.
+-- Of more than $max_groups pairs, those come first that a model was asked about, and the relations take turns.
+-- n_all: how many pairs there are.
 create or replace temp table browsed_groups as
 with pairs as (
     select
@@ -21,11 +23,34 @@ with pairs as (
 
 sampled as (
     select distinct pair_id from samples where edition_id = $edition_id and method = $method and split = 'test'
+),
+
+asked as (
+    select distinct pair_id from pair_scores where edition_id = $edition_id and method = $method
+),
+
+turns as (
+    select
+        pairs.*,
+        asked.pair_id is not null as is_asked,
+        row_number() over (partition by relation, is_asked order by pair_id) as turn
+    from pairs
+    semi join sampled using (pair_id)
+    left join asked using (pair_id)
+),
+
+ordered as (
+    select
+        *,
+        row_number() over (order by is_asked desc, turn, relation) as number,
+        count(*) over () as n_all
+    from turns
 )
 
 select
     row_number() over (order by relation, head, pair_id) - 1 as position,
     pair_id as group_id,
+    n_all,
     relation,
     head,
     is_asserted,
@@ -43,5 +68,5 @@ select
         false_triplet_id,
         is_asserted
     ) as shared
-from pairs
-semi join sampled using (pair_id)
+from ordered
+where number <= $max_groups

@@ -3,12 +3,11 @@
 import json
 from pathlib import Path
 
-import duckdb
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from report.browser import links
-from report.browser.collection import CollectionWriter
+from report.browser.collection import CollectionWriter, create_table
 from report.browser.downloads import Download, remove_others, write_downloads
 from report.browser.earlier import Earlier, hash_browser, read_earlier
 from report.browser.kinds import QUESTIONS, STATEMENTS, Kind
@@ -56,9 +55,10 @@ def write_browser(root: Path, contents: Contents, title: str) -> Path | None:
     model_ids = [model.model_id for model in contents.models]
     with open_warehouse(root) as connection:
         reader = EditionReader(connection, edition_id)
-        _prepare(reader, root, earlier)
+        _prepare(reader, earlier)
+        files = sorted((root / edition_folder(edition_id) / "statements").glob("*.parquet"))
         writers = [
-            CollectionWriter(reader, kind, method, pieces, earlier, checksums, model_ids)
+            CollectionWriter(reader, kind, method, pieces, earlier, checksums, model_ids, files)
             for kind, method in _list_collections(reader, contents)
         ]
         collections = [row for row in (writer.write() for writer in writers) if row is not None]
@@ -81,14 +81,14 @@ def write_browser(root: Path, contents: Contents, title: str) -> Path | None:
     name = pieces.write(json.dumps(catalogue, ensure_ascii=False))
     page = folder / "index.html"
     before = page.read_text(encoding="utf-8") if page.is_file() else ""
-    _write_files(folder, name, downloads, title=title, edition_id=edition_id)
+    _write_files(folder, name, downloads, title=title, edition_id=edition_id, collections=collections)
     pieces.remove_others(earlier.names)
     remove_others(folder, downloads, before)
     return folder / "index.html"
 
 
-def _prepare(reader: EditionReader, root: Path, earlier: Earlier) -> None:
-    """Create what the SQL files share: the statements before they were reworded, and the parts of prompts."""
+def _prepare(reader: EditionReader, earlier: Earlier) -> None:
+    """Create what the SQL files share: a macro, and the parts of prompts."""
     connection = reader.connection
     (setting,) = reader.read("select current_setting('lock_configuration') as is_locked")
     if not setting["is_locked"]:
@@ -98,23 +98,7 @@ def _prepare(reader: EditionReader, root: Path, earlier: Earlier) -> None:
         f"if(length(t) > {N_CHARACTERS}, left(t, {N_CHARACTERS}) || ' …', t)"
     )
     parts = pl.DataFrame(earlier.parts, schema={"part": pl.String, "how": pl.Int32}, orient="row")
-    _create_table(connection, "browsed_parts", parts.with_row_index("number"))
-    files = sorted((root / edition_folder(reader.edition_id) / "statements").glob("*.parquet"))
-    columns = ["variant_id", "statement"]
-    statements = pl.concat(
-        [
-            pl.DataFrame(schema=dict.fromkeys(columns, pl.String)),
-            *(pl.read_parquet(path, columns=columns).select(columns) for path in files),
-        ]
-    )
-    _create_table(connection, "browsed_statements", statements)
-
-
-def _create_table(connection: duckdb.DuckDBPyConnection, name: str, rows: pl.DataFrame) -> None:
-    """Create a temporary table of the rows."""
-    connection.register("rows_to_copy", rows.to_arrow())
-    connection.execute(f"create or replace temp table {name} as from rows_to_copy")
-    connection.unregister("rows_to_copy")
+    create_table(connection, "browsed_parts", parts.with_row_index("number"))
 
 
 def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[Kind, str]]:
@@ -126,7 +110,7 @@ def _list_collections(reader: EditionReader, contents: Contents) -> list[tuple[K
     return [*statements, (QUESTIONS, links.QUESTIONS)] if contents.questions else statements
 
 
-def _write_files(folder: Path, catalogue: str, downloads: list[Download], **values: str) -> None:
+def _write_files(folder: Path, catalogue: str, downloads: list[Download], **values: object) -> None:
     """Write the scripts, the style and the page, in this order."""
     for name in SCRIPTS:
         _write_changed(folder / name, (FOLDER / "js" / name).read_bytes())

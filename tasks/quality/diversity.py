@@ -32,7 +32,8 @@ N_TRIPLETS = 20
 def describe_diversity() -> Measurement:
     """Return what is measured, and on what."""
     dependencies = {"source": hash_source(__name__), "tagger": version("hanta")}
-    return Measurement(DIVERSITY, (SAMPLES, STATEMENTS, TRIPLETS), dependencies, measure_diversity)
+    inputs = (TRIPLETS, SAMPLES, STATEMENTS)
+    return Measurement(DIVERSITY, inputs, dependencies, measure_diversity, _list_drawn)
 
 
 def write_diversity(root: Path, edition_id: str) -> Path:
@@ -47,7 +48,7 @@ def write_diversity(root: Path, edition_id: str) -> Path:
 
 
 def measure_diversity(
-    samples: pl.DataFrame, statements: pl.DataFrame, triplets: pl.DataFrame, n_triplets: int = N_TRIPLETS
+    triplets: pl.DataFrame, samples: pl.DataFrame, statements: pl.DataFrame, n_triplets: int = N_TRIPLETS
 ) -> pl.DataFrame:
     """Return one row per sample of up to ``n_triplets`` test triplets of each relation; columns of the stage.
 
@@ -63,6 +64,10 @@ def measure_diversity(
     rows = [row for _, frame in siblings for row in _measure_siblings(frame)]
     schema = pl.DataFrame(DIVERSITY.schema.empty_table()).schema
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _list_drawn(triplets: pl.DataFrame) -> pl.Series:
+    return _draw_triplets(triplets, N_TRIPLETS)["triplet_id"]
 
 
 def _draw_triplets(triplets: pl.DataFrame, n_triplets: int) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """A file that is measured on a complete edition and stored outside it, because an edition never changes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from primitives.checksums import checksum_file
 from primitives.hashing import hash_json
 from schemas.columns import Stage
 from storage.comparison import is_same_file
-from storage.files import FileRef, read_stage_files, write_stage_file
+from storage.files import FileRef, read_stage_file, read_stage_files, write_stage_file
 from storage.manifests import read_manifest, read_manifest_files
 from storage.records import is_file_recorded, read_record, write_record
 from tasks.quality.validation import check_stage
@@ -27,11 +27,14 @@ class Measurement:
     """The hash of the code, and the versions of packages."""
     measure: Callable[..., pl.DataFrame]
     """Takes the rows of the inputs, in their order."""
+    select: Callable[[pl.DataFrame], pl.Series] | None = None
+    """Takes the triplets, which are the first input, and returns the ids of those that are measured; by default
+    all are. Of the other inputs, only the rows of these triplets are in memory together."""
 
 
 def refresh_measured_file(root: Path, edition_id: str, measurement: Measurement, path: str) -> list[str]:
     """Measure again, and return the path if the result differs from the stored file. Nothing is written."""
-    rows = measurement.measure(*_read_inputs(root, _list_inputs(root, edition_id, measurement)))
+    rows = _measure(root, measurement, _list_inputs(root, edition_id, measurement))
     stored = FileRef(path=path, n_rows=0, sha256=checksum_file(root / path))
     return [] if is_same_file(rows, measurement.stage, stored) else [path]
 
@@ -52,7 +55,7 @@ def provide_measured_file(
     inputs = _list_inputs(root, edition_id, measurement)
     key = _key_file(measurement, [ref.sha256 for _, refs in inputs for ref in refs])
     if not _is_current(root, path, record, key):
-        rows = measurement.measure(*_read_inputs(root, inputs))
+        rows = _measure(root, measurement, inputs)
         check = check_stage(measurement.stage, rows, edition_id)
         file = write_stage_file(root, path, rows, measurement.stage)
         write_record(root / record, {"key": key, "checks": [check], "file": file.model_dump()})
@@ -67,8 +70,19 @@ def _list_inputs(root: Path, edition_id: str, measurement: Measurement) -> list[
     ]
 
 
-def _read_inputs(root: Path, inputs: Iterable[tuple[Stage, list[FileRef]]]) -> Iterator[pl.DataFrame]:
-    return (read_stage_files(root, refs, stage) for stage, refs in inputs)
+def _measure(
+    root: Path, measurement: Measurement, inputs: Sequence[tuple[Stage, list[FileRef]]]
+) -> pl.DataFrame:
+    (stage, refs), *others = inputs
+    first = read_stage_files(root, refs, stage)
+    if measurement.select is None:
+        return measurement.measure(first, *(read_stage_files(root, refs, stage) for stage, refs in others))
+    is_chosen = pl.col("triplet_id").is_in(measurement.select(first).implode())
+    rows = (
+        pl.concat([read_stage_file(root / ref.path, stage).filter(is_chosen) for ref in refs])
+        for stage, refs in others
+    )
+    return measurement.measure(first.filter(is_chosen), *rows)
 
 
 def _key_file(measurement: Measurement, checksums: list[str]) -> str:

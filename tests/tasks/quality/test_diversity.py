@@ -67,7 +67,7 @@ STATED = make_statements("test0", none="Drug 0 treats pain 0.", dn="Drug 0 never
 
 def measure(*samples: pl.DataFrame) -> dict[str, tuple[float, float, float | None, float | None]]:
     """Return sample id -> its four distances."""
-    frame = measure_diversity(pl.concat(samples), STATED, make_triplets(1))
+    frame = measure_diversity(make_triplets(1), pl.concat(samples), STATED)
     assert frame.columns == DIVERSITY.names
     return {row[0]: row[4:] for row in frame.iter_rows()}
 
@@ -110,7 +110,7 @@ def test_long_names_do_not_dilute_changes() -> None:
     triplets = make_triplets(1).with_columns(pl.lit(head).alias("head"), pl.lit(tail).alias("tail"))
     samples = make_samples("test0", "pretexeval", [("none", f"{head} heals {tail}.")])
     statements = make_statements("test0", none=f"{head} treats {tail}.")
-    found = measure_diversity(samples, statements, triplets)
+    found = measure_diversity(triplets, samples, statements)
     assert found["lexical_distance"].to_list() == [pytest.approx(1 / 3)]
 
 
@@ -121,22 +121,22 @@ def test_same_triplets_are_drawn_for_every_method() -> None:
     samples = pl.concat(
         make_samples(i, m, [("none", "A text.")]) for i in ids for m in ("direct", "prototype")
     )
-    found = measure_diversity(samples, statements, triplets, n_triplets=7)
+    found = measure_diversity(triplets, samples, statements, n_triplets=7)
     drawn = [set(frame["triplet_id"]) for _, frame in found.group_by("method")]
     assert drawn[0] == drawn[1]
     assert len(drawn[0]) == 7
     assert all(triplet_id.startswith("test") for triplet_id in drawn[0])
-    others = [frame.sample(fraction=1, shuffle=True, seed=3) for frame in (samples, statements, triplets)]
+    others = [frame.sample(fraction=1, shuffle=True, seed=3) for frame in (triplets, samples, statements)]
     assert measure_diversity(others[0], others[1], others[2], n_triplets=7).equals(found)
-    everything = measure_diversity(samples, statements, triplets, n_triplets=100)
+    everything = measure_diversity(triplets, samples, statements, n_triplets=100)
     assert everything["triplet_id"].n_unique() == 30
 
 
 def test_edition_without_test_triplets_has_an_empty_frame() -> None:
     found = measure_diversity(
+        make_triplets(1, "demonstration"),
         make_samples("demonstration0", "direct", [("none", "A text.")]),
         make_statements("demonstration0", none="A text."),
-        make_triplets(1, "demonstration"),
     )
     assert found.columns == DIVERSITY.names
     assert found.height == 0
@@ -155,7 +155,7 @@ def test_file_of_an_edition_covers_every_method_and_has_the_schema(tmp_path: Pat
     found = pl.read_parquet(path)
     assert found.to_arrow().cast(DIVERSITY.schema).schema == DIVERSITY.schema
     frames = [build_frames(edition, relation) for relation in "rs"]
-    expected = [measure_diversity(f["samples"], f["statements"], f["triplets"]) for f in frames]
+    expected = [measure_diversity(f["triplets"], f["samples"], f["statements"]) for f in frames]
     assert found.sort("sample_id").equals(pl.concat(expected).sort("sample_id"))
     assert set(found["method"]) == set(METHODS)
     as_stated = found.filter(pl.col("method") != "pretexeval")

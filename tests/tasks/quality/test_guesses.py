@@ -39,3 +39,12 @@ def test_an_edition_without_test_triplets_has_no_guesses() -> None:
         {"triplet_id": ["a"], "relation": ["r"], "head": ["h"], "tail": ["t"], "split": ["demonstration"]}
     )
     assert guess_triplets(triplets).columns == GUESSES.names
+
+
+def test_a_large_relation_is_guessed_in_parts() -> None:
+    edition = build_frames(make_edition(Path(), make_base(r=make_facts(40, 6))), "r")["triplets"]
+    whole, divided = guess_triplets(edition), guess_triplets(edition, max_heads=12)
+    assert sorted(divided["triplet_id"]) == sorted(whole["triplet_id"])
+    assert guess_triplets(edition, max_heads=40).equals(whole)
+    shuffled = edition.sample(fraction=1, shuffle=True, seed=1)
+    assert guess_triplets(shuffled, max_heads=12).equals(divided)
