@@ -21,7 +21,7 @@ from preflight.storage_checks import check_room, check_shared
 from primitives.errors import InputError
 from storage.disk import MIN_FREE_BYTES
 from tasks.edition.edition import Edition
-from tasks.edition.preview import preview_questions, preview_relations
+from tasks.edition.preview import preview_pieces, preview_questions
 
 DATA_VARIABLE = "PRETEXEVAL_REFERENCE_DATA"
 
@@ -144,7 +144,7 @@ def ask_endpoints_once(config: Config, edition: Edition, asked: Collection[Engin
         return []
     of_writers = []
     if edition.has_triplets:
-        first = next(iter(preview_relations(edition)))
+        first = next(iter(preview_pieces(edition)))
         rows, of_writers = first.samples, trial_writers.list_trials(edition, first, asked)
     else:
         rows = next(iter(preview_questions(edition)))

@@ -18,15 +18,14 @@ from preflight.estimates import (
     measure_throughput,
     sample_rows,
 )
-from tasks.edition.preview import RelationPreview
-from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
+from tasks.evaluation.demonstrations import DemonstrationsOfGroup
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import build_requests, select_samples
 
 
 @dataclass(frozen=True)
 class AskedSamples:
-    """The samples of one relation that models are asked about; prepared once for all models."""
+    """The samples of a relation or a piece that models are asked about; prepared once for all models."""
 
     demonstrations: dict[str, DemonstrationsOfGroup]
     """Method -> its demonstrations."""
@@ -36,22 +35,28 @@ class AskedSamples:
     """Samples whose text a language model has yet to write; each is counted as a distinct, open prompt."""
 
 
-def select_asked_samples(draft: RelationPreview, pairs_per_relation: int | None) -> AskedSamples:
-    """Return the samples of one relation that models are asked about.
+def select_asked_samples(
+    samples: pl.DataFrame,
+    demonstrations: dict[str, DemonstrationsOfGroup],
+    unwritten_methods: Set[str],
+    pairs_per_relation: int | None,
+) -> AskedSamples:
+    """Return the samples of one relation, or of one of its pieces, that models are asked about.
 
     Args:
-        pairs_per_relation: how many pairs of the relation are asked about; None: all of them.
+        demonstrations: those of the relation.
+        unwritten_methods: methods whose texts a language model has yet to write.
+        pairs_per_relation: how many pairs are asked about; None: all of them.
     """
-    asked = select_samples(draft.samples, pairs_per_relation)
-    demonstrations = draw_demonstrations_of_methods(draft.samples)
-    is_unwritten = pl.col("method").is_in(sorted(draft.unwritten_methods))
+    asked = select_samples(samples, pairs_per_relation)
+    is_unwritten = pl.col("method").is_in(sorted(unwritten_methods))
     worded = deduplicate_prompts(asked.filter(~is_unwritten), demonstrations)
     return AskedSamples(demonstrations, worded, asked.filter(is_unwritten))
 
 
 @dataclass
 class EvaluationTally:
-    """The prompts of one evaluation, counted relation by relation."""
+    """The prompts of one evaluation, counted piece by piece."""
 
     evaluation: Evaluation
     settled: list[set[str]] = field(default_factory=list)
@@ -68,7 +73,7 @@ class EvaluationTally:
         self.settled = [self.evaluation.store.read_settled_keys(repeat) for repeat in repeats]
 
     def add(self, asked: AskedSamples) -> None:
-        """Count one relation. A model with imported responses is asked nothing."""
+        """Count one relation or piece. A model with imported responses is asked nothing."""
         if self.evaluation.model.engine == "imported":
             return
         self.n_unwritten += asked.unwritten.height

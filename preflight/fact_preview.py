@@ -1,7 +1,8 @@
 """Show the texts of a few facts per relation before any model is asked, as text or as a page."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from report.page_templates import render_template
 from tasks.edition.buildable import require_buildable
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.preview import RelationPreview, preview_relations
+from tasks.edition.preview import PiecePreview, preview_pieces
 from tasks.evaluation.requests import select_samples
 
 UNWRITTEN = {
@@ -82,20 +83,31 @@ def preview_edition(config: Config, n_pairs: int) -> tuple[Edition, EditionPrevi
     require_buildable(edition)
     if not edition.has_triplets:
         raise InputError("the questions of a bank have no negatives or statements to preview")
-    relations = list(preview_relations(edition))
     methods: tuple[str, ...] = config.edition.methods
-    unwritten = {m: UNWRITTEN[m] for m in methods if any(m in each.unwritten_methods for each in relations)}
+    relations: dict[str, list[PiecePreview]] = {}
+    counts: Counter[str] = Counter()
+    for piece in preview_pieces(edition):
+        counts[piece.relation] += piece.triplets.filter(split="test")["pair_id"].n_unique()
+        relations.setdefault(piece.relation, []).append(_select_first(piece, n_pairs))
+    unwritten_methods = frozenset().union(*(piece.unwritten_methods for (piece, *_) in relations.values()))
+    unwritten = {m: UNWRITTEN[m] for m in methods if m in unwritten_methods}
     if "pretexeval" in unwritten and config.rephraser.gate == "off":
         unwritten["pretexeval"] += f", and {GATE_OFF}"
     shown = _select_shown(methods, unwritten)
     return edition, EditionPreview(
         edition.edition_id,
         methods,
-        {each.relation: _select_facts(each, shown, n_pairs) for each in relations},
-        {each.relation: each.triplets.filter(split="test")["pair_id"].n_unique() for each in relations},
+        {relation: _select_facts(pieces, shown, n_pairs) for relation, pieces in relations.items()},
+        dict(counts),
         unwritten,
         tuple(find_doubtful_wordings(edition)),
     )
+
+
+def _select_first(piece: PiecePreview, n_pairs: int) -> PiecePreview:
+    """Return the piece with only as many of its pairs as are shown of the relation."""
+    samples = select_samples(piece.samples, n_pairs)
+    return replace(piece, samples=samples, triplets=piece.triplets.join(samples, on="pair_id", how="semi"))
 
 
 def _select_shown(methods: Sequence[str], unwritten: Collection[str]) -> list[str]:
@@ -105,12 +117,14 @@ def _select_shown(methods: Sequence[str], unwritten: Collection[str]) -> list[st
 
 
 def _select_facts(
-    relation: RelationPreview, methods: Sequence[str], n_pairs: int
+    pieces: Sequence[PiecePreview], methods: Sequence[str], n_pairs: int
 ) -> tuple[PreviewedFact, ...]:
-    samples = select_samples(relation.samples, n_pairs)
+    """Return the first facts of a relation."""
+    triplets = pl.concat(piece.triplets for piece in pieces)
+    samples = select_samples(pl.concat(piece.samples for piece in pieces), n_pairs)
     facts = []
     for (pair_id,), of_pair in samples.group_by("pair_id", maintain_order=True):
-        pair = relation.triplets.filter(pair_id=pair_id).sort("is_positive", descending=True)
+        pair = triplets.filter(pair_id=pair_id).sort("is_positive", descending=True)
         true, false = pair.iter_rows(named=True)
         texts = tuple(
             PreviewedTexts(

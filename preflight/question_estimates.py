@@ -1,6 +1,6 @@
 """What an evaluation will ask a model about questions: prompts are built from the questions and looked up."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -29,34 +29,34 @@ MARKERS = {"answer_only": ANSWER, "chain_of_thought": THINK}
 
 @dataclass
 class QuestionTally:
-    """The prompts of one evaluation in one setting, counted relation by relation."""
+    """The prompts of one evaluation in one setting, counted piece by piece."""
 
     evaluation: Evaluation
+    is_built: bool
+    """Whether the edition is complete; only then are chains of thought known."""
     n_prompts: int = 0
     """Distinct prompts times repeats."""
     n_to_ask: int = 0
     sampled: list[SampledPrompts] = field(default_factory=list)
 
-    def count(self, relations: Iterable[pl.DataFrame], *, is_built: bool) -> "QuestionTally":
-        """Count the questions of every relation, and return self.
-
-        Args:
-            is_built: whether the edition is complete; only then are chains of thought known.
-        """
+    def __post_init__(self) -> None:
+        """Read the keys of earlier answers, and the chains of thought."""
         evaluation = self.evaluation
         repeats = range(evaluation.subject.n_repeats)
-        settled = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
-        chains = read_chains(evaluation) if is_built else {}
-        settings = replace(evaluation.request_settings, chains=chains)
+        self.settled = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
+        chains = read_chains(evaluation) if self.is_built else {}
+        self.settings = replace(evaluation.request_settings, chains=chains)
+
+    def add(self, questions: pl.DataFrame) -> None:
+        """Count the questions of a piece."""
+        evaluation = self.evaluation
         n_points = evaluation.model.pairs_per_relation
-        for questions in relations:
-            requests = evaluation.subject.build_requests(questions, settings, n_points)
-            texts = dict(zip(requests.frame["prompt_key"], requests.prompts, strict=True))
-            n_open = sum(len(texts.keys() - keys) for keys in settled)
-            self.n_prompts += len(texts) * len(repeats)
-            self.n_to_ask += n_open
-            self.sampled.append((n_open, [prompt.text for prompt in _select_some(list(texts.values()))]))
-        return self
+        requests = evaluation.subject.build_requests(questions, self.settings, n_points)
+        texts = dict(zip(requests.frame["prompt_key"], requests.prompts, strict=True))
+        n_open = sum(len(texts.keys() - keys) for keys in self.settled)
+        self.n_prompts += len(texts) * len(self.settled)
+        self.n_to_ask += n_open
+        self.sampled.append((n_open, [prompt.text for prompt in _select_some(list(texts.values()))]))
 
     def estimate(self) -> Estimate:
         """Return what asking the counted prompts takes."""

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 
 from config.installation_names import DEFAULT_POOL
 from preflight.estimates import Estimate, Span
+from preflight.evaluation_counts import AskedPairs
 from preflight.new_facts import render_new_facts
-from preflight.run_plan import AskedPairs, RunPlan
+from preflight.run_plan import RunPlan
 from preflight.text_supply import render_text_supply
 from report.console import align
 

@@ -20,7 +20,7 @@ from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import run_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.llmeval import N_STATEMENTS, Llmeval, list_statements
-from tasks.edition.preview import RelationPreview
+from tasks.edition.preview import PiecePreview
 from tasks.edition.rephraser import Rephraser
 from tasks.edition.statements import join_entities
 from tasks.judging.judge import Judge
@@ -47,15 +47,13 @@ class WriterTrial:
     read: Read
 
 
-def list_trials(
-    edition: Edition, first: RelationPreview, asked: Collection[EngineConfig]
-) -> list[WriterTrial]:
+def list_trials(edition: Edition, first: PiecePreview, asked: Collection[EngineConfig]) -> list[WriterTrial]:
     """Return a trial for each role of the edition whose model is one of those that may be asked."""
     trials = _build_trials(edition, first)
     return [trial for trial in trials if trial.writer.config in asked]
 
 
-def _build_trials(edition: Edition, first: RelationPreview) -> Iterator[WriterTrial]:
+def _build_trials(edition: Edition, first: PiecePreview) -> Iterator[WriterTrial]:
     statements = join_entities(first.statements, first.triplets).filter(split="test")
     statement = statements.filter(transformation="none").head(1)
     if (rephraser := edition.rephraser) is not None:

@@ -1,6 +1,6 @@
 """What the writers of an edition will be asked before it is complete: rephraser, judge, llmeval."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.edition import Edition
 from tasks.edition.judge_prompts import JUDGE
 from tasks.edition.llmeval import Llmeval
-from tasks.edition.preview import RelationPreview
+from tasks.edition.preview import PiecePreview
 from tasks.edition.rephraser import Rephraser
 from tasks.judging.judge import Judge
 
@@ -46,7 +46,7 @@ class AttemptHistory:
 
 @dataclass
 class WriterTally:
-    """The prompts of one writer in one part, counted relation by relation."""
+    """The prompts of one writer in one part, counted piece by piece."""
 
     writer: Writer
     store: ResponseStore
@@ -61,7 +61,7 @@ class WriterTally:
     sampled: list[SampledPrompts] = field(default_factory=list)
 
     def add(self, rows: pl.DataFrame, *rounds: Callable[[pl.DataFrame], list[WriterPrompt]]) -> None:
-        """Count one relation.
+        """Count one piece.
 
         Args:
             rounds: functions that return the prompts of the rows; the later ones are needed only if the
@@ -76,19 +76,29 @@ class WriterTally:
             self.n_answered += sum(answered)
 
 
-def estimate_writers(edition: Edition, drafts: Sequence[RelationPreview]) -> list[Estimate]:
-    """Return an estimate for each part of the writers; none if the edition is complete."""
+@dataclass(frozen=True)
+class WriterPart:
+    """One part that a writer has in the edition."""
+
+    add: Callable[[PiecePreview], None]
+    """Counts a piece."""
+    estimate: Callable[[], Estimate]
+    """Returns the estimate for the pieces that were counted."""
+
+
+def list_writer_parts(edition: Edition) -> list[WriterPart]:
+    """Return the parts that are to be estimated; none if the edition is complete."""
     if edition.is_complete():
         return []
-    estimates = []
+    parts = []
     if edition.rephraser is not None:
         history = read_attempt_history(edition.root, edition.rephraser.writer.model_id)
-        estimates.append(_estimate_rephraser(edition.root, edition.rephraser, drafts, history))
+        parts.append(_plan_rephraser(edition.root, edition.rephraser, history))
         if edition.rephraser.judge is not None:
-            estimates.append(_estimate_judge(edition.root, edition.rephraser, drafts, history))
+            parts.append(_plan_judge(edition.root, edition.rephraser, history))
     if edition.llmeval is not None:
-        estimates.append(_estimate_llmeval(edition.root, edition.llmeval, drafts))
-    return estimates
+        parts.append(_plan_llmeval(edition.root, edition.llmeval))
+    return parts
 
 
 def read_attempt_history(root: Path, model_id: str) -> AttemptHistory | None:
@@ -117,26 +127,31 @@ def _start_tally(root: Path, writer: Writer) -> WriterTally:
     return WriterTally(writer, store, store.read_settled_keys())
 
 
-def _estimate_rephraser(
-    root: Path, rephraser: Rephraser, drafts: Sequence[RelationPreview], history: AttemptHistory | None
-) -> Estimate:
+def _plan_rephraser(root: Path, rephraser: Rephraser, history: AttemptHistory | None) -> WriterPart:
     tally = _start_tally(root, rephraser.writer)
     rounds = [partial(_ask_round, rephraser, n) for n in range(1, rephraser.max_attempts + 1)]
-    for draft in drafts:
-        tally.add(draft.statements, *rounds)
-    n_most = tally.n_wanted * rephraser.max_attempts
-    n_prompts, note = Span(tally.n_wanted, n_most), f"1 to {rephraser.max_attempts} attempts per statement"
-    if not rephraser.has_gate:
-        note = "1 attempt per statement, because the gate is off"
-    elif history is not None:
-        n_prompts = Span.of(tally.n_wanted * min(history.n_attempts, rephraser.max_attempts))
-        note = f"{history.n_attempts:.2f} attempts per statement, as for {history.n_variants:,} earlier ones"
-    n_least = tally.n_wanted - tally.n_wanted_answered
-    n_to_ask = Span(
-        max(n_prompts.low - tally.n_answered, n_least), max(n_prompts.high - tally.n_answered, n_least)
-    )
-    counts = (n_prompts, tally.n_answered, n_to_ask)
-    return _estimate(tally, "rephraser", counts, (rephraser.max_tokens, rephraser.instruction), note)
+
+    def estimate() -> Estimate:
+        n_most = tally.n_wanted * rephraser.max_attempts
+        n_prompts, note = (
+            Span(tally.n_wanted, n_most),
+            f"1 to {rephraser.max_attempts} attempts per statement",
+        )
+        if not rephraser.has_gate:
+            note = "1 attempt per statement, because the gate is off"
+        elif history is not None:
+            n_prompts = Span.of(tally.n_wanted * min(history.n_attempts, rephraser.max_attempts))
+            note = (
+                f"{history.n_attempts:.2f} attempts per statement, as for {history.n_variants:,} earlier ones"
+            )
+        n_least = tally.n_wanted - tally.n_wanted_answered
+        n_to_ask = Span(
+            max(n_prompts.low - tally.n_answered, n_least), max(n_prompts.high - tally.n_answered, n_least)
+        )
+        counts = (n_prompts, tally.n_answered, n_to_ask)
+        return _estimate(tally, "rephraser", counts, (rephraser.max_tokens, rephraser.instruction), note)
+
+    return WriterPart(lambda piece: tally.add(piece.statements, *rounds), estimate)
 
 
 def _ask_round(rephraser: Rephraser, attempt: int, statements: pl.DataFrame) -> list[WriterPrompt]:
@@ -144,46 +159,51 @@ def _ask_round(rephraser: Rephraser, attempt: int, statements: pl.DataFrame) -> 
     return [rephraser.build_prompt(statement, attempt, split) for statement, split in rows]
 
 
-def _estimate_judge(
-    root: Path, rephraser: Rephraser, drafts: Sequence[RelationPreview], history: AttemptHistory | None
-) -> Estimate:
-    """Return the estimate of the judge, who is asked twice about each rewording that it may decide.
+def _plan_judge(root: Path, rephraser: Rephraser, history: AttemptHistory | None) -> WriterPart:
+    """Return the part of the judge, who is asked twice about each rewording that it may decide.
 
     These rewordings do not exist yet, so no earlier answer is subtracted.
     """
     judge = rephraser.judge
     assert isinstance(judge, Judge)
     tally = _start_tally(root, judge.writer)
-    for draft in drafts:
+
+    def add(piece: PiecePreview) -> None:
         # A prompt with the statement twice is about as long as one with the statement and its rewording.
-        some = sample_rows(draft.statements)["statement"]
+        some = sample_rows(piece.statements)["statement"]
         texts = [judge.build_prompts(text, text, ("",), ("",))[0].prompt.text for text in some]
-        tally.sampled.append((draft.statements.height, texts))
-    n_statements = sum(draft.statements.height for draft in drafts)
-    per_statement = rephraser.max_attempts if judge.is_binding else 1
-    n_prompts = Span(0, 2 * n_statements * per_statement)
-    asked = "prompts" if judge.config.model is None else "pairs of texts"
-    may_lift = judge.thresholds.lift is not None
-    note = f"2 {asked} for each rewording that passes the gate{' or that it may lift' * may_lift}"
-    if history is not None:
-        # How many rejected rewordings a judge may lift is not known; at most it is asked about all of them.
-        n_asked = min(history.n_attempts if may_lift else history.n_passed, per_statement)
-        n_prompts = Span.of(2 * n_statements * n_asked)
-        note = f"{note}, {n_asked:.2f} rewordings per statement earlier"
-    counts = (n_prompts, 0, n_prompts)
-    # An entailment model generates nothing, and its prompts have no instruction.
-    form = (judge.config.max_tokens, judge.config.instruction) if judge.config.model is None else (0, "")
-    return _estimate(tally, "judge", counts, form, note)
+        tally.n_wanted += piece.statements.height
+        tally.sampled.append((piece.statements.height, texts))
+
+    def estimate() -> Estimate:
+        per_statement = rephraser.max_attempts if judge.is_binding else 1
+        n_prompts = Span(0, 2 * tally.n_wanted * per_statement)
+        asked = "prompts" if judge.config.model is None else "pairs of texts"
+        may_lift = judge.thresholds.lift is not None
+        note = f"2 {asked} for each rewording that passes the gate{' or that it may lift' * may_lift}"
+        if history is not None:
+            # How many rejected rewordings a judge may lift is not known; at most, it is asked about all.
+            n_asked = min(history.n_attempts if may_lift else history.n_passed, per_statement)
+            n_prompts = Span.of(2 * tally.n_wanted * n_asked)
+            note = f"{note}, {n_asked:.2f} rewordings per statement earlier"
+        counts = (n_prompts, 0, n_prompts)
+        # An entailment model generates nothing, and its prompts have no instruction.
+        form = (judge.config.max_tokens, judge.config.instruction) if judge.config.model is None else (0, "")
+        return _estimate(tally, "judge", counts, form, note)
+
+    return WriterPart(add, estimate)
 
 
-def _estimate_llmeval(root: Path, llmeval: Llmeval, drafts: Sequence[RelationPreview]) -> Estimate:
+def _plan_llmeval(root: Path, llmeval: Llmeval) -> WriterPart:
     tally = _start_tally(root, llmeval.writer)
-    for draft in drafts:
-        tally.add(draft.triplets, llmeval.build_prompts)
-    n_to_ask = Span.of(tally.n_wanted - tally.n_answered)
-    counts = (Span.of(tally.n_wanted), tally.n_answered, n_to_ask)
-    form = (llmeval.max_tokens, llmeval.instruction)
-    return _estimate(tally, "llmeval", counts, form, "1 prompt per triplet")
+
+    def estimate() -> Estimate:
+        n_to_ask = Span.of(tally.n_wanted - tally.n_answered)
+        counts = (Span.of(tally.n_wanted), tally.n_answered, n_to_ask)
+        form = (llmeval.max_tokens, llmeval.instruction)
+        return _estimate(tally, "llmeval", counts, form, "1 prompt per triplet")
+
+    return WriterPart(lambda piece: tally.add(piece.triplets, llmeval.build_prompts), estimate)
 
 
 def _estimate(

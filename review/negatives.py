@@ -22,7 +22,7 @@ from storage.files import write_atomically, write_bytes
 from tasks.edition.buildable import require_buildable
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.preview import preview_relations
+from tasks.edition.preview import preview_pieces
 
 VERDICT = "could_be_true"
 REQUIRED = ("edition", "row_id", VERDICT)
@@ -78,15 +78,22 @@ def list_negatives(config: Config, n_pairs: int | None) -> tuple[Edition, list[N
     require_buildable(edition)
     if not edition.has_triplets:
         raise InputError("the questions of a bank have no false twins to judge")
-    found = {}
-    for relation in preview_relations(edition):
-        plain = relation.statements.filter(transformation="none").select("triplet_id", "statement")
-        twins = relation.triplets.filter(~pl.col("is_positive"), split="test").join(plain, on="triplet_id")
-        kept = draw_order(twins["pair_id"], "asked")[:n_pairs]
-        for row in twins.filter(pl.col("pair_id").is_in(kept)).iter_rows(named=True):
-            names = (row["triplet_id"], relation.relation, row["head"], row["tail"], row["statement"])
-            found[row["triplet_id"]] = Negative(*names)
+    twins: dict[str, list[pl.DataFrame]] = {}
+    for piece in preview_pieces(edition):
+        plain = piece.statements.filter(transformation="none").select("triplet_id", "statement")
+        of_piece = piece.triplets.filter(~pl.col("is_positive"), split="test").join(plain, on="triplet_id")
+        twins.setdefault(piece.relation, []).append(_select_first(of_piece, n_pairs))
+    found = {
+        row["triplet_id"]: Negative(row["triplet_id"], relation, row["head"], row["tail"], row["statement"])
+        for relation, parts in twins.items()
+        for row in _select_first(pl.concat(parts), n_pairs).iter_rows(named=True)
+    }
     return edition, [found[triplet_id] for triplet_id in draw_order(found, "negatives")]
+
+
+def _select_first(twins: pl.DataFrame, n_pairs: int | None) -> pl.DataFrame:
+    """Return the false twins of the pairs that are asked first."""
+    return twins.filter(pl.col("pair_id").is_in(draw_order(twins["pair_id"], "asked")[:n_pairs]))
 
 
 def export_negatives(config: Config, path: Path, n_pairs: int | None) -> list[Path]:

@@ -1,7 +1,7 @@
 """A preview of an edition in memory, before it is built: nothing is written, no model is asked.
 
-All of MedLAMA (270,576 samples) takes 3.5 s. For texts that a language model has yet to write, the preview
-shows the statement.
+It comes piece by piece, because all samples of a large edition may not fit into memory. For texts that a
+language model has yet to write, the preview shows the statement.
 """
 
 from collections.abc import Collection, Iterator
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from primitives.threads import map_in_threads
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import read_stage_file
@@ -16,13 +17,12 @@ from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe
 from tasks.edition.samples import keep_statements
 
-FRAMES = ("triplets", "statements", "samples")
 STAGES_WITHOUT_MODEL = (TRIPLETS, VARIANTS, STATEMENTS)
 
 
 @dataclass(frozen=True)
-class RelationPreview:
-    """The rows of one relation of an edition."""
+class PiecePreview:
+    """The rows of one piece of an edition. The demonstrations of a relation are in its first piece."""
 
     relation: str
     triplets: pl.DataFrame
@@ -32,17 +32,19 @@ class RelationPreview:
     """Methods whose samples here are statements, because a language model has yet to write the texts."""
 
 
-def preview_relations(edition: Edition) -> Iterator[RelationPreview]:
-    """Yield the relations of an edition: read from its files if it is complete, else built in memory.
+def preview_pieces(edition: Edition) -> Iterator[PiecePreview]:
+    """Yield the pieces of an edition in order: read from its files if it is complete, else built in memory.
 
     Raises:
         InputError: the pool has no wordings of a relation that needs them.
     """
     files = edition.read_files()
-    for pieces in edition.pieces_of.values():
-        found = [_read_piece(edition, p.name, files) or _build_piece(edition, p.name) for p in pieces]
-        frames = {stage: pl.concat(getattr(each, stage) for each in found) for stage in FRAMES}
-        yield replace(found[0], **frames)
+
+    def preview(name: str) -> PiecePreview:
+        return _read_piece(edition, name, files) or _build_piece(edition, name)
+
+    yield from map_in_threads(preview, edition.pieces)
+    edition.forget_facts()
 
 
 def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:
@@ -61,7 +63,7 @@ def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:
             yield recipe.build(edition, name, before)
 
 
-def _read_piece(edition: Edition, name: str, files: Collection[str]) -> RelationPreview | None:
+def _read_piece(edition: Edition, name: str, files: Collection[str]) -> PiecePreview | None:
     """Return the piece from the files of the edition; null if one is missing."""
     stages = (TRIPLETS, STATEMENTS, SAMPLES)
     paths = {stage: edition.path_of(stage.name, name) for stage in stages}
@@ -69,7 +71,7 @@ def _read_piece(edition: Edition, name: str, files: Collection[str]) -> Relation
         return None
     triplets, statements, samples = (read_stage_file(edition.root / paths[stage], stage) for stage in stages)
     relation = edition.pieces[name].relation
-    return RelationPreview(relation, triplets, statements, samples, frozenset())
+    return PiecePreview(relation, triplets, statements, samples, frozenset())
 
 
 def build_statement_frames(edition: Edition, name: str) -> dict[str, pl.DataFrame]:
@@ -80,7 +82,7 @@ def build_statement_frames(edition: Edition, name: str) -> dict[str, pl.DataFram
     return frames
 
 
-def _build_piece(edition: Edition, name: str) -> RelationPreview:
+def _build_piece(edition: Edition, name: str) -> PiecePreview:
     frames = build_statement_frames(edition, name)
     methods = edition.config.edition.methods
     unwritten = [
@@ -92,7 +94,7 @@ def _build_piece(edition: Edition, name: str) -> RelationPreview:
         config = edition.config.model_copy(update={"edition": table})
         parts.append(RECIPES[SAMPLES.name].build(replace(edition, config=config), name, frames))
     relation = edition.pieces[name].relation
-    return RelationPreview(
+    return PiecePreview(
         relation, frames[TRIPLETS.name], frames[STATEMENTS.name], pl.concat(parts), frozenset(unwritten)
     )
 

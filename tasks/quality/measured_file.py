@@ -28,8 +28,8 @@ class Measurement:
     measure: Callable[..., pl.DataFrame]
     """Takes the rows of the inputs, in their order."""
     select: Callable[[pl.DataFrame], pl.Series] | None = None
-    """Takes the triplets, which are the first input, and returns the ids of those that are measured; by default
-    all are. Of the other inputs, only the rows of these triplets are in memory together."""
+    """Takes the triplets, which are the first input, and returns the ids of those that are measured: by
+    default all. Of the other inputs, only the rows of these triplets are in memory together."""
 
 
 def refresh_measured_file(root: Path, edition_id: str, measurement: Measurement, path: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Editions of format 2: long relations are several files, which together are the same rows as one."""
 
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.manifests import read_manifest
 from tasks.drawing import pieces
 from tasks.edition import validated_rows
+from tasks.edition.buildable import require_buildable
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
-from tasks.edition.preview import preview_relations
+from tasks.edition.preview import preview_pieces
 from tasks.edition.refresh import refresh_stage
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
 from tasks.evaluation.evaluation import Evaluation
@@ -77,9 +79,29 @@ def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
     missing = heads - set(triplets.select("relation", "head").iter_rows())
     assert {(item["where"], item["what"]) for item in manifest["left_out"]} == missing
     assert ("long", "all") in missing
-    read = {each.relation: each.samples.height for each in preview_relations(edition)}
+    read: Counter[str] = Counter()
+    for each in preview_pieces(edition):
+        read[each.relation] += each.samples.height
     held_out = 2 * 5
     assert read == {r: 16 * tested.filter(relation=r).height + 8 * held_out for r in ("long", "short")}
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_long_relation_is_previewed_piece_by_piece_before_it_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The pool of the tests has few wordings, which are alike.
+    monkeypatch.setattr("tasks.edition.buildable.check_pool_wordings", lambda *_: [])
+    edition = make_edition(tmp_path, BASE, format=2)
+    require_buildable(edition)
+    previewed = list(preview_pieces(edition))
+    assert [(each.relation, each.triplets["split"].n_unique()) for each in previewed] == [
+        ("long", 2),
+        *[("long", 1)] * (len(edition.pieces) - 2),
+        ("short", 2),
+    ]
+    samples = pl.concat(each.samples for each in previewed)
+    assert samples.equals(build(edition)[-1].read_all(tmp_path))
 
 
 @pytest.mark.usefixtures("cut")
