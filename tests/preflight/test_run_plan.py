@@ -14,6 +14,7 @@ from preflight.run_plan_text import render_cost, render_plan
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
+from tasks.drawing import pieces
 from tasks.edition.anchors import plan_anchors
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -128,6 +129,23 @@ def test_a_plan_shows_what_a_budget_asks(base: Path) -> None:
     assert only(plan_here(more)).n_to_ask == Span.of(ask(more))
     with pytest.raises(InputError, match=r"budget = 67 is too small: .* so give 68 or more"):
         plan_here(configure(base, {"budget": 67}))
+
+
+@pytest.mark.parametrize("limit", [{}, {"pairs_per_relation": 7}, {"budget": 9 * 34}])
+def test_a_plan_does_not_depend_on_the_size_of_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+) -> None:
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
+    config = configure(base, limit, format=2)
+    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
+    whole = only(plan_here(config))
+    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
+    # Another label, because the last plan is cached.
+    labelled = configure(base, limit, format=2, label="cut")
+    assert len(plan_edition(labelled).pieces) > 2
+    cut = only(plan_here(labelled))
+    assert (cut.n_prompts, cut.n_to_ask) == (whole.n_prompts, whole.n_to_ask)
+    assert whole.n_prompts.low > 0
 
 
 def test_each_repeat_is_counted(base: Path) -> None:

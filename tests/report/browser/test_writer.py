@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from report.browser import collection
 from report.browser.links import PAGE, link_both, link_mastered, link_other_edition, name_samples
 from report.page import write_report
 from tests.report.conftest import fill_pairs
@@ -47,6 +48,34 @@ def test_only_changed_pieces_are_written_and_those_of_the_page_before_stay(tmp_p
     assert n_new == 4
     write_report(data.root, EDITION)
     assert len(list_pieces(data)) == len(first)
+
+
+def test_of_many_facts_those_come_first_that_a_model_was_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = fill_pairs(DataFolder(tmp_path / "data"))
+    data.write_model("expert")
+    data.write_answers(EDITION, "expert", simulated_models.expert)
+    for number in range(4):
+        data.add_pair("symptoms", f"Disease {number}", "Cough", "Itch")
+    data.write_edition(EDITION)
+    build_warehouse(data.root)
+    folder = data.root / "report" / EDITION / "samples"
+
+    def show(n_groups: int) -> tuple[str, str]:
+        """Return the page that shows so many facts, and its pieces."""
+        monkeypatch.setattr(collection, "MAX_GROUPS", n_groups)
+        write_report(data.root, EDITION)
+        page = (folder / "index.html").read_text(encoding="utf-8")
+        return page, "".join(path.read_text(encoding="utf-8") for path in folder.glob("data/*.js"))
+
+    page, shown = show(4)
+    assert "4 of 8 facts are here" in page
+    assert "Influenza" in shown
+    assert "Disease" not in shown
+    page, shown = show(8)
+    assert "facts are here" not in page
+    assert "Disease 3" in shown
 
 
 def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
