@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from preflight.evaluation_estimates import EvaluationTally, select_asked_samples
+from preflight.evaluation_estimates import AskedSamples, EvaluationTally, select_asked_samples
 from tasks.edition.preview import PiecePreview
 from tasks.evaluation.asked_pairs import RelationSize, divide_budget, measure_relation
 from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
@@ -41,8 +41,8 @@ class CountedSamples:
     """Relation -> the demonstrations of its methods."""
     _unwritten: frozenset[str] = frozenset()
     """Methods whose texts a language model has yet to write."""
-    _kept: dict[tuple[str, int], list[pl.DataFrame]] = field(default_factory=dict)
-    """Relation and number of a tally -> the samples that its model may be asked about."""
+    _kept: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    """Relation -> the samples that the models with a limit or a budget may be asked about."""
 
     def add(self, piece: PiecePreview) -> None:
         """Count a piece. The first piece of a relation has its demonstrations."""
@@ -56,14 +56,13 @@ class CountedSamples:
         )
         tested = piece.samples.filter(split="test")
         self.n_samples.update(dict(tested.group_by("method").len().iter_rows()))
-        unlimited = []
-        for number, tally in enumerate(self.tallies):
-            limit = _limit_pairs(tally, size)
-            if limit is None:
-                unlimited.append(tally)
-            else:
-                self._kept.setdefault((relation, number), []).append(select_samples(tested, limit))
-        self._add_asked(relation, tested, None, unlimited)
+        limits = [limit for tally in self.tallies if (limit := _limit_pairs(tally, size)) is not None]
+        if limits:
+            self._kept.setdefault(relation, []).append(select_samples(tested, max(limits)))
+        if unlimited := [tally for tally in self.tallies if not _is_limited(tally)]:
+            asked = self._select(relation, tested, None)
+            for tally in unlimited:
+                tally.add(asked)
 
     def count_limited(self) -> list[AskedPairs]:
         """Count what the models with a limit or a budget are asked; return the shares of the budgets.
@@ -71,28 +70,33 @@ class CountedSamples:
         Raises:
             InputError: a budget is too small.
         """
-        asked_pairs = []
-        for number, tally in enumerate(self.tallies):
+        limits, asked_pairs = [], []
+        for tally in filter(_is_limited, self.tallies):
             model, n_repeats = tally.evaluation.model, tally.evaluation.subject.n_repeats
-            limits = dict.fromkeys(self.sizes, model.pairs_per_relation)
+            of_relations = dict.fromkeys(self.sizes, model.pairs_per_relation)
             if model.budget is not None:
                 divided = divide_budget(model.budget, self.sizes, n_repeats)
-                limits.update(divided)
+                of_relations.update(divided)
                 asked_pairs += [
-                    AskedPairs(model.name, r, n, self.sizes[r].n_pairs) for r, n in divided.items()
+                    AskedPairs(model.name, relation, n_asked, self.sizes[relation].n_pairs)
+                    for relation, n_asked in divided.items()
                 ]
-            for relation, limit in limits.items():
-                if (relation, number) in self._kept:
-                    self._add_asked(relation, pl.concat(self._kept.pop((relation, number))), limit, [tally])
+            limits.append((tally, of_relations))
+        for relation, kept in self._kept.items():
+            samples, asked = pl.concat(kept), dict[int | None, AskedSamples]()
+            for tally, of_relations in limits:
+                limit = of_relations[relation]
+                if limit not in asked:
+                    asked[limit] = self._select(relation, samples, limit)
+                tally.add(asked[limit])
         return asked_pairs
 
-    def _add_asked(
-        self, relation: str, samples: pl.DataFrame, limit: int | None, tallies: Sequence[EvaluationTally]
-    ) -> None:
-        if tallies:
-            asked = select_asked_samples(samples, self._demonstrations[relation], self._unwritten, limit)
-            for tally in tallies:
-                tally.add(asked)
+    def _select(self, relation: str, samples: pl.DataFrame, limit: int | None) -> AskedSamples:
+        return select_asked_samples(samples, self._demonstrations[relation], self._unwritten, limit)
+
+
+def _is_limited(tally: EvaluationTally) -> bool:
+    return tally.evaluation.model.pairs_per_relation is not None or tally.evaluation.model.budget is not None
 
 
 def _limit_pairs(tally: EvaluationTally, size: RelationSize) -> int | None:
