@@ -26,6 +26,7 @@ from warehouse.increments import is_current, read_loaded_parts, report_left_out
 from warehouse.loading import load_warehouse
 from warehouse.parts import name_parts
 from warehouse.published import STORAGE_VERSION, is_extensible, open_published, sign
+from warehouse.query import limit_memory
 
 logger = logging.getLogger(__name__)
 
@@ -139,6 +140,7 @@ def _load(aside: Path, root: Path) -> list[str]:
     # Steps of a microsecond, because not every file system keeps nanoseconds.
     changed_at_ns = time.time_ns() // 1000 * 1000
     with duckdb.connect(str(aside), config={"storage_compatibility_version": STORAGE_VERSION}) as connection:
+        limit_memory(connection)
         problems = load_warehouse(connection, root)
         sign(connection, changed_at_ns)
         connection.execute("checkpoint")

@@ -22,6 +22,8 @@ Result = tuple[list[str], list[tuple[Any, ...]]]
 """The names of the columns, and the rows."""
 EMPTY = "the query is empty: write a statement, such as `from leaderboard`"
 FETCHED_ROWS = 10_000
+MEMORY_LIMIT = "50%"
+"""A share of the memory of the machine. DuckDB's default is 80 %, and it writes to disk what does not fit."""
 COLUMNS = """
 with relations as (
     select 'table' as kind, table_name, table_oid, comment
@@ -62,9 +64,17 @@ def open_warehouse(root: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     path = find_warehouse(root)
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
+            limit_memory(connection)
             yield connection
     except duckdb.Error as error:
         raise explain_unreadable(path, error) from error
+
+
+def limit_memory(connection: duckdb.DuckDBPyConnection, limit: str = MEMORY_LIMIT) -> None:
+    """Limit the memory of the database, unless another connection of this process locked its settings."""
+    (is_locked,) = connection.execute("select current_setting('lock_configuration')").fetchall()[0]
+    if not is_locked:
+        connection.execute(f"set memory_limit = '{limit}'")
 
 
 def find_warehouse(root: Path) -> Path:

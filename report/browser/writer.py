@@ -16,7 +16,7 @@ from report.contents import Contents
 from report.edition_reader import EditionReader
 from storage.files import write_bytes
 from storage.layout import edition_folder, pieces_folder, samples_folder
-from warehouse.query import open_warehouse
+from warehouse.query import limit_memory, open_warehouse
 
 FOLDER = Path(__file__).parent
 # In the order in which the page loads them: a script uses what those before it define.
@@ -90,9 +90,7 @@ def write_browser(root: Path, contents: Contents, title: str) -> Path | None:
 def _prepare(reader: EditionReader, earlier: Earlier) -> None:
     """Create what the SQL files share: a macro, and the parts of prompts."""
     connection = reader.connection
-    (setting,) = reader.read("select current_setting('lock_configuration') as is_locked")
-    if not setting["is_locked"]:
-        connection.execute(f"set memory_limit = '{MEMORY_LIMIT}'")
+    limit_memory(connection, MEMORY_LIMIT)
     connection.execute(
         "create or replace temp macro clip(t) as "
         f"if(length(t) > {N_CHARACTERS}, left(t, {N_CHARACTERS}) || ' …', t)"
