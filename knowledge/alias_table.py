@@ -5,6 +5,8 @@ from functools import cached_property
 
 import polars as pl
 
+from knowledge.name_keys import fold_names
+
 PAIRS = {"name": pl.String, "alias": pl.String}
 
 
@@ -35,6 +37,11 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
     def __len__(self) -> int:
         """Return the number of names that have an alias."""
         return self.pairs["name"].n_unique()
+
+    @cached_property
+    def keys_of_names(self) -> pl.DataFrame:
+        """The columns name and key: the key of an alias is that of a name which is spelled like it."""
+        return self.pairs.select("name", key="name:" + fold_names(self.pairs["alias"]))
 
     @cached_property
     def _listed(self) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,7 @@ of one is the name or an alias of the other. Two triplets are the same if their 
 import polars as pl
 
 from knowledge.alias_table import AliasTable
-from knowledge.name_keys import fold_names, key_ids, key_names
+from knowledge.name_keys import key_ids, key_names
 
 _PAIRS = {"row": pl.UInt32, "other_row": pl.UInt32}
 _CELLS = ("relation", "head", "head_id", "tail", "tail_id")
@@ -24,8 +24,7 @@ def pair_same_triplets(
         others: the same columns.
         aliases: the aliases of names in either table.
     """
-    given = (aliases or AliasTable()).pairs
-    keyed = given.select("name", key="name:" + fold_names(given["alias"]))
+    keyed = (AliasTable() if aliases is None else aliases).keys_of_names
     own = triplets.select(_CELLS).with_row_index("row")
     compared = others.select(_CELLS).with_row_index("other_row")
     pairs = [pl.DataFrame(schema=_PAIRS)]
