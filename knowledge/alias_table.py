@@ -39,8 +39,8 @@ class AliasTable(Mapping[str, tuple[str, ...]]):
         return self.pairs["name"].n_unique()
 
     @cached_property
-    def keys_of_names(self) -> pl.DataFrame:
-        """The columns name and key: the key of an alias is that of a name which is spelled like it."""
+    def alias_keys(self) -> pl.DataFrame:
+        """The name and the key of every alias. A name that is spelled like the alias has the same key."""
         return self.pairs.select("name", key="name:" + fold_names(self.pairs["alias"]))
 
     @cached_property

@@ -24,7 +24,7 @@ def pair_same_triplets(
         others: the same columns.
         aliases: the aliases of names in either table.
     """
-    keyed = (AliasTable() if aliases is None else aliases).keys_of_names
+    keyed = (AliasTable() if aliases is None else aliases).alias_keys
     own = triplets.select(_CELLS).with_row_index("row")
     compared = others.select(_CELLS).with_row_index("other_row")
     pairs = [pl.DataFrame(schema=_PAIRS)]

@@ -56,13 +56,14 @@ class CountedSamples:
         )
         tested = piece.samples.filter(split="test")
         self.n_samples.update(dict(tested.group_by("method").len().iter_rows()))
-        limits = [limit for tally in self.tallies if (limit := _limit_pairs(tally, size)) is not None]
-        if limits:
-            self._kept.setdefault(relation, []).append(select_samples(tested, max(limits)))
-        if unlimited := [tally for tally in self.tallies if not _is_limited(tally)]:
+        limits = [_limit_pairs(tally, size) for tally in self.tallies]
+        if known := [limit for limit in limits if limit is not None]:
+            self._kept.setdefault(relation, []).append(select_samples(tested, max(known)))
+        if None in limits:
             asked = self._select(relation, tested, None)
-            for tally in unlimited:
-                tally.add(asked)
+            for tally, limit in zip(self.tallies, limits, strict=True):
+                if limit is None:
+                    tally.add(asked)
 
     def count_limited(self) -> list[AskedPairs]:
         """Count what the models with a limit or a budget are asked; return the shares of the budgets.

@@ -83,7 +83,7 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
         for part in writer_parts:
             part.add(piece)
     asked_pairs = counted.count_limited()
-    n_questions, asked_questions = count_questions(edition, evaluations)
+    n_questions, asked_questions = plan_questions(edition, evaluations)
     return RunPlan(
         edition.edition_id,
         edition.is_complete(),
@@ -115,7 +115,7 @@ def count_anchor_prompts(config: Config) -> int:
     return sum(piece.samples.filter(split="test").height for piece in preview_pieces(plan_edition(planned)))
 
 
-def count_questions(
+def plan_questions(
     edition: Edition, evaluations: Sequence[Evaluation]
 ) -> tuple[dict[str, int], list[Estimate]]:
     """Return type -> number of its test questions, and the estimates of the evaluations in settings."""

@@ -133,10 +133,8 @@ def _plan_rephraser(root: Path, rephraser: Rephraser, history: AttemptHistory | 
 
     def estimate() -> Estimate:
         n_most = tally.n_wanted * rephraser.max_attempts
-        n_prompts, note = (
-            Span(tally.n_wanted, n_most),
-            f"1 to {rephraser.max_attempts} attempts per statement",
-        )
+        n_prompts = Span(tally.n_wanted, n_most)
+        note = f"1 to {rephraser.max_attempts} attempts per statement"
         if not rephraser.has_gate:
             note = "1 attempt per statement, because the gate is off"
         elif history is not None:

@@ -51,6 +51,7 @@ class CollectionWriter:
         runs = self._list_runs(self.kind.run_columns)
         if not runs:
             return None
+        n_all = self._choose_groups()
         self._run("groups")
         self._run("items")
         relations = self.reader.read(
@@ -61,8 +62,7 @@ class CollectionWriter:
             "order by age = 'new', age"
         )
         (n_groups,) = self.reader.read(
-            "select count(*) as n, coalesce(max(n_all), 0) as n_all, "
-            "bit_xor(hash(position, group_id))::varchar as checksum from browsed_groups"
+            "select count(*) as n, bit_xor(hash(position, group_id))::varchar as checksum from browsed_groups"
         )
         items = self._fetch_arrays("select position, slot, form from browsed_items order by position, place")
         places = ItemPlaces(n_groups["n"], items["position"], items["slot"], items["form"])
@@ -72,7 +72,7 @@ class CollectionWriter:
             "name": self.method,
             "kind": self.kind.name,
             "nGroups": places.n_groups,
-            "nAll": n_groups["n_all"],
+            "nAll": n_all,
             "ages": [row["age"] for row in ages],
             "relations": [[row["relation"], row["first"]] for row in relations],
             "forms": list_forms(self.kind, self.method),
@@ -96,6 +96,39 @@ class CollectionWriter:
                 for run in self._list_runs(self.kind.reply_columns)
             },
         }
+
+    def _choose_groups(self) -> int:
+        """Choose the groups that are shown, and return how many there are.
+
+        Of too many groups, those come first that a model was asked about, and the relations take turns.
+        """
+        group, items, condition = self.kind.group_column, self.kind.items, self._condition
+        self.reader.read(
+            f"""
+            create or replace temp table browsed_candidates as
+            select
+                {group} as group_id,
+                any_value(relation) as relation,
+                {group} in (select {group} from {self.kind.scores} where {condition}) as is_asked
+            from {items}
+            where {condition} and split = 'test'
+            group by {group}
+            """,
+            **self._values,
+        )
+        self.reader.read_unbound(
+            f"""
+            create or replace temp table browsed_choice as
+            with turns as (
+                select *, row_number() over (partition by relation, is_asked order by group_id) as turn
+                from browsed_candidates
+            )
+
+            select group_id from turns order by is_asked desc, turn, relation limit {MAX_GROUPS}
+            """
+        )
+        (counted,) = self.reader.read("select count(*) as n from browsed_candidates")
+        return int(counted["n"])
 
     def _list_texts(self) -> Iterator[str]:
         if self.kind is STATEMENTS:
@@ -210,7 +243,7 @@ class CollectionWriter:
     def _run(self, step: str, **values: object) -> Iterator[str]:
         """Run the SQL file of a step with the parameters that it uses; return the texts that it selects."""
         sql = _read_sql(f"{self.kind.name}_{step}")
-        values |= {"edition_id": self.reader.edition_id, "method": self.method, "max_groups": MAX_GROUPS}
+        values |= {"edition_id": self.reader.edition_id, "method": self.method}
         return self._fetch(sql, **{name: value for name, value in values.items() if f"${name}" in sql})
 
     def _fetch(self, sql: str, **values: object) -> Iterator[str]:

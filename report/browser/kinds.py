@@ -13,6 +13,8 @@ class Kind:
 
     name: str
     """The prefix of its SQL files."""
+    items: str
+    """The table of its items."""
     scores: str
     """The table of the bit sets of its groups."""
     taught: str
@@ -26,6 +28,7 @@ class Kind:
 
 STATEMENTS = Kind(
     "statement",
+    "samples",
     "pair_scores",
     "taught_pairs",
     "pair_id",
@@ -34,6 +37,7 @@ STATEMENTS = Kind(
 )
 QUESTIONS = Kind(
     "question",
+    "questions",
     "point_scores",
     "taught_points",
     "point_id",

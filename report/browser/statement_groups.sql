@@ -1,6 +1,4 @@
--- One row per test pair with samples of the method: its position on the page, and what all its samples share.
--- Of more than $max_groups pairs, those come first that a model was asked about, and the relations take turns.
--- n_all: how many pairs there are.
+-- One row per chosen test pair: its position on the page, and what all its samples share.
 create or replace temp table browsed_groups as
 with pairs as (
     select
@@ -19,38 +17,11 @@ with pairs as (
     from triplets
     where edition_id = $edition_id and split = 'test'
     group by pair_id
-),
-
-sampled as (
-    select distinct pair_id from samples where edition_id = $edition_id and method = $method and split = 'test'
-),
-
-asked as (
-    select distinct pair_id from pair_scores where edition_id = $edition_id and method = $method
-),
-
-turns as (
-    select
-        pairs.*,
-        asked.pair_id is not null as is_asked,
-        row_number() over (partition by relation, is_asked order by pair_id) as turn
-    from pairs
-    semi join sampled using (pair_id)
-    left join asked using (pair_id)
-),
-
-ordered as (
-    select
-        *,
-        row_number() over (order by is_asked desc, turn, relation) as number,
-        count(*) over () as n_all
-    from turns
 )
 
 select
     row_number() over (order by relation, head, pair_id) - 1 as position,
     pair_id as group_id,
-    n_all,
     relation,
     head,
     is_asserted,
@@ -68,5 +39,5 @@ select
         false_triplet_id,
         is_asserted
     ) as shared
-from ordered
-where number <= $max_groups
+from pairs
+semi join browsed_choice on pairs.pair_id = browsed_choice.group_id

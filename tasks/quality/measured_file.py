@@ -29,7 +29,7 @@ class Measurement:
     """Takes the rows of the inputs, in their order."""
     select: Callable[[pl.DataFrame], pl.Series] | None = None
     """Takes the triplets, which are the first input, and returns the ids of those that are measured: by
-    default all. Of the other inputs, only the rows of these triplets are in memory together."""
+    default all. Only their rows are kept of the other inputs, which are read one file after another."""
 
 
 def refresh_measured_file(root: Path, edition_id: str, measurement: Measurement, path: str) -> list[str]:
