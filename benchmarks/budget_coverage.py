@@ -21,7 +21,7 @@ from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from report.console import align
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 from tasks.evaluation.asked_pairs import RelationSize, divide_budget
 from warehouse.catalogue import read_sql
 
@@ -67,10 +67,9 @@ class Case:
 def read_pairs() -> pl.DataFrame:
     """Return the test pairs of the bundled base, with numbers of the head and of the two tails."""
     base, sampling = read_knowledge_base(KnowledgeConfig()), TripletSampling(1)
-    triplets = pl.concat(
-        sample_triplets(relation, base.select_relation(relation), sampling).frame
-        for relation in base.relations
-    ).filter(split="test")
+    triplets = pl.concat(draw_triplets(base, relation, sampling) for relation in base.relations).filter(
+        split="test"
+    )
     numbered = triplets.with_columns(
         pl.col("head", "tail").str.to_lowercase().cast(pl.Categorical).to_physical()
     )

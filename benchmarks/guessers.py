@@ -15,13 +15,10 @@ import polars as pl
 from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from report.console import align
-from tasks.drawing.candidates import collect_candidates
-from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.pieces import cut_relations
-from tasks.drawing.related_names import exclude_related
-from tasks.drawing.relation_facts import RelationFacts
-from tasks.edition.triplet_pieces import build_triplet_piece, list_missing_heads
-from tasks.edition.triplets import sample_triplets
+from tasks.drawing.heads import Policy, TripletSampling, list_uncertain
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
+from tasks.edition.triplets import build_triplets, list_missing_heads
 from tasks.quality.guessers import guess_truth
 
 COLUMNS = (
@@ -58,15 +55,13 @@ class Measured:
         return [f"{self.n_pairs:.0f}", *(f"{100 * share:.1f}" for share in shares), *counts]
 
 
-def measure_relation(
-    relation: str, facts: pl.DataFrame, sampling: TripletSampling, edition_format: int
-) -> Measured:
+def measure_relation(facts: RelationFacts, sampling: TripletSampling) -> Measured:
     """Draw the triplets of a relation, and return what the guessers score on them.
 
     A guess is a guess of all eight forms of a triplet, so a pair is mastered if both guesses are right.
     """
-    draw = _draw_whole if edition_format == 1 else _draw_pieces
-    triplets, n_left_out = draw(relation, facts, sampling)
+    relation, piece = facts.relation, Piece(facts.relation)
+    triplets = build_triplets(piece, lambda: facts, sampling)
     tested = triplets.filter(pl.col("split") == "test")
     labels = tested["is_positive"]
     is_right = tested.select(
@@ -82,33 +77,15 @@ def measure_relation(
         overlap_mastery=fmean(pairs["overlap"]),
         tail=fmean(is_right["tail"]),
         new_tails=fmean(is_right["new_tails"]),
-        n_related=_count_related(relation, facts, tested),
-        n_left_out=n_left_out,
+        n_related=_count_related(facts, tested),
+        n_left_out=len(list_missing_heads(piece, facts, sampling, triplets)),
     )
 
 
-def _draw_whole(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> tuple[pl.DataFrame, int]:
-    """Return the triplets of an edition of format 1, and how many heads have none."""
-    drawn = sample_triplets(relation, rows, sampling)
-    return drawn.frame, len(drawn.left_out)
-
-
-def _draw_pieces(relation: str, rows: pl.DataFrame, sampling: TripletSampling) -> tuple[pl.DataFrame, int]:
-    """Return the triplets of an edition of format 2, and how many heads have none."""
-    facts = RelationFacts(relation, rows, rows.clear())
-    pieces = cut_relations({relation: facts.heads.height}, sampling.heads_per_relation)
-    drawn = [build_triplet_piece(piece, lambda: facts, sampling) for piece in pieces]
-    missing = (
-        list_missing_heads(piece, facts, sampling, frame) for piece, frame in zip(pieces, drawn, strict=True)
-    )
-    return pl.concat(drawn), sum(map(len, missing))
-
-
-def _count_related(relation: str, facts: pl.DataFrame, tested: pl.DataFrame) -> int:
-    heads = exclude_related(collect_candidates(relation, facts)).heads
-    excluded = {head.name: head.excluded for head in heads}
-    negatives = tested.filter(~pl.col("is_positive")).select("head", "tail")
-    return sum(tail in excluded[head] for head, tail in negatives.iter_rows())
+def _count_related(facts: RelationFacts, tested: pl.DataFrame) -> int:
+    true = facts.list_true(tested.select("head").unique())
+    negatives = tested.filter(~pl.col("is_positive"))
+    return negatives.join(list_uncertain(true, facts.tails), on=PAIR, how="semi").height
 
 
 def render_table(measured: dict[str, Measured]) -> str:
@@ -123,7 +100,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guessers", description=__doc__)
     parser.add_argument("--base", type=Path, help="MedLAMA's file or folder; the starter base if not given")
     parser.add_argument("--negatives", choices=get_args(Policy), default=TripletSampling(1).negatives)
-    parser.add_argument("--format", type=int, choices=(1, 2), default=1, help="format of the edition")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--heads", type=int, default=1000, help="at most so many heads of each relation")
     options = parser.parse_args()
@@ -134,8 +110,7 @@ def main() -> None:
     )
     sampling = TripletSampling(options.seed, options.negatives, options.heads)
     measured = {
-        relation: measure_relation(relation, base.select_relation(relation), sampling, options.format)
-        for relation in base.relations
+        relation: measure_relation(collect_facts(base, relation), sampling) for relation in base.relations
     }
     print(render_table(measured))
 

@@ -36,9 +36,10 @@ from primitives.hashing import hash_text
 from prototypes.question_wording import RelationWording, load_question_wording
 from report.console import align
 from tasks.drawing.heads import Policy, TripletSampling
-from tasks.edition.triplets import sample_triplets
-from tasks.questions.letters import LETTERS
-from tasks.questions.questions import Facts, build_questions
+from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.triplets import draw_triplets
+from tasks.questions.questions import draw_questions
+from tasks.questions.writing import LETTERS
 
 FORMS = (("MCQ", False), ("MCQ", True), ("MAQ", False), ("TFQ", False))
 GUESSERS = ("frequency", "folds", "common", "longest", "overlap")
@@ -164,10 +165,9 @@ def iterate_lines(
     wordings = load_question_wording()
     for relation in base.relations:
         wording = wordings.select_relation(relation)
-        rows, also_false = base.select_relation(relation), base.select_false(relation)
-        triplets = sample_triplets(relation, rows, sampling, also_false).frame
+        rows, triplets = base.select_relation(relation), draw_triplets(base, relation, sampling)
         start = time.process_time()
-        questions = build_questions(Facts(relation, rows, also_false, triplets), wording, sampling)
+        questions = draw_questions(collect_facts(base, relation), triplets, wording, sampling)
         times[relation] = time.process_time() - start
         tested = questions.filter(split="test")
         for type_, is_negated in FORMS:

@@ -25,7 +25,7 @@ from prototypes.pool import Pool, load_pool
 from report.console import align
 from schemas.transformations import POSITIVE_OF
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 from warehouse.query import run_query
 
 DEFAULT_MODELS = [Path(__file__).parents[1] / "models" / f"reference-{size}" for size in ("large", "small")]
@@ -112,7 +112,7 @@ def _replace_tails(rows: pl.DataFrame, relation: str, head: str) -> pl.DataFrame
 
 def _list_tested(rows: pl.DataFrame, relation: str, seed: int) -> set[Name]:
     """Return the heads of the relation that an edition with this seed tests."""
-    frame = sample_triplets(relation, rows.filter(relation=relation), TripletSampling(seed)).frame
+    frame = draw_triplets(KnowledgeBase("planted", rows), relation, TripletSampling(seed))
     return {(relation, head) for head in frame.filter(split="test")["head"]}
 
 

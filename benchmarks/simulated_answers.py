@@ -18,7 +18,7 @@ from scipy.stats import binom, hypergeom
 from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 
 K = 8
 PAIR_SHARE = 0.2
@@ -52,10 +52,7 @@ def read_clusters(knowledge: KnowledgeConfig, cap: int | None) -> PairClusters:
     """
     base, sampling = read_knowledge_base(knowledge), TripletSampling(1, heads_per_relation=cap)
     drawn = (
-        pl.concat(
-            sample_triplets(relation, base.select_relation(relation), sampling).frame
-            for relation in base.relations
-        )
+        pl.concat(draw_triplets(base, relation, sampling) for relation in base.relations)
         .filter(pl.col("split") == "test")
         .select("pair_id", "is_positive", pl.col("head", "tail").str.to_lowercase())
     )

@@ -87,19 +87,14 @@ class EditionConfig(ConfigTable):
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed with which positives, negatives and wordings are drawn. Another seed gives another edition, but
     the demonstrations stay the same."""
-    format: Literal[1, 2] = 1
-    """Format of the edition (docs/editions.md). `2`: triplets are drawn in blocks of heads, long relations
-    have several files, so that bases of millions of facts can be built; only with `negatives = "balanced"`.
-    `1`: the draws of earlier versions, so that their editions can be built again."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
     """Middle part of the edition's name. The default is `seed<N>`."""
-    negatives: Literal["balanced", "matched", "uniform"] = "balanced"
+    negatives: Literal["balanced", "uniform"] = "balanced"
     """`balanced`: each tail is as often in a true triplet as in a false one, and resembles the head as much
     in false triplets as in true ones, as far as the base allows, so that neither statistics of the tail nor
-    the letters of the names reveal the label; tails that generalise or specialise a true tail are not drawn.
-    `matched`: only statistics of the tail are balanced. With both, heads for which this is impossible are
-    left out and listed. `uniform`: negatives are drawn from the relation's tails with equal probability, as
-    in the papers."""
+    the letters of the names reveal the label; tails that generalise or specialise a true tail are not drawn,
+    and heads for which this is impossible are left out and listed. `uniform`: negatives are drawn from the
+    relation's tails with equal probability, as in the papers."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
     """Maximum number of heads per relation, including the five of the demonstrations. The papers use 1000;
     the default is no limit."""
@@ -130,12 +125,6 @@ class EditionConfig(ConfigTable):
         if (self.series is None) != (self.number is None):
             present, absent = ("number", "series") if self.series is None else ("series", "number")
             raise ValueError(f"{absent} is needed with {present}")
-        return self
-
-    @model_validator(mode="after")
-    def _check_format(self) -> Self:
-        if self.format == 2 and self.negatives != "balanced":
-            raise ValueError(f"negatives = {self.negatives!r} is not allowed with format 2: set format = 1")
         return self
 
 

@@ -17,7 +17,7 @@ from flows.support.stage_task import RunStage, list_stage_files, run_stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.mirror import Mirror
-from tasks.edition.buildable import require_earlier_attempts, require_wordings_of_pool
+from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import fetch_edition, plan_edition
@@ -49,7 +49,6 @@ def build_test_set(
     require_wordings_of_pool(plan_edition(config))
     mirror = open_mirror(config.storage)
     edition = fetch_edition(config, mirror)
-    require_earlier_attempts(edition)
     build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
     built = build_sample_stages(edition, build, mirror) if edition.has_triplets else []
     if edition.has_questions:

@@ -59,8 +59,7 @@ def rephrase_samples(
 @task(name="ask-rephraser", **RETRIES)
 def ask_rephraser(edition: Edition) -> None:
     """Ask for every rewording and every verdict of the judge, and write the attempts that result."""
-    # The attempts of an earlier version are complete, and another gate would reject other rewordings.
-    if edition.rephraser is None or edition.is_earlier:
+    if edition.rephraser is None:
         return
     mirror = open_mirror(edition.config.storage)
     # Another host may build the edition, so its files may be missing here. Building them takes seconds.

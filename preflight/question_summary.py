@@ -12,10 +12,8 @@ from schemas.stages import TRIPLETS
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
 from tasks.edition.preview import preview_questions
-from tasks.edition.recipes import find_recipe, select_facts
-from tasks.questions.missing import Form, count_carriers, find_points, group_missing
-from tasks.questions.points import Points
-from tasks.questions.questions import Facts
+from tasks.edition.recipes import find_recipe
+from tasks.questions.points import Form, Points, collect_points, count_carriers, describe_missing
 
 MAX_NAMES_SHOWN = 3
 # How many questions of each type, in each form, are asked about a point. One RQ offers the right option, the
@@ -50,7 +48,7 @@ def summarize_questions(edition: Edition) -> QuestionSummary:
     Questions about a knowledge base are counted without drawing their options, which takes most of the time.
     """
     if edition.has_triplets:
-        points = [find_points(facts, edition.sampling) for facts in _iterate_facts(edition)]
+        points = list(_iterate_points(edition))
         carriers = sum(map(count_carriers, points), Counter[Form]())
         counts = {form: (n * N_QUESTIONS[form[0]], n) for form, n in carriers.items()}
         n_points = sum(len(found.tested) for found in points)
@@ -85,15 +83,17 @@ def render_questions(summary: QuestionSummary) -> str:
     return "\n".join([f"questions about {summary.n_points:,} points", table, *lines])
 
 
-def _iterate_facts(edition: Edition) -> Iterator[Facts]:
-    """Yield what the questions of each piece are made from, with triplets that are built in memory."""
+def _iterate_points(edition: Edition) -> Iterator[Points]:
+    """Yield the points of each piece, with triplets that are built in memory."""
     for name, piece in edition.pieces.items():
-        yield select_facts(edition, piece, find_recipe(edition, TRIPLETS.name).build(edition, name, {}))
+        triplets = find_recipe(edition, TRIPLETS.name).build(edition, name, {})
+        facts, sampling = edition.find_facts(piece.relation), edition.sample_relation(piece.relation)
+        yield collect_points(facts, piece, triplets, sampling)
 
 
 def _list_missing(points: Points) -> Iterator[str]:
     """Yield a line per type, form and reason with the heads that cannot carry the question."""
-    for item in group_missing(points):
+    for item in describe_missing(points):
         names = item["heads"]
         more = ", …" if len(names) > MAX_NAMES_SHOWN else ""
         form = "negated " if item["is_negated"] else ""

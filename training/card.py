@@ -12,7 +12,7 @@ from engines.model_card import CARD, KnownHead, TaughtBase
 from knowledge.base import KnowledgeBase
 from storage.files import write_json
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 
 FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "unseen"}
 MODELS = Path(__file__).parents[1] / "models"
@@ -115,7 +115,7 @@ def _render_heads(card: Card, base: KnowledgeBase) -> list[str]:
         "| --- | --- | --- | --- |",
     ]
     for relation in base.relations:
-        frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(1)).frame
+        frame = draw_triplets(base, relation, TripletSampling(1))
         tested = set(frame.filter(split="test")["head"])
         n_both = sum((relation, head) in known for head in tested)
         wording = wordings.get(relation, "")

@@ -2,14 +2,18 @@
 
 from random import Random
 
+import polars as pl
+
 from knowledge.base import KnowledgeBase
-from prototypes.question_wording import QuestionWording, RelationWording
+from prototypes.question_wording import QuestionWording
 from schemas.question_stages import LETTERS
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.triplets import draw_triplets
 from tasks.evaluation.question_requests import build_question, select_demonstrations
 from tasks.questions.points import collect_points
-from tasks.questions.questions import Facts, build_questions
+from tasks.questions.questions import draw_questions
 from training.curriculum import FIRST_SEED
 from training.facet_lessons import EvaluatedTurns, Form
 from training.question_turns import QuestionTurns, TaughtPoint, TaughtRelation, build_turn
@@ -23,9 +27,10 @@ def collect_taught(
     """Return, for each relation with a known head, what draws its questions, and its demonstrations."""
     collected = []
     for relation in base.relations:
-        facts, sampling = _gather_facts(base, relation), TripletSampling(FIRST_SEED)
+        facts, sampling = collect_facts(base, relation), TripletSampling(FIRST_SEED)
         texts = wording.select_relation(relation)
-        points = collect_points(relation, facts.rows, facts.also_false, facts.triplets, sampling)
+        triplets = draw_triplets(base, relation, sampling)
+        points = collect_points(facts, Piece(relation), triplets, sampling)
         taught = tuple(
             TaughtPoint(point.name, point.true, point.forbidden | set(point.true))
             for point in (*points.tested, *points.demonstrations)
@@ -33,20 +38,15 @@ def collect_taught(
         )
         if taught:
             turns = QuestionTurns(TaughtRelation(relation, texts, taught, points.pool), random)
-            collected.append((turns, _show_demonstrations(facts, texts, sampling)))
+            questions = draw_questions(facts, triplets, texts, sampling)
+            collected.append((turns, _show_demonstrations(questions)))
     return collected
 
 
-def _gather_facts(base: KnowledgeBase, relation: str) -> Facts:
-    rows = base.select_relation(relation)
-    triplets = sample_triplets(relation, rows, TripletSampling(FIRST_SEED)).frame
-    return Facts(relation, rows, base.select_false(relation), triplets)
-
-
-def _show_demonstrations(facts: Facts, texts: RelationWording, sampling: TripletSampling) -> EvaluatedTurns:
+def _show_demonstrations(questions: pl.DataFrame) -> EvaluatedTurns:
     plain: dict[Form, tuple[Turn, ...]] = {}
     reasoned: dict[Form, tuple[Turn, ...]] = {}
-    for row in select_demonstrations(build_questions(facts, texts, sampling)).iter_rows(named=True):
+    for row in select_demonstrations(questions).iter_rows(named=True):
         form = (row["type"], row["is_negated"])
         truths = _read_truths(row["answer"], len(row["options"]), row["is_negated"])
         for turns, is_reasoned in ((plain, False), (reasoned, True)):

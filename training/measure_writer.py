@@ -22,7 +22,7 @@ from schemas.exchange import Sampling
 from tasks.drawing.heads import TripletSampling
 from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tasks.edition.statements import fill_prototypes, join_entities
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 from tasks.edition.variants import derive_variants
 from training.card import MODELS
 from training.writer_card import WriterScores, read_writer_card, write_writer_card
@@ -38,7 +38,7 @@ def list_cases(base: KnowledgeBase, pool: Pool, seed: int) -> pl.DataFrame:
     for relation in base.relations:
         prototypes = pool.select_relation(relation)
         sampling = TripletSampling(seed)
-        triplets = sample_triplets(relation, base.select_relation(relation), sampling).frame
+        triplets = draw_triplets(base, relation, sampling)
         statements = fill_prototypes(derive_variants(triplets, prototypes.instance), triplets, prototypes)
         frames.append(join_entities(statements, triplets))
     return pl.concat(frames)

@@ -1,17 +1,23 @@
-"""Which heads of a relation are tested, and which are held out to demonstrate the task (method, 2.2)."""
+"""The heads of a relation: the tested ones, and those held out to demonstrate the task (method, 2.2)."""
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
-from primitives.hashing import draw_order
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
-from tasks.drawing.candidates import Candidates, Head, collect_candidates
-from tasks.drawing.related_names import exclude_related
+from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
+from tasks.drawing.pieces import Piece
+from tasks.drawing.related_names import RelatedNames
+from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
 
-Policy = Literal["balanced", "matched", "uniform"]
+Policy = Literal["balanced", "uniform"]
+HEADS_AT_ONCE = 16
+TAILS_AT_ONCE = 64
+_LOCK = Lock()
 
 
 @dataclass(frozen=True)
@@ -22,67 +28,126 @@ class TripletSampling:
     negatives: Policy = "balanced"
     heads_per_relation: int | None = None
     turn: SeriesTurn | None = None
-    """The place of the edition in its series; null for an edition by itself."""
+    """The place of the edition in its series; None for an edition by itself."""
     n_anchors: int | None = None
-    """How many of the pairs of the relation are kept as anchors; null: all pairs."""
+    """How many of the pairs of the relation are kept as anchors; None: all pairs."""
 
 
 @dataclass(frozen=True)
 class ChosenHeads:
-    """The heads of one relation that have a possible negative, each in the order of the candidates."""
+    """The heads of one relation."""
 
-    possible: tuple[Head, ...]
-    """All of them, with those that the cap leaves out."""
-    demonstrations: tuple[Head, ...]
-    tested: tuple[Head, ...]
+    demonstrations: pl.DataFrame
+    """The pairs that are held out: head, positive and negative. They do not depend on the seed."""
+    tested: pl.Series
+    """In a drawn order."""
     turn: SeriesTurn | None
-    """The turn of the tested heads; null for an edition by itself."""
+    """The turn of the tested heads; None for an edition by itself."""
+
+    def list_tested(self, piece: Piece) -> pl.Series:
+        """Return the heads to test of a piece, block after block."""
+        return pl.concat([self.tested[:0], *piece.select_blocks(self.tested)])
+
+    def list_held_out(self, piece: Piece) -> pl.Series:
+        """Return the heads of the demonstrations, which are in the first piece of a relation."""
+        return self.demonstrations["head"] if piece.number == 1 else self.tested[:0]
 
 
-def collect_allowed(
-    relation: str, rows: pl.DataFrame, negatives: Policy, also_false: pl.DataFrame | None
-) -> Candidates:
-    """Return the heads and tails of one relation, with the tails that this way of drawing excludes.
+_CHOSEN: WeakKeyDictionary[RelationFacts, dict[TripletSampling, ChosenHeads]] = WeakKeyDictionary()
 
-    Args:
-        rows: the relation's rows of the knowledge base.
-        also_false: the relation's triplets that the base asserts to be false, if there are any.
+
+def choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHeads:
+    """Return the heads to test, and the pairs of those that demonstrate the task.
+
+    They are cached as long as the facts are. Threads of other pieces wait for them.
     """
-    candidates = collect_candidates(relation, rows, also_false)
-    return exclude_related(candidates) if negatives == "balanced" else candidates
+    with _LOCK:
+        chosen = _CHOSEN.setdefault(facts, {})
+        if sampling not in chosen:
+            chosen[sampling] = _choose_heads(facts, sampling)
+        return chosen[sampling]
 
 
-def choose_heads(candidates: Candidates, sampling: TripletSampling) -> ChosenHeads:
-    """Return the heads to test and those to demonstrate. The demonstrations do not depend on the seed."""
-    possible = [h for h in candidates.heads if h.asserted or len(h.excluded) < len(candidates.pool)]
-    order = draw_order((h.name for h in possible), DEMONSTRATION_SALT, candidates.relation)
-    demonstrations = set(order[:N_DEMONSTRATIONS])
-    others = [h for h in possible if h.name not in demonstrations]
-    tested = _apply_cap(others, candidates.relation, sampling)
-    turn = sampling.turn and sampling.turn.slow_down(len(tested), max(len(others), 1))
-    demonstrated = tuple(h for h in possible if h.name in demonstrations)
-    return ChosenHeads(tuple(possible), demonstrated, tuple(tested), turn)
-
-
-def _apply_cap(heads: list[Head], relation: str, sampling: TripletSampling) -> list[Head]:
-    """Return as many heads as the cap allows. In a series, the heads take turns."""
-    if sampling.heads_per_relation is None or not heads:
-        return heads
-    names = [h.name for h in heads]
-    n_kept = sampling.heads_per_relation - N_DEMONSTRATIONS
+def _choose_heads(facts: RelationFacts, sampling: TripletSampling) -> ChosenHeads:
+    demonstrations = _draw_demonstrations(facts, sampling.negatives)
     if sampling.turn is None:
-        order = draw_order(names, str(sampling.seed), relation, "cap")
+        order = facts.order_heads(str(sampling.seed), "cap")
     else:
-        order = sampling.turn.rotate(names, relation, "cap", n_at_once=n_kept)
-    kept = set(order[:n_kept])
-    return [h for h in heads if h.name in kept]
+        order = facts.order_heads("series", str(sampling.turn.seed), "cap")
+    others = order.filter(~order.is_in(demonstrations["head"].implode()))
+    n_kept = count_tested(len(others), sampling)
+    if sampling.turn is not None:
+        start = sampling.turn.number * n_kept % max(len(others), 1)
+        others = pl.concat([others[start:], others[:start]])
+    turn = sampling.turn and sampling.turn.slow_down(n_kept, max(len(others), 1))
+    return ChosenHeads(demonstrations, others[:n_kept], turn)
 
 
-def select_first_ids(rows: pl.DataFrame, column: str) -> dict[str, str | None]:
-    """Return name -> its id; if a name has several ids, the smallest of them.
+def count_tested(n_others: int, sampling: TripletSampling) -> int:
+    """Return how many heads are tested of those that are not held out."""
+    if sampling.heads_per_relation is None:
+        return n_others
+    return min(n_others, sampling.heads_per_relation - N_DEMONSTRATIONS)
+
+
+def _draw_demonstrations(facts: RelationFacts, negatives: Policy) -> pl.DataFrame:
+    """Return the pairs of the first heads, in a drawn order, that have a possible negative."""
+    order, found = facts.order_heads(DEMONSTRATION_SALT), pl.DataFrame(schema=PAIRS_SCHEMA)
+    for start in range(0, len(order), HEADS_AT_ONCE):
+        heads = order[start : start + HEADS_AT_ONCE]
+        pairs = _draw_pairs(facts, heads, negatives)
+        pairs = heads.to_frame("head").join(pairs, on="head", maintain_order="left")
+        found = pl.concat([found, pairs]).head(N_DEMONSTRATIONS)
+        if found.height == N_DEMONSTRATIONS:
+            break
+    return found.sort("head")
+
+
+def _draw_pairs(facts: RelationFacts, heads: pl.Series, policy: Policy) -> pl.DataFrame:
+    """Return a positive and a negative of those heads that have one; asserted negatives are preferred."""
+    given = heads.to_frame("head")
+    tested = facts.draw(facts.list_tested(given), DEMONSTRATION_SALT, "positive")
+    positives = tested.unique("head", keep="first", maintain_order=True)
+    true = facts.list_true(given)
+    negatives = [_select_first(facts, facts.list_false(given, true))]
+    order = facts.order_tails(DEMONSTRATION_SALT)
+    waiting = given
+    for tails in (order[:TAILS_AT_ONCE], order[TAILS_AT_ONCE:]):
+        waiting = waiting.join(negatives[-1], on="head", how="anti")
+        if waiting.is_empty() or tails.is_empty():
+            break
+        negatives.append(_select_first(facts, _list_possible(facts, waiting, true, tails, policy)))
+    return positives.rename({"tail": "positive"}).join(
+        pl.concat(negatives).rename({"tail": "negative"}), on="head", maintain_order="left"
+    )
+
+
+def _select_first(facts: RelationFacts, pairs: pl.DataFrame) -> pl.DataFrame:
+    drawn = facts.draw(pairs.select(PAIR), DEMONSTRATION_SALT, "negative")
+    return drawn.unique("head", keep="first", maintain_order=True)
+
+
+def _list_possible(
+    facts: RelationFacts, heads: pl.DataFrame, true: pl.DataFrame, tails: pl.Series, policy: Policy
+) -> pl.DataFrame:
+    """Return the pairs of these heads and tails that may be negatives."""
+    true = true.join(heads, on="head", how="semi")
+    possible = heads.join(tails.to_frame("tail"), how="cross")
+    possible = possible.join(facts.exclude(true, tails.to_frame("tail")), on=PAIR, how="anti")
+    if policy == "uniform":
+        return possible
+    return possible.join(list_uncertain(true, tails), on=PAIR, how="anti")
+
+
+def list_uncertain(true: pl.DataFrame, tails: pl.Series) -> pl.DataFrame:
+    """Return the pairs of a head and one of the tails that generalises or specialises a true tail of it.
 
     Args:
-        column: head or tail; its ids are in the column `<column>_id`.
+        true: the true facts of the heads.
     """
-    pairs = rows.select(column, f"{column}_id").unique().sort(column, f"{column}_id", nulls_last=True)
-    return dict(pairs.unique(subset=[column], keep="first", maintain_order=True).iter_rows())
+    names = pl.concat([tails, true["tail"]]).unique().sort()
+    of_true = true["tail"].unique().sort()
+    rows = [names.search_sorted(column).to_numpy() for column in (tails, of_true)]
+    related, others = RelatedNames(names).list_pairs(*rows)
+    pairs = pl.DataFrame({"uncertain": tails.gather(related), "tail": of_true.gather(others)})
+    return true.join(pairs, on="tail").select("head", tail="uncertain").unique()

@@ -1,8 +1,8 @@
-"""How much many heads and tails resemble each other by their letters: the features of editions of format 2.
+"""How much heads and tails resemble each other by their letters, as whole numbers for many pairs at once.
 
-The features are those of `name_overlap` with two differences, which make them several times as fast: parts
-of names are parts of their words, so that each distinct word is cut only once, and parts of all lengths are
-counted together. Counts are whole numbers, which are the same on every machine.
+Whole numbers are the same on every machine. Every feature counts parts that both names have, or the share of
+one name's parts that the other name has too. Parts of names are parts of their words, so that each distinct
+word is cut only once.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,12 +13,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from knowledge.name_keys import fold_names
-from tasks.drawing.name_overlap import AFFIX_LENGTHS, GRAM_LENGTHS, SHARE, Matrix, add_differences
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+Matrix = NDArray[np.int32]
 Rows = NDArray[np.int64]
+SHARE = 60
+"""Shares are in sixtieths: whole numbers for names of up to six words."""
+GRAM_LENGTHS = (2, 3, 4, 6)
+AFFIX_LENGTHS = (2, 3, 4, 5, 6, 7, 8)
 LONGEST = len(AFFIX_LENGTHS)
 
 
@@ -62,7 +66,14 @@ class NameFeatures:
             One row per fact, one column per head of the block: the sum of the weighted differences.
         """
         rows, position = np.unique(tails, return_inverse=True)
-        return add_differences(self._iterate_features(rows, heads), position, own, len(heads))
+        difference = np.zeros((len(own), len(heads)), np.int32)
+        for weight, values in self._iterate_features(rows, heads):
+            of_facts = values[position]
+            of_facts -= values[position, own][:, None]
+            np.abs(of_facts, out=of_facts)
+            of_facts *= weight
+            difference += of_facts
+        return difference
 
     def _iterate_features(self, tails: Rows, heads: Rows) -> Iterator[tuple[int, Matrix]]:
         """Yield weight and values of each feature: one row per tail, one column per head."""

@@ -1,4 +1,4 @@
-"""Which names generalise or specialise each other by their words: "Carcinoma" and "Squamous Cell Carcinoma".
+"""Names that generalise or specialise each other by their words: "Carcinoma" and "Squamous Cell Carcinoma".
 
 Whether a generalisation or a specialisation of a true tail is true as well is uncertain, so it should not be
 a negative. The rule looks at words alone. It rather excludes too much: "Lung" and "Lung Carcinoma" count as
@@ -6,12 +6,13 @@ related.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
-from knowledge.spelling import fold_name
-from tasks.drawing.candidates import Candidates
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from knowledge.name_keys import fold_names
+from tasks.drawing.name_features import Rows, mark_parts
 
 # Words that say nothing about what a name means.
 STOP_WORDS = frozenset(
@@ -24,88 +25,76 @@ NOT_SPECIFIED = "not otherwise specified"
 MIN_PLURAL = 4
 
 
-@dataclass(frozen=True)
-class NameWords:
-    """A name reduced to what is compared."""
+class RelatedNames:
+    """The words of some names without stop words and plural endings, and their letters.
 
-    words: frozenset[str]
-    letters: str
-    """The folded name without spaces, so that "T-Lymphocyte" and "T Lymphocyte" equal "TLymphocyte"."""
-
-
-def reduce_name(name: str) -> NameWords:
-    """Return the words of a name without stop words and plural endings.
-
-    A negating word forms one word with the next one.
+    Of two names, one generalises the other if all its words are among the words of the other. Names with the
+    same words are related too, and so are names with the same letters: "T-Lymphocyte" and "TLymphocyte".
     """
-    folded = fold_name(name)
-    words: list[str] = []
-    prefix = ""
+
+    def __init__(self, names: pl.Series) -> None:
+        """Reduce the names."""
+        folded = fold_names(names)
+        self._letters = folded.str.replace_all(" ", "", literal=True).rank("dense").to_numpy()
+        table = _list_words(folded)
+        self._words = mark_parts(table, table.select("part").unique().with_row_index("column"), len(names))
+
+    def list_pairs(self, tails: Rows, names: Rows) -> tuple[Rows, Rows]:
+        """Return the pairs of a tail and a name that are related, as positions in both; some come twice."""
+        of_tails, of_names = self._words[tails], self._words[names]
+        shared = (of_tails @ of_names.T).tocoo()
+        n_of_tails, n_of_names = np.diff(of_tails.indptr), np.diff(of_names.indptr)
+        is_subset = (shared.data == n_of_tails[shared.row]) | (shared.data == n_of_names[shared.col])
+        ends = zip(("tail", "name"), (tails, names), strict=True)
+        one, other = (
+            pl.DataFrame({end: np.arange(len(rows)), "letters": self._letters[rows]}) for end, rows in ends
+        )
+        same = one.join(other, on="letters")
+        return (
+            np.concatenate([shared.row[is_subset], same["tail"].to_numpy()]),
+            np.concatenate([shared.col[is_subset], same["name"].to_numpy()]),
+        )
+
+    def find(self, tails: Rows, names: Rows) -> NDArray[np.bool_]:
+        """Return one row per tail and one column per name: whether one generalises or equals the other."""
+        related = np.zeros((len(tails), len(names)), bool)
+        related[self.list_pairs(tails, names)] = True
+        return related
+
+
+def _list_words(folded: pl.Series) -> pl.DataFrame:
+    """Return the distinct words of each folded name, as the columns row and part."""
+    words = folded.str.split(" ").to_frame("part").with_row_index("row").explode("part")
+    # Few names have a negating word, which forms one word with the next one.
+    slow = words.filter(pl.col("part").is_in(NEGATING_WORDS)).select("row").unique()
+    kept = words.join(slow, on="row", how="anti").filter(~pl.col("part").is_in(["", *STOP_WORDS]))
+    plurals = kept["part"].filter(kept["part"].str.ends_with("s")).unique()
+    singular = {word: _remove_plural(word) for word in plurals}
+    reduced = [(row, word) for row in slow["row"] for word in _join_negating(folded[row])]
+    return pl.concat(
+        [
+            kept.with_columns(pl.col("part").replace(singular)).unique(),
+            pl.DataFrame(reduced, schema=kept.schema, orient="row"),
+        ]
+    )
+
+
+def _join_negating(folded: str) -> set[str]:
+    """Return the words of a name in which a negating word forms one word with the next one."""
+    words, prefix = set(), ""
     for word in folded.replace(NOT_SPECIFIED, " ").split():
         if word in NEGATING_WORDS:
             prefix += word + " "
         elif word not in STOP_WORDS:
-            words.append(prefix + remove_plural(word))
+            words.add(prefix + _remove_plural(word))
             prefix = ""
-    return NameWords(frozenset(words), folded.replace(" ", ""))
+    return words
 
 
-def remove_plural(word: str) -> str:
+def _remove_plural(word: str) -> str:
     """Return a folded word without the ending of a plural."""
     if len(word) < MIN_PLURAL or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-2] if re.search("(ss|x|ch|sh)es$", word) else word[:-1]
-
-
-class RelatedNames:
-    """An index of names that finds those that generalise or specialise a given name.
-
-    Of two names, one generalises the other if all its words are among the words of the other. Names with the
-    same words, or with the same letters, are related too.
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        """Index the names."""
-        self._reduced = {name: reduce_name(name) for name in names}
-        self._with_word: dict[str, set[str]] = defaultdict(set)
-        self._with_letters: dict[str, set[str]] = defaultdict(set)
-        for name, reduced in self._reduced.items():
-            self._with_letters[reduced.letters].add(name)
-            for word in reduced.words:
-                self._with_word[word].add(name)
-        # A generalisation has its rarest word in common with the name, so only few names are compared. All
-        # of 100,000 names with a word in common would be 10,000,000,000 comparisons.
-        self._with_rarest_word: dict[str, set[str]] = defaultdict(set)
-        for name, reduced in self._reduced.items():
-            if reduced.words:
-                rarest = min(reduced.words, key=lambda word: (len(self._with_word[word]), word))
-                self._with_rarest_word[rarest].add(name)
-        self._found: dict[str, frozenset[str]] = {}
-
-    def find(self, name: str) -> frozenset[str]:
-        """Return the indexed names that generalise or specialise ``name``, and those that equal it."""
-        if name not in self._found:
-            self._found[name] = self._search(reduce_name(name))
-        return self._found[name]
-
-    def _search(self, wanted: NameWords) -> frozenset[str]:
-        having = sorted((self._with_word.get(word, set()) for word in wanted.words), key=len)
-        specialisations = set.intersection(*having) if having else set()
-        found = set().union(*(self._with_rarest_word.get(word, ()) for word in wanted.words))
-        generalisations = {name for name in found if self._reduced[name].words <= wanted.words}
-        return frozenset(specialisations | generalisations | self._with_letters.get(wanted.letters, set()))
-
-
-def exclude_related(candidates: Candidates) -> Candidates:
-    """Return the candidates without negatives that generalise or specialise a true tail of their head.
-
-    Tails that the base asserts to be false of the head stay.
-    """
-    related = RelatedNames(candidates.pool)
-    heads = []
-    for head in candidates.heads:
-        uncertain = frozenset().union(*(related.find(name) for name in head.true_names)) - head.asserted
-        heads.append(replace(head, excluded=head.excluded | uncertain))
-    return replace(candidates, heads=tuple(heads))

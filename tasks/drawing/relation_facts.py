@@ -1,14 +1,60 @@
-"""The facts of a relation as columns: which heads are tested, and what is true of some of them."""
+"""The facts of a relation as columns: the heads that are tested, and what is true of some of them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import polars as pl
 
+from knowledge.base import KnowledgeBase
 from knowledge.name_keys import list_keys
 from primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
+
+
+class SameNames:
+    """Groups of names that are the same: those with a key in common, directly or through other names.
+
+    A name that was never indexed is a group of its own.
+    """
+
+    def __init__(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Group the names, each given with one of its keys."""
+        self._parent: dict[str, str] = {}
+        found = set()
+        for name, key in keys:
+            self._join(self._find("=" + name), self._find(key))
+            found.add(name)
+        members: dict[str, set[str]] = {}
+        for name in found:
+            members.setdefault(self._find("=" + name), set()).add(name)
+        self._group_of = {name: min(group) for group in members.values() for name in group}
+        self._names_of = {min(group): frozenset(group) for group in members.values()}
+
+    def _find(self, key: str) -> str:
+        root = self._parent.setdefault(key, key)
+        while root != self._parent[root]:
+            root = self._parent[root]
+        self._parent[key] = root
+        return root
+
+    def _join(self, one: str, other: str) -> None:
+        self._parent[max(one, other)] = min(one, other)
+
+    def find_group(self, name: str) -> str:
+        """Return the first name of its group, which identifies the group."""
+        return self._group_of.get(name, name)
+
+    def find_groups(self, names: Iterable[str]) -> set[str]:
+        """Return the groups of the names."""
+        return {self.find_group(name) for name in names}
+
+    def list_same(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the names and all names that are the same as one of them."""
+        return frozenset().union(
+            *(self._names_of.get(self.find_group(name), frozenset((name,))) for name in names)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +78,24 @@ class RelationFacts:
 
     def order_tails(self, *salt: str) -> pl.Series:
         """Return the tails of the tested facts in a drawn order, as `order_heads` does."""
-        tails = self.rows.filter(~pl.col("also_true"))["tail"].unique()
-        numbers = combine(*salt, self.relation, hash_column(tails))
-        return pl.DataFrame({"tail": tails, "drawn": numbers}).sort("drawn", "tail")["tail"]
+        numbers = combine(*salt, self.relation, hash_column(self.tails))
+        return pl.DataFrame({"tail": self.tails, "drawn": numbers}).sort("drawn", "tail")["tail"]
 
     def draw(self, facts: pl.DataFrame, *salt: str) -> pl.DataFrame:
         """Return facts sorted by head and then in a drawn order; of equal numbers, by tail."""
         names = hash_column(facts["head"]), hash_column(facts["tail"])
         numbers = combine(*salt, self.relation, *names)
         return facts.with_columns(drawn=numbers).sort("head", "drawn", "tail").drop("drawn")
+
+    @cached_property
+    def tails(self) -> pl.Series:
+        """The tails of the facts that can be tested, sorted."""
+        return self.rows.filter(~pl.col("also_true"))["tail"].unique().sort()
+
+    @cached_property
+    def same_tails(self) -> SameNames:
+        """Which of its tails are the same."""
+        return SameNames(self.tail_keys.iter_rows())
 
     @cached_property
     def head_keys(self) -> pl.DataFrame:
@@ -72,6 +127,15 @@ class RelationFacts:
             return pl.DataFrame(schema=dict.fromkeys(PAIR, pl.String))
         keys = list_keys(self.also_false, "head").rename({"name": "head"})
         return self._list_facts(heads, keys, self.also_false)
+
+    def list_false(self, heads: pl.DataFrame, true: pl.DataFrame) -> pl.DataFrame:
+        """Return the facts that `list_asserted` returns, without those that are true.
+
+        Args:
+            true: the true facts of the heads.
+        """
+        asserted = self.list_asserted(heads)
+        return asserted.join(self.exclude(true, asserted.select("tail").unique()), on=PAIR, how="anti")
 
     def _list_facts(self, heads: pl.DataFrame, keys: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         own = self.head_keys.join(heads, on="head", how="semi")
@@ -130,3 +194,8 @@ class RelationFacts:
         known = rows.filter(pl.col("first_release").is_not_null()).select(*PAIR, "first_release")
         ages = known.group_by(PAIR).agg(pl.col("first_release").min())
         return ages.with_columns(is_positive=pl.lit(True))
+
+
+def collect_facts(base: KnowledgeBase, relation: str) -> RelationFacts:
+    """Return the facts of a relation of the knowledge base."""
+    return RelationFacts(relation, base.select_relation(relation), base.select_false(relation))

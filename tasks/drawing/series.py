@@ -6,12 +6,9 @@ tail of a head is a negative preferably in one of NEGATIVE_TURNS successive edit
 wording whenever its triplet comes back.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import gcd
-
-from primitives.hashing import draw_one, draw_order, hash_text
 
 NEGATIVE_TURNS = 8
 """How many successive editions share the possible negatives. With more, too few are left to balance them: the
@@ -31,36 +28,15 @@ class SeriesTurn:
         """Return the turn of heads of which each edition tests only some, so that they come back later."""
         return replace(self, number=self.number * n_tested // n_heads)
 
-    def rotate(self, items: Iterable[str], *salt: str, n_at_once: int = 1) -> list[str]:
-        """Return the items in an order that is drawn once for the series, beginning with those that are due.
+    def shift_wording(self, n_turns: int, n_wordings: int) -> int:
+        """Return how many wordings after its own first one a variant has now.
+
+        Successive editions have successive wordings, in case the triplet comes back out of turn. The editions
+        in which it is due use every wording before one comes back, because the steps between them and the
+        number of wordings have no common divisor.
 
         Args:
-            n_at_once: how many items each edition uses.
+            n_turns: the triplet is due in one of so many editions.
         """
-        order = draw_order(items, "series", str(self.seed), *salt)
-        start = self.number * n_at_once % max(len(order), 1)
-        return order[start:] + order[:start]
-
-    def choose_wording(self, wordings: Sequence[str], n_turns: int, variant_id: str) -> str:
-        """Return the wording of a variant whose triplet is due in one of ``n_turns`` editions.
-
-        Each variant begins with a wording of its own. Successive editions have successive wordings, in case
-        the triplet comes back out of turn. The editions in which it is due use every wording before one comes
-        back, because the steps between them and the number of wordings have no common divisor.
-        """
-        first = int(hash_text("series", "wording", str(self.seed), variant_id), 16)
-        return wordings[(first + self.shift_wording(n_turns, len(wordings))) % len(wordings)]
-
-    def shift_wording(self, n_turns: int, n_wordings: int) -> int:
-        """Return how many wordings after its own first one a variant has now."""
         skipped = next(step for step in count() if gcd(n_turns + step, n_wordings) == 1)
         return self.number + self.number // n_turns * skipped
-
-
-def draw_due(turn: SeriesTurn | None, items: Iterable[str], salt: str, *names: str) -> str:
-    """Return the item whose turn it is; for an edition by itself, draw one.
-
-    Args:
-        salt: the seed of the edition, which the draws of a series do not depend on.
-    """
-    return draw_one(items, salt, *names) if turn is None else turn.rotate(items, *names)[0]

@@ -14,23 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from primitives.hashing import draw_order
-from tasks.drawing.balanced_pairs import (
-    ASSERTED,
-    COST_RANGE,
-    HEADS_AT_ONCE,
-    LEFT_OUT,
-    MAX_HEADS,
-    TIE_BITS,
-    add_chance,
-    hash_all,
-    scale_costs,
-)
-from tasks.drawing.name_overlap import NameOverlap
-from tasks.drawing.same_names import SameNames
+from primitives.mixing import combine, hash_names
+from tasks.drawing.balanced_pairs import ASSERTED, COST_RANGE, LEFT_OUT, TIE_BITS, add_chance, scale_costs
+from tasks.drawing.name_features import Matrix, NameFeatures, Rows
+from tasks.drawing.relation_facts import SameNames
 
+MAX_HEADS = 2000
+"""Heads that share their tails. Time grows with the third power of them: 1,000 take 1 s, 2,000 take 6 s."""
+FACTS_AT_ONCE = 250
 PRIORITY = COST_RANGE << TIE_BITS
 """What is subtracted from the cost of a tail that was left over in an earlier round: such tails are hard to
 give, so they are given as soon as it is possible."""
@@ -79,6 +74,8 @@ class _Sharing:
         # Of two tails that have been wrong equally often, the first in this order fills a gap.
         self.tails = draw_order({tail for taker in takers for tail in taker.right}, *salt, "tails")
         self.column_of = {tail: column for column, tail in enumerate(self.tails)}
+        self.numbers_of_heads = hash_names(taker.name for taker in takers)
+        self.numbers_of_tails = hash_names(self.tails)
         self.facts = [(row, self.column_of[tail]) for row, taker in enumerate(takers) for tail in taker.right]
         self.n_right = np.bincount([column for _, column in self.facts], minlength=len(self.tails))
         self.n_wrong = np.zeros(len(self.tails), np.int64)
@@ -153,32 +150,36 @@ class _Sharing:
         row, column = self.facts[fact]
         return f"{self.takers[row].name}\x1f{self.tails[column]}"
 
-    def _measure_costs(self) -> NDArray[np.int32]:
+    def _measure_costs(self) -> Matrix:
         """Return one row per fact and one column per taker: the cost of giving it the fact's tail."""
-        overlap = NameOverlap([taker.name for taker in self.takers], self.tails)
-        heads, tails = np.array(self.facts).T
-        starts = range(0, len(self.facts), HEADS_AT_ONCE)
-        parts = (slice(start, start + HEADS_AT_ONCE) for start in starts)
+        given = pl.Series([taker.name for taker in self.takers]), pl.Series(self.tails)
+        names = pl.concat(given).unique().sort()
+        features = NameFeatures(names)
+        heads, tails = (names.search_sorted(each).to_numpy().astype(np.int64) for each in given)
+        own, columns = np.array(self.facts).T
+        starts = range(0, len(own), FACTS_AT_ONCE)
+        parts = (slice(start, start + FACTS_AT_ONCE) for start in starts)
         return np.concatenate(
-            [scale_costs(overlap.compare_heads(heads[part], tails[part])) for part in parts]
+            [scale_costs(features.compare_heads(heads, own[part], tails[columns[part]])) for part in parts]
         )
 
     def _solve(
         self,
-        rows: NDArray[np.int64],
+        rows: Rows,
         offered: Sequence[int],
         n_left_over: int,
-        costs: NDArray[np.int32],
+        costs: Matrix,
         round_name: str,
     ) -> Mapping[int, int]:
         """Return row of a taker -> index of the offered slot that it gets, for as many as possible."""
         # The import takes 0.3 s, and most commands draw nothing.
         from scipy.optimize import linear_sum_assignment
 
-        columns = np.array([self.facts[fact][1] for fact in offered])
-        names = ((*self.salt, round_name, str(i), self._name_fact(fact)) for i, fact in enumerate(offered))
-        heads = ((*self.salt, "head", self.takers[row].name) for row in rows)
-        total = add_chance(costs[np.array(offered)][:, rows], hash_all(names), hash_all(heads))
+        own, columns = np.array([self.facts[fact] for fact in offered]).T
+        of_facts = self.numbers_of_heads[own], self.numbers_of_tails[columns]
+        of_slots = combine(*self.salt, round_name, np.arange(len(offered), dtype=np.uint64), *of_facts)
+        of_takers = combine(*self.salt, "head", self.numbers_of_heads[rows])
+        total = add_chance(costs[np.array(offered)][:, rows], of_slots, of_takers)
         total[self.is_asserted[np.ix_(rows, columns)].T] -= ASSERTED << TIE_BITS
         total[:n_left_over] -= PRIORITY
         is_forbidden = self.is_forbidden[np.ix_(rows, columns)].T

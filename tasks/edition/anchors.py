@@ -14,7 +14,7 @@ LABEL = "anchors"
 
 
 def plan_anchors(config: Config) -> Config | None:
-    """Return the configuration of the edition of anchors; null if the configuration orders none.
+    """Return the configuration of the edition of anchors; None if the configuration orders none.
 
     The seed differs from that of every other edition, so that the texts of the anchors are not those of an
     edition that is published.

@@ -58,7 +58,7 @@ def _advance(
 
     Args:
         numbers: the positions of the relations in ``rounds``.
-        replies: null to start the rounds.
+        replies: None to start the rounds.
         attempts: receives the attempts of each relation that is finished.
     """
     waiting = {}

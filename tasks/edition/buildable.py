@@ -1,4 +1,4 @@
-"""Whether an edition can be built, decided by what builds it, without writing a file or asking a model."""
+"""Check that an edition can be built, by a dry run of what builds it: no file is written, no model asked."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,14 +6,13 @@ from functools import partial
 
 import polars as pl
 
-from gate import GATE_VERSION
 from primitives.errors import InputError, join_problems
 from primitives.threads import map_in_threads
 from prototypes.pool import check_pool_wordings
 from schemas.columns import Stage
 from schemas.expectations import may_break_rules
 from schemas.question_stages import QUESTIONS
-from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import find_recipe
@@ -34,23 +33,6 @@ def require_wordings_of_pool(edition: Edition) -> None:
         raise InputError(join_problems(problems))
 
 
-def require_earlier_attempts(edition: Edition) -> None:
-    """Check that an edition of an earlier version has its attempts, because its gate no longer exists.
-
-    Raises:
-        InputError: a file of attempts was lost or changed.
-    """
-    if not edition.is_earlier:
-        return
-    for path, ref in edition.read_files().items():
-        if f"/{ATTEMPTS.name}/" in path and not ref.is_intact(edition.root):
-            raise InputError(
-                f"{path} was lost or changed, and an earlier version of the gate checked its rewordings: "
-                f"restore the file, or delete {edition.folder}; the edition that is then built has another "
-                f"name, and version {GATE_VERSION} of the gate checks the stored replies"
-            )
-
-
 def require_buildable(edition: Edition) -> None:
     """Check that the edition can be built, by building its rows in memory, one piece after another.
 
@@ -61,7 +43,6 @@ def require_buildable(edition: Edition) -> None:
     """
     if edition.is_whole():
         return
-    require_earlier_attempts(edition)
     require_wordings_of_pool(edition)
     stages = _list_stages(edition)
     n_rows: Counter[str] = Counter()

@@ -18,14 +18,14 @@ from prototypes.pool import Pool
 from prototypes.question_wording import QuestionWording
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
-from schemas.stages import ATTEMPTS, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
+from schemas.stages import ATTEMPTS, EDITION_FORMAT, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
 from storage.files import FileRef, count_rows
 from storage.layout import edition_folder, stage_file
 from storage.manifests import find_manifest, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.pieces import Piece, cut_relations
-from tasks.drawing.relation_facts import RelationFacts
+from tasks.drawing.relation_facts import RelationFacts, collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.anchors import share_pairs
 from tasks.edition.llmeval import Llmeval
@@ -33,8 +33,8 @@ from tasks.edition.rephraser import Rephraser
 from tasks.judging.calibrated_judge import plan_judge
 
 # Increase this number if a change of the code gives other questions for the same configuration, so that they
-# get another name. The other parts of an edition have their format in the configuration.
-QUESTION_FORMAT = 1
+# get another name. The other parts of an edition have EDITION_FORMAT.
+QUESTION_FORMAT = 2
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 _LOCK = Lock()
 
@@ -47,26 +47,7 @@ class Edition:
     base: KnowledgeBase
     pool: Pool
     wording: QuestionWording | None = None
-    """The wording of the questions; null if the edition has none, or takes them from a question bank."""
-    is_earlier: bool = False
-    """Whether it was built before names of editions depended on the version of the gate and on reviews."""
-
-    @cached_property
-    def earlier(self) -> tuple["Edition", ...]:
-        """The editions that earlier versions built with this configuration, if they named them otherwise."""
-        if self.has_anchors:
-            return ()
-        if self.config.edition.series is not None:
-            # The weeks of a schedule were no series.
-            table = self.config.edition.model_copy(update={"series": None, "number": None})
-            by_itself = replace(self, config=self.config.model_copy(update={"edition": table}))
-            return (by_itself, *by_itself.earlier)
-        # Earlier versions had a gate that was always on.
-        is_gated = self.rephraser is not None and self.rephraser.has_gate
-        is_named_alike = not is_gated and not self.as_written
-        if self.is_earlier or not self.has_triplets or self.base.aliases or is_named_alike:
-            return ()
-        return (replace(self, is_earlier=True),)
+    """The wording of the questions; None if the edition has none, or takes them from a question bank."""
 
     @property
     def root(self) -> Path:
@@ -105,8 +86,8 @@ class Edition:
 
     @cached_property
     def pieces(self) -> dict[str, Piece]:
-        """Name -> piece of the edition, in order. Before format 2, every relation is a single piece."""
-        if not self.has_triplets or self.config.edition.format == 1:
+        """Name -> piece of the edition, in order. Every relation of a question bank is a single piece."""
+        if not self.has_triplets:
             return {relation: Piece(relation) for relation in self.base.relations}
         cut = cut_relations(self.n_heads, self.sampling.heads_per_relation)
         return {piece.name: piece for piece in cut if piece.number == 1 or not self.has_anchors}
@@ -128,8 +109,7 @@ class Edition:
         with _LOCK:
             if relation not in self._found_facts:
                 self._found_facts.clear()
-                rows, also_false = self.base.select_relation(relation), self.base.select_false(relation)
-                self._found_facts[relation] = RelationFacts(relation, rows, also_false)
+                self._found_facts[relation] = collect_facts(self.base, relation)
             return self._found_facts[relation]
 
     def forget_facts(self) -> None:
@@ -152,7 +132,7 @@ class Edition:
 
     @cached_property
     def rephraser(self) -> Rephraser | None:
-        """The language model that rewords the statements; null if none does."""
+        """The language model that rewords the statements; None if none does."""
         table = self.config.rephraser
         if table.writer is None:
             return None
@@ -172,7 +152,7 @@ class Edition:
 
     @cached_property
     def llmeval(self) -> Llmeval | None:
-        """The language model that writes the statements of method llmeval; null without this method."""
+        """The language model that writes the statements of method llmeval; None without this method."""
         table = self.config.llmeval
         if table.writer is None or "llmeval" not in self.config.edition.methods:
             return None
@@ -201,8 +181,7 @@ class Edition:
     @property
     def as_written(self) -> list[str]:
         """The relations whose wordings nobody has reviewed, because they are from a pool of one's own."""
-        # Earlier versions did not tell them from reviewed wordings.
-        relations = self.base.relations if self.has_triplets and not self.is_earlier else []
+        relations = self.base.relations if self.has_triplets else []
         return [relation for relation in relations if not self.pool.is_reviewed(relation)]
 
     @property
@@ -229,14 +208,14 @@ class Edition:
         relations = self.base.relations
         questions = {"questions": self.describe_questions()} if self.has_questions else {}
         if not self.has_triplets:
-            names = {"format": table.format, "kb": self.base.name, "seed": table.seed}
+            names = {"format": EDITION_FORMAT, "kb": self.base.name, "seed": table.seed}
             return {**names, **questions, "knowledge": {r: self.base.checksum_relation(r) for r in relations}}
         has_origin = "origin" in table.methods
         origin = {"origin": {r: self.pool.relations[r].origin for r in relations}} if has_origin else {}
         llmeval = {} if self.llmeval is None else {"llmeval": self.llmeval.describe()}
         as_written = {"as_written": self.as_written} if self.as_written else {}
         return {
-            "format": table.format,
+            "format": EDITION_FORMAT,
             "kb": self.base.name,
             "seed": table.seed,
             "negatives": table.negatives,
@@ -280,7 +259,7 @@ class Edition:
         if self.rephraser is None:
             return {"kind": self.rephraser_name}
         gate = GATE_VERSION if self.rephraser.has_gate else "off"
-        return self.rephraser.describe() | ({} if self.is_earlier else {"gate": gate})
+        return self.rephraser.describe() | {"gate": gate}
 
     @cached_property
     def edition_id(self) -> str:

@@ -12,16 +12,13 @@ from schemas.stages import TRIPLETS
 from storage.files import FileRef, count_rows, read_stage_files, write_json
 from storage.layout import manifest_file
 from storage.records import list_files, set_aside
+from tasks.drawing.heads import count_tested
 from tasks.drawing.pieces import Piece
-from tasks.drawing.planned_heads import count_tested
-from tasks.edition.balance_report import report_balance
+from tasks.edition.balance import describe_balance
 from tasks.edition.edition import Edition
-from tasks.edition.piece_balance import describe_balance
-from tasks.edition.recipes import select_facts
-from tasks.edition.triplet_pieces import list_missing_heads
-from tasks.edition.triplets import list_left_out_heads
+from tasks.edition.triplets import list_missing_heads
 from tasks.questions.medqa_points import list_unturned
-from tasks.questions.missing import describe_missing
+from tasks.questions.points import collect_points, describe_missing
 
 NO_NEGATIVE = "no negative could be drawn for it"
 
@@ -78,18 +75,13 @@ def _describe_relations(edition: Edition, files: Sequence[FileRef]) -> dict[str,
     # Anchors are too few to be balanced.
     is_described = edition.has_triplets and not edition.has_anchors
     for relation, pieces in edition.pieces_of.items() if is_described else ():
-        if edition.config.edition.format != 1:
+        if edition.sampling.negatives == "balanced":
             balance[relation] = describe_balance(map(read, pieces))
-        elif edition.sampling.negatives == "balanced":
-            facts = (
-                edition.base.select_relation(relation),
-                read(pieces[0]),
-                edition.base.select_false(relation),
-            )
-            balance[relation] = report_balance(relation, *facts).describe()
         for piece in pieces if edition.has_questions else ():
-            facts_of_piece = select_facts(edition, piece, read(piece))
-            missing.setdefault(relation, []).extend(describe_missing(facts_of_piece, edition.sampling))
+            facts, sampling = edition.find_facts(relation), edition.sample_relation(relation)
+            points = collect_points(facts, piece, read(piece), sampling)
+            missing.setdefault(relation, []).extend(describe_missing(points))
+    edition.forget_facts()
     described = {"balance": balance, "missing_questions": missing}
     return {name: found for name, found in described.items() if found}
 
@@ -109,26 +101,12 @@ def list_left_out(edition: Edition, read_triplets: Callable[[str], pl.DataFrame]
         return left_out
     assert read_triplets is not None
     for relation, pieces in edition.pieces_of.items():
-        list_missing = _list_missing_heads if edition.config.edition.format == 1 else _list_missing_of_pieces
-        missing = list_missing(edition, pieces, read_triplets)
+        missing = _list_missing_heads(edition, pieces, read_triplets)
         left_out += [LeftOut(relation, head, NO_NEGATIVE) for head in missing]
     return left_out
 
 
 def _list_missing_heads(
-    edition: Edition, pieces: Sequence[Piece], read_triplets: Callable[[str], pl.DataFrame]
-) -> Sequence[str]:
-    """Return the heads of a relation without a negative, in editions of format 1."""
-    relation = pieces[0].relation
-    heads = read_triplets(relation)["head"].unique()
-    n_heads = edition.n_heads[relation]
-    if len(heads) >= min(n_heads, edition.sampling.heads_per_relation or n_heads):
-        return ()
-    rows, also_false = edition.base.select_relation(relation), edition.base.select_false(relation)
-    return list_left_out_heads(relation, rows, edition.sampling, also_false, heads.to_list())
-
-
-def _list_missing_of_pieces(
     edition: Edition, pieces: Sequence[Piece], read_triplets: Callable[[str], pl.DataFrame]
 ) -> list[str]:
     """Return the heads of a relation without a negative. They are named only in pieces that lack some."""

@@ -1,9 +1,13 @@
 """Plan the edition that a configuration describes, from the knowledge base, the pool and the wordings."""
 
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+import polars as pl
+
 from config.file import Config
+from knowledge.left_out import LeftOut
 from knowledge.question_bank import QuestionBank
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError, join_problems
@@ -11,22 +15,24 @@ from prototypes.pool import check_drafts, check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
 from storage.mirror import Mirror
 from tasks.edition.edition import Edition
-from tasks.edition.new_facts import leave_out_small_relations
+from tasks.edition.triplets import draw_triplets
+
+# To draw a relation with so many heads takes a fraction of a second. With more heads, some pair can be drawn.
+MAX_HEADS = 200
+TOO_FEW = "too few heads have a fact that the older release lacks"
 
 
 def plan_edition(config: Config) -> Edition:
     """Return the edition that a configuration describes, without writing anything.
 
-    An edition that an earlier version completed stays as it is, under the name that it has. The last plan is
-    cached while the files that it was read from are unchanged, so that the flows of one command read the
-    knowledge base once.
+    The last plan is cached while the files that it was read from are unchanged, so that the flows of one
+    command read the knowledge base once.
 
     Raises:
         InputError: the knowledge base or the pool cannot be used, the pool lacks a relation, or its
             prototypes of a relation are a draft that the configuration does not allow.
     """
-    edition = _plan_edition(config, _list_stamps(config))
-    return next((earlier for earlier in edition.earlier if earlier.is_complete()), edition)
+    return _plan_edition(config, _list_stamps(config))
 
 
 def fetch_edition(config: Config, mirror: Mirror) -> Edition:
@@ -35,8 +41,6 @@ def fetch_edition(config: Config, mirror: Mirror) -> Edition:
     Raises:
         InputError: as `plan_edition`; or the edition is complete on both sides, with different content.
     """
-    for earlier in plan_edition(config).earlier:
-        mirror.pull_edition(earlier.edition_id)
     edition = plan_edition(config)
     mirror.pull_edition(edition.edition_id)
     return edition
@@ -58,7 +62,7 @@ def _plan_edition(config: Config, _: tuple[object, ...]) -> Edition:
         problems += check_question_wording(wording, base.relations)
     if problems:
         raise InputError(join_problems(problems))
-    return leave_out_small_relations(Edition(config, base, pool, wording))
+    return _leave_out_small_relations(Edition(config, base, pool, wording))
 
 
 def _list_stamps(config: Config) -> tuple[object, ...]:
@@ -87,3 +91,44 @@ def _list_files(source: Path) -> list[Path]:
     if source.is_dir():
         return sorted(path for path in source.iterdir() if path.is_file())
     return [source] if source.is_file() else []
+
+
+def _leave_out_small_relations(edition: Edition) -> Edition:
+    """Return the edition without the relations whose new facts do not suffice for a pair, which are listed.
+
+    An edition without an older release stays as it is: such a relation is then an error of the base.
+
+    Raises:
+        InputError: no relation is left.
+    """
+    base = edition.base
+    if base.n_known is None:
+        return edition
+    tested = base.triplets.filter(~pl.col("also_true"))
+    counts = tested.group_by("relation").agg(pl.col("head").n_unique()).sort("relation")
+    small = {relation: n for relation, n in counts.iter_rows() if not _has_pair(edition, relation, n)}
+    if len(small) == len(base.relations):
+        raise InputError(
+            f"no relation of {base.name!r} has enough facts that the older release lacks ("
+            + ", ".join(f"{relation}: {n} heads" for relation, n in small.items())
+            + "): set since of [knowledge] to an earlier release"
+        )
+    left_out = [LeftOut(relation, "the relation", f"{TOO_FEW} ({n})") for relation, n in small.items()]
+    is_kept = ~pl.col("relation").is_in(list(small))
+    kept = replace(
+        base,
+        triplets=base.triplets.filter(is_kept),
+        also_false=base.also_false.filter(is_kept),
+        left_out=(*base.left_out, *left_out),
+    )
+    return replace(edition, base=kept)
+
+
+def _has_pair(edition: Edition, relation: str, n_heads: int) -> bool:
+    if n_heads > MAX_HEADS:
+        return True
+    try:
+        draw_triplets(edition.base, relation, edition.sampling)
+    except InputError:
+        return False
+    return True

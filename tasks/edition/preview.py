@@ -64,7 +64,7 @@ def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:
 
 
 def _read_piece(edition: Edition, name: str, files: Collection[str]) -> PiecePreview | None:
-    """Return the piece from the files of the edition; null if one is missing."""
+    """Return the piece from the files of the edition; None if one is missing."""
     stages = (TRIPLETS, STATEMENTS, SAMPLES)
     paths = {stage: edition.path_of(stage.name, name) for stage in stages}
     if any(path not in files or not (edition.root / path).is_file() for path in paths.values()):

@@ -22,17 +22,15 @@ from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef
 from tasks.asking.writer_replies import read_replies
 from tasks.drawing.pieces import Piece
-from tasks.drawing.planned_heads import plan_heads
 from tasks.edition.attempts import build_attempts
 from tasks.edition.edition import Edition
 from tasks.edition.samples import Wording, build_samples
 from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplet_pieces import build_triplet_piece
 from tasks.edition.triplets import build_triplets
 from tasks.edition.variants import derive_variants
-from tasks.edition.wording_turns import PieceTurns, WordingTurns, find_piece_turns, find_wording_turns
+from tasks.edition.wordings import find_wording_turns
 from tasks.questions.medqa_points import build_medqa_questions
-from tasks.questions.questions import Facts, build_questions
+from tasks.questions.questions import build_questions
 
 Inputs = dict[str, pl.DataFrame]
 """Stage -> its rows of one piece."""
@@ -69,13 +67,6 @@ class Recipe:
         return hash_json(parts, digits=32)
 
 
-def _select_facts(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
-    rows = edition.base.select_relation(piece.relation)
-    also_false = edition.base.select_false(piece.relation)
-    sampling = edition.sample_relation(piece.relation)
-    return {"relation": piece.relation, "rows": rows, "sampling": sampling, "also_false": also_false}
-
-
 def _select_piece(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     return {
         "piece": piece,
@@ -105,16 +96,11 @@ def _select_instance(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str
     return {
         "triplets": inputs[TRIPLETS.name],
         "instance": edition.pool.relations[piece.relation].instance,
-        "edition_format": edition.config.edition.format,
     }
 
 
 def _describe_instance(edition: Edition, relation: str) -> dict[str, Any]:
-    return {"instance": list(edition.pool.relations[relation].instance), **_describe_format(edition)}
-
-
-def _describe_format(edition: Edition) -> dict[str, Any]:
-    return {} if edition.config.edition.format == 1 else {"format": edition.config.edition.format}
+    return {"instance": list(edition.pool.relations[relation].instance)}
 
 
 def _select_prototypes(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
@@ -153,13 +139,7 @@ def _select_wording(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str,
         is_reviewed=piece.relation not in edition.as_written,
         seed=table.seed,
         llmeval=edition.llmeval,
-        edition_format=table.format,
     )
-    find_turns: Callable[[], WordingTurns | PieceTurns | None]
-    if table.format == 1:
-        find_turns = partial(find_wording_turns, **_select_facts(edition, piece, inputs))
-    else:
-        find_turns = partial(find_piece_turns, **_select_piece(edition, piece, inputs))
     return {
         "statements": inputs[STATEMENTS.name],
         "triplets": inputs[TRIPLETS.name],
@@ -167,7 +147,7 @@ def _select_wording(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str,
         "prototypes": edition.pool.relations[piece.relation],
         "wording": wording,
         "read_replies": partial(read_replies, edition.root),
-        "find_turns": find_turns,
+        "find_turns": partial(find_wording_turns, **_select_piece(edition, piece, inputs)),
     }
 
 
@@ -180,35 +160,24 @@ def _describe_wording(edition: Edition, relation: str) -> dict[str, Any]:
         "llmeval": None if edition.llmeval is None else edition.llmeval.describe(),
         "seed": edition.config.edition.seed,
         "is_reviewed": relation not in edition.as_written,
-        **_describe_format(edition),
         **({"origin": origin} if "origin" in edition.config.edition.methods else {}),
         # The turns of the wordings depend on the facts of the relation.
         **({"series": _describe_sampling(edition, relation)} if edition.describe_series() else {}),
     }
 
 
-def select_facts(edition: Edition, piece: Piece, triplets: pl.DataFrame) -> Facts:
-    """Return what the questions of a piece are made from."""
-    rows = edition.base.select_relation(piece.relation)
-    also_false = edition.base.select_false(piece.relation)
-    heads = None
-    if edition.config.edition.format != 1:
-        planned = plan_heads(edition.find_facts(piece.relation), edition.sample_relation(piece.relation))
-        heads = planned.name_heads(piece)
-    return Facts(piece.relation, rows, also_false, triplets, heads)
-
-
 def _select_questions(edition: Edition, piece: Piece, inputs: Inputs) -> dict[str, Any]:
     assert edition.wording is not None
-    facts = select_facts(edition, piece, inputs[TRIPLETS.name])
-    wording = edition.wording.select_relation(piece.relation)
-    return {"facts": facts, "wording": wording, "sampling": edition.sampling, "source": edition.base.name}
+    return _select_piece(edition, piece, inputs) | {
+        "triplets": inputs[TRIPLETS.name],
+        "wording": edition.wording.select_relation(piece.relation),
+        "source": edition.base.name,
+    }
 
 
 def _describe_questions(edition: Edition, relation: str) -> dict[str, Any]:
     return _describe_sampling(edition, relation) | {
         "kb": edition.base.name,
-        **_describe_format(edition),
         "wording": edition.wording and edition.wording.select_relation(relation).checksum,
     }
 
@@ -225,19 +194,15 @@ def _describe_bank(edition: Edition, relation: str) -> dict[str, Any]:
 
 def find_recipe(edition: Edition, name: str) -> Recipe:
     """Return the recipe of a stage of the edition."""
-    if not edition.has_triplets:
-        return BANK_RECIPE
-    return PIECE_RECIPE if name == TRIPLETS.name and edition.config.edition.format != 1 else RECIPES[name]
+    return RECIPES[name] if edition.has_triplets else BANK_RECIPE
 
 
 BANK_RECIPE = Recipe(QUESTIONS, (), build_medqa_questions, _select_bank, _describe_bank)
 """Questions that are made of those of a question bank."""
-PIECE_RECIPE = Recipe(TRIPLETS, (), build_triplet_piece, _select_piece, _describe_facts)
-"""Triplets of editions of format 2."""
 RECIPES: dict[str, Recipe] = {
     recipe.stage.name: recipe
     for recipe in (
-        Recipe(TRIPLETS, (), build_triplets, _select_facts, _describe_facts),
+        Recipe(TRIPLETS, (), build_triplets, _select_piece, _describe_facts),
         Recipe(VARIANTS, (TRIPLETS,), derive_variants, _select_instance, _describe_instance),
         Recipe(STATEMENTS, (TRIPLETS, VARIANTS), fill_prototypes, _select_prototypes, _describe_prototypes),
         Recipe(ATTEMPTS, (TRIPLETS, STATEMENTS), build_attempts, _select_rephraser, _describe_rephraser),

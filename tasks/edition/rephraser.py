@@ -27,7 +27,7 @@ class Rephraser:
     max_attempts: int
     seed: int
     max_new_words: int | None = None
-    """The most words of its statement that a rewording may change; null for any number."""
+    """The most words of its statement that a rewording may change; None for any number."""
     judge: Judge | None = None
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     """Name of a head or a tail -> the other names under which the gate accepts it."""

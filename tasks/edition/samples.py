@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import polars as pl
 
 from primitives.errors import InputError
-from primitives.hashing import hash_text
 from primitives.mixing import combine, hash_column, read_ids, write_ids
 from prototypes.templates import RelationPrototypes
 from schemas.stages import GATE_OFF, SAMPLES, SINGLE_METHODS
@@ -14,8 +13,7 @@ from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, require_replies
 from tasks.edition.llmeval import Llmeval, build_llmeval_samples
 from tasks.edition.sentences import write_sentences
-from tasks.edition.wording_draws import draw_wordings, draw_wordings_in_columns
-from tasks.edition.wording_turns import PieceTurns, WordingTurns
+from tasks.edition.wordings import WordingTurns, draw_wordings
 
 TRANSFORMATION_INDEX = {name: index for index, name in enumerate(NAMES)}
 
@@ -33,7 +31,6 @@ class Wording:
     is_reviewed: bool
     seed: int
     llmeval: Llmeval | None
-    edition_format: int = 1
 
 
 def build_samples(
@@ -43,20 +40,18 @@ def build_samples(
     prototypes: RelationPrototypes,
     wording: Wording,
     read_replies: Callable[[Writer], Replies],
-    find_turns: Callable[[], WordingTurns | PieceTurns | None] = lambda: None,
+    find_turns: Callable[[], WordingTurns | None] = lambda: None,
 ) -> pl.DataFrame:
     """Return the samples of one relation by every method of the edition; columns as in the stage samples.
 
     Args:
-        attempts: the attempts of the rephraser; null if no language model rewords statements.
+        attempts: the attempts of the rephraser; None if no language model rewords statements.
         read_replies: returns every stored reply of a writer; used for method llmeval only.
         find_turns: returns whose turn it is in a series of editions; used for the rephraser `reviewed` only.
 
     Raises:
         InputError: the pool lacks wordings that are needed, or a reply is missing.
     """
-
-    edition_format = wording.edition_format
 
     def build_method(method: str) -> pl.DataFrame:
         if method == "llmeval":
@@ -65,12 +60,11 @@ def build_samples(
             require_replies(wording.llmeval.build_prompts(triplets), replies, wording.llmeval.writer)
             return build_llmeval_samples(triplets, wording.llmeval, replies)
         if method == "origin":
-            origin = write_origin(statements, triplets, prototypes.origin)
-            return keep_statements(origin, method, edition_format)
+            return keep_statements(write_origin(statements, triplets, prototypes.origin), method)
         if method != "pretexeval" or wording.rephraser_kind == "none":
-            return keep_statements(statements, method, edition_format)
+            return keep_statements(statements, method)
         if attempts is not None:
-            return choose_rewordings(statements, attempts, wording.rephraser_name, edition_format)
+            return choose_rewordings(statements, attempts, wording.rephraser_name)
         require_wordings(prototypes, wording.pool_name)
         return reword_statements(
             statements,
@@ -79,7 +73,6 @@ def build_samples(
             wording.seed,
             find_turns(),
             is_reviewed=wording.is_reviewed,
-            edition_format=edition_format,
         )
 
     return pl.concat(build_method(method) for method in wording.methods)
@@ -103,10 +96,9 @@ def reword_statements(
     triplets: pl.DataFrame,
     prototypes: RelationPrototypes,
     seed: int,
-    turns: WordingTurns | PieceTurns | None = None,
+    turns: WordingTurns | None = None,
     *,
     is_reviewed: bool = True,
-    edition_format: int = 1,
 ) -> pl.DataFrame:
     """Return the samples of method pretexeval by the rephraser `reviewed`: one wording per variant.
 
@@ -115,19 +107,14 @@ def reword_statements(
     """
     entities = triplets.select("triplet_id", "head", "tail", "is_positive")
     rows = statements.join(entities, on="triplet_id", how="left", maintain_order="left_right")
-    if isinstance(turns, PieceTurns) or (turns is None and edition_format != 1):
-        wordings = draw_wordings_in_columns(rows, prototypes, seed, turns)
-    else:
-        wordings = draw_wordings(rows, prototypes, seed, turns)
+    wordings = draw_wordings(rows, prototypes, seed, turns)
     worded = rows.with_columns(wordings.alias("template"))
     texts = statements.with_columns(write_sentences(worded).alias("text"), wording=worded["template"])
     status, attempts = ("accepted", 1) if is_reviewed else ("as_is", 0)
-    return _build_samples(texts, "pretexeval", "reviewed", status, attempts, edition_format)
+    return _build_samples(texts, "pretexeval", "reviewed", status, attempts)
 
 
-def choose_rewordings(
-    statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str, edition_format: int = 1
-) -> pl.DataFrame:
+def choose_rewordings(statements: pl.DataFrame, attempts: pl.DataFrame, rephraser: str) -> pl.DataFrame:
     """Return the samples of method pretexeval: the accepted rewording, or else the statement itself.
 
     A rewording that no gate has checked is used as it is.
@@ -154,7 +141,7 @@ def choose_rewordings(
     )
     texts = chosen.with_columns(pl.coalesce("reworded", "statement").alias("text"))
     texts = texts.with_columns(wording="text")
-    samples = _build_samples(texts, "pretexeval", rephraser, "accepted", 0, edition_format)
+    samples = _build_samples(texts, "pretexeval", rephraser, "accepted", 0)
     return samples.with_columns(
         chosen.select(
             status.alias("status"),
@@ -164,12 +151,12 @@ def choose_rewordings(
     ).select(SAMPLES.names)
 
 
-def keep_statements(statements: pl.DataFrame, method: str, edition_format: int = 1) -> pl.DataFrame:
+def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
     """Return samples with the texts of their statements: all eight, or for a single method only `none`."""
     if method in SINGLE_METHODS:
         statements = statements.filter(pl.col("transformation") == "none")
     texts = statements.with_columns(text="statement", wording="prototype_id")
-    return _build_samples(texts, method, "none", "as_is", 0, edition_format)
+    return _build_samples(texts, method, "none", "as_is", 0)
 
 
 def write_origin(statements: pl.DataFrame, triplets: pl.DataFrame, template: str) -> pl.DataFrame:
@@ -181,14 +168,15 @@ def write_origin(statements: pl.DataFrame, triplets: pl.DataFrame, template: str
 
 
 def _build_samples(
-    texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int, edition_format: int
+    texts: pl.DataFrame, method: str, rephraser: str, status: str, attempts: int
 ) -> pl.DataFrame:
     """Return the samples.
 
     Args:
         texts: the statements with the columns text and wording: what the text of a variant is made of.
     """
-    ids = _hash_samples(texts, method) if edition_format == 1 else _number_samples(texts, method)
+    wordings = hash_column(texts["wording"])
+    ids = write_ids(combine("sample", method, read_ids(texts["variant_id"]), wordings))
     return texts.with_columns(
         ids.alias("sample_id"),
         pl.lit(method).alias("method"),
@@ -200,17 +188,3 @@ def _build_samples(
         pl.lit(attempts, pl.Int16).alias("attempts"),
         pl.lit([], pl.List(pl.String)).alias("reasons"),
     ).select(SAMPLES.names)
-
-
-def _hash_samples(texts: pl.DataFrame, method: str) -> pl.Series:
-    """Return the ids of samples of format 1."""
-    ids = [
-        hash_text("sample", method, variant_id, text)
-        for variant_id, text in texts.select("variant_id", "text").iter_rows()
-    ]
-    return pl.Series(ids, dtype=pl.String)
-
-
-def _number_samples(texts: pl.DataFrame, method: str) -> pl.Series:
-    wordings = hash_column(texts["wording"])
-    return write_ids(combine("sample", method, read_ids(texts["variant_id"]), wordings))

@@ -1,168 +1,106 @@
-"""Stage triplets: a positive and a negative triplet for every (head, relation) (method, 2.1 and 2.2)."""
+"""Stage triplets: a positive and a negative triplet for every head of a piece (method, 2.1 and 2.2)."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import polars as pl
 
+from knowledge.base import KnowledgeBase
 from primitives.errors import InputError
-from primitives.hashing import draw_order, hash_text
-from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, TRIPLETS
+from primitives.mixing import combine, hash_column, write_ids
+from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
-from tasks.drawing.candidates import Candidates, Head
-from tasks.drawing.circulation import draw_circulation
-from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads, collect_allowed, select_first_ids
-from tasks.drawing.series import SeriesTurn, draw_due
-
-
-@dataclass(frozen=True)
-class DrawnTriplets:
-    """The triplets of one relation, and the heads that were left out."""
-
-    frame: pl.DataFrame
-    left_out: tuple[str, ...]
+from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
+from tasks.drawing.uniform_pairs import draw_uniform
 
 
 def build_triplets(
-    relation: str, rows: pl.DataFrame, sampling: TripletSampling, also_false: pl.DataFrame
+    piece: Piece, find_facts: Callable[[], RelationFacts], sampling: TripletSampling
 ) -> pl.DataFrame:
-    """Return two rows (positive, negative) per head of the relation. Raises as `sample_triplets` does."""
-    return sample_triplets(relation, rows, sampling, also_false).frame
+    """Return two rows (positive, negative) per head of the piece; columns as in the stage triplets.
 
-
-def sample_triplets(
-    relation: str,
-    triplets: pl.DataFrame,
-    sampling: TripletSampling,
-    also_false: pl.DataFrame | None = None,
-) -> DrawnTriplets:
-    """Draw two rows (positive, negative) per head of the relation; columns as in the stage triplets.
-
-    Args:
-        triplets: the relation's rows of the knowledge base.
-        also_false: the relation's triplets that the base asserts to be false, if there are any.
+    The first piece of a relation has the pairs that are held out for demonstrations.
 
     Raises:
-        InputError: no head is left besides the demonstrations, or no head can be kept.
+        InputError: no head is left besides the demonstrations, or no head of the piece can be kept.
     """
-    candidates = collect_allowed(relation, triplets, sampling.negatives, also_false)
-    chosen = choose_heads(candidates, sampling)
-    if not chosen.tested:
-        raise InputError(
-            f"relation {relation!r} has {len(candidates.heads)} heads of which {len(chosen.possible)} have a "
-            f"possible negative; {N_DEMONSTRATIONS} are reserved for demonstrations and none is left "
-            "to test: add heads"
+    facts = find_facts()
+    chosen = choose_heads(facts, sampling)
+    _require_heads(facts, chosen)
+    pairs = _draw_pairs(piece, facts, chosen, sampling)
+    if pairs.is_empty():
+        reason = (
+            "every tail is true of each of them: add tails"
+            if sampling.negatives == "uniform"
+            else "no tail can be the negative of some heads as often as it is the positive of others: add "
+            'heads and tails, or set negatives = "uniform" in [edition]'
         )
-    demonstrations = {h.name: _draw_pair(h, candidates, DEMONSTRATION_SALT) for h in chosen.demonstrations}
-    pairs = _draw_pairs(Candidates(relation, chosen.tested, candidates.pool), sampling, chosen.turn)
-    if not pairs:
-        raise InputError(
-            f"relation {relation!r} has {len(chosen.tested)} heads to test, but no tail can be the negative "
-            "of some heads as often as it is the positive of others: add heads and tails, or set "
-            'negatives = "uniform" in [edition]'
-        )
-    left_out = _list_left_out(candidates, chosen, {*demonstrations, *pairs})
+        raise InputError(f"relation {piece.relation!r} has {len(chosen.tested)} heads to test, but {reason}")
     if sampling.n_anchors is not None:
         # They are chosen among balanced pairs, because few heads alone often have no balanced pairs.
-        kept = draw_order(pairs, str(sampling.seed), relation, "anchors")[: sampling.n_anchors]
-        pairs = {head: pairs[head] for head in kept}
-    rows = triplets if also_false is None else pl.concat([triplets, also_false], how="diagonal")
-    asserted = {(head.name, tail) for head in candidates.heads for tail in head.asserted}
-    frame = _build_frame(relation, rows, {"test": pairs, "demonstration": demonstrations}, asserted)
-    return DrawnTriplets(frame, left_out)
+        order = facts.order_heads(str(sampling.seed), "anchors").to_frame("head")
+        pairs = order.join(pairs, on="head", maintain_order="left").head(sampling.n_anchors).sort("head")
+    parts = [pairs.with_columns(split=pl.lit("test"))]
+    if piece.number == 1:
+        parts.append(chosen.demonstrations.with_columns(split=pl.lit("demonstration")))
+    return _build_rows(facts, pl.concat(parts))
 
 
-def list_left_out_heads(
-    relation: str,
-    rows: pl.DataFrame,
-    sampling: TripletSampling,
-    also_false: pl.DataFrame | None,
-    kept: Collection[str],
-) -> tuple[str, ...]:
-    """Return the heads that `sample_triplets` leaves out, without drawing again.
-
-    Args:
-        kept: the heads of the triplets that it drew.
-    """
-    candidates = collect_allowed(relation, rows, sampling.negatives, also_false)
-    return _list_left_out(candidates, choose_heads(candidates, sampling), kept)
-
-
-def _list_left_out(candidates: Candidates, chosen: ChosenHeads, kept: Collection[str]) -> tuple[str, ...]:
-    """Return the heads without a pair, except those that the cap leaves out."""
-    used = {h.name for h in (*chosen.demonstrations, *chosen.tested)}
-    capped = {h.name for h in chosen.possible} - used
-    return tuple(sorted({h.name for h in candidates.heads} - capped - set(kept)))
+def draw_triplets(base: KnowledgeBase, relation: str, sampling: TripletSampling) -> pl.DataFrame:
+    """Return the triplets of all pieces of a relation. Raises as `build_triplets` does."""
+    facts = collect_facts(base, relation)
+    return build_triplets(Piece(relation), lambda: facts, sampling)
 
 
 def _draw_pairs(
-    candidates: Candidates, sampling: TripletSampling, turn: SeriesTurn | None
-) -> dict[str, tuple[str, str]]:
-    if sampling.negatives == "balanced":
-        return draw_balanced(candidates, str(sampling.seed), turn)
-    if sampling.negatives == "matched":
-        return draw_circulation(candidates, str(sampling.seed), turn)
-    return {h.name: _draw_pair(h, candidates, str(sampling.seed), turn) for h in candidates.heads}
-
-
-def _draw_pair(
-    head: Head, candidates: Candidates, salt: str, turn: SeriesTurn | None = None
-) -> tuple[str, str]:
-    """Return a positive and a negative tail, each drawn uniformly from those that the head may have.
-
-    If the base asserts that tails are false of the head, the negative is one of those. In a series, both are
-    those whose turn it is.
-    """
-    key = (salt, candidates.relation)
-    possible = head.asserted or [tail for tail in candidates.pool if tail not in head.excluded]
-    return (
-        draw_due(turn, head.tails, *key, "positive", head.name),
-        draw_due(turn, possible, *key, "negative", head.name),
-    )
-
-
-def _build_frame(
-    relation: str,
-    triplets: pl.DataFrame,
-    splits: dict[str, dict[str, tuple[str, str]]],
-    asserted: set[tuple[str, str]],
+    piece: Piece, facts: RelationFacts, chosen: ChosenHeads, sampling: TripletSampling
 ) -> pl.DataFrame:
-    """Return the rows of the stage. A negative that the base asserts is marked; every other mark is null.
-
-    A positive has its age, if the base knows the ages of its facts.
-    """
-    ages = _list_ages(triplets)
-    head_ids = select_first_ids(triplets, "head")
-    tail_ids = select_first_ids(triplets, "tail")
-    rows = []
-    for split, pairs in splits.items():
-        for head, tails in sorted(pairs.items()):
-            ids = [
-                hash_text(
-                    relation,
-                    head,
-                    head_ids[head] or "",
-                    tail,
-                    tail_ids[tail] or "",
-                    str(is_positive),
-                )
-                for tail, is_positive in zip(tails, (True, False), strict=True)
-            ]
-            pair_id = hash_text("pair", *ids)
-            for tail, triplet_id, is_positive in zip(tails, ids, (True, False), strict=True):
-                ids_of_row = (triplet_id, pair_id)
-                names = (relation, head, tail, head_ids[head], tail_ids[tail])
-                # A tail that is true of the head is never among those that are asserted to be false of it.
-                is_asserted = True if (head, tail) in asserted else None
-                age = ages.get((head, tail)) if is_positive else None
-                rows.append((*ids_of_row, *names, is_positive, split, is_asserted, age))
-    schema = {name: pl.Boolean if name.startswith("is_") else pl.String for name in TRIPLETS.names}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    """Return the columns head, positive and negative, sorted by head."""
+    if sampling.negatives == "uniform":
+        return draw_uniform(facts, chosen.list_tested(piece), sampling.seed, chosen.turn)
+    return draw_balanced(facts, piece.select_blocks(chosen.tested), sampling.seed, chosen.turn)
 
 
-def _list_ages(triplets: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """Return (head, tail) -> the oldest release that holds the fact; empty if the base has no ages."""
-    if "first_release" not in triplets.columns:
-        return {}
-    rows = triplets.filter(pl.col("first_release").is_not_null())
-    return {(head, tail): age for head, tail, age in rows.select("head", "tail", "first_release").iter_rows()}
+def list_missing_heads(
+    piece: Piece, facts: RelationFacts, sampling: TripletSampling, triplets: pl.DataFrame
+) -> list[str]:
+    """Return the heads of the piece that `build_triplets` left out, without drawing again."""
+    heads = choose_heads(facts, sampling).list_tested(piece)
+    return heads.filter(~heads.is_in(triplets["head"].implode())).sort().to_list()
+
+
+def _require_heads(facts: RelationFacts, chosen: ChosenHeads) -> None:
+    if chosen.tested.is_empty():
+        raise InputError(
+            f"relation {facts.relation!r} has {facts.heads.height} heads, and "
+            f"{chosen.demonstrations.height} of {N_DEMONSTRATIONS} are reserved for demonstrations, so that "
+            "none is left to test: add heads"
+        )
+
+
+def _build_rows(facts: RelationFacts, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the stage: a positive and a negative per pair, in the order of the pairs."""
+    rows = (
+        pairs.with_row_index("pair")
+        .unpivot(["positive", "negative"], index=["pair", "head", "split"], value_name="tail")
+        .with_columns(is_positive=pl.col("variable") == "positive")
+        .sort("pair", pl.col("is_positive").not_())
+    )
+    for end in PAIR:
+        ids = facts.list_ids(rows.select(end).unique())
+        rows = rows.join(ids, on=end, how="left", maintain_order="left")
+    names = [hash_column(rows[name]) for name in ("head", "head_id", "tail", "tail_id")]
+    truth = rows["is_positive"].cast(pl.UInt64).to_numpy()
+    triplets = combine("triplet", facts.relation, *names, truth)
+    of_pairs = combine("pair", triplets[::2], triplets[1::2])
+    heads = rows.select("head").unique()
+    asserted = facts.list_asserted(heads).with_columns(is_asserted=pl.lit(True), is_positive=pl.lit(False))
+    filled = rows.with_columns(
+        write_ids(triplets).alias("triplet_id"),
+        write_ids(of_pairs.repeat(2)).alias("pair_id"),
+        pl.lit(facts.relation).alias("relation"),
+    )
+    for known in (asserted, facts.list_ages(heads)):
+        filled = filled.join(known, on=[*PAIR, "is_positive"], how="left", maintain_order="left")
+    return filled.select(TRIPLETS.names)

@@ -1,4 +1,4 @@
-"""The rows of a stage in the parts in which they are validated: bounded parts in editions of format 2."""
+"""The rows of a stage in the parts in which they are validated, which are of a bounded size."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -16,7 +16,7 @@ def iterate_validated(
 ) -> Iterator[pl.DataFrame]:
     """Yield all rows of a stage, in the order of the pieces.
 
-    Before format 2, a stage is one part. A part that begins with a further piece of a long relation has the
+    A part that begins with a further piece of a long relation has the
     demonstrations of the relation too, because expectations are about relations that have both splits.
 
     Args:
@@ -25,13 +25,12 @@ def iterate_validated(
     """
     waiting: list[pl.DataFrame] = []
     held: str | None = None
-    is_cut = edition.config.edition.format != 1
     for name, ref in files.items():
-        if is_cut and waiting and sum(frame.height for frame in waiting) + ref.n_rows > MAX_ROWS:
+        if waiting and sum(frame.height for frame in waiting) + ref.n_rows > MAX_ROWS:
             yield pl.concat(waiting)
             waiting, held = [], None
         relation = edition.pieces[name].relation
-        if is_cut and name != relation != held:
+        if name != relation != held:
             waiting.append(read(relation).filter(split="demonstration"))
         waiting.append(read(name))
         held = relation

@@ -2,15 +2,12 @@
 
 import polars as pl
 
-from primitives.hashing import hash_text
 from primitives.mixing import combine, hash_column, read_ids, write_ids
 from schemas.stages import VARIANTS
 from schemas.transformations import TRANSFORMATIONS, Transformation
 
 
-def derive_variants(
-    triplets: pl.DataFrame, instance: tuple[str, str], edition_format: int = 1
-) -> pl.DataFrame:
+def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.DataFrame:
     """Return eight rows per triplet, in the order of the transformations. A denial flips the label.
 
     Args:
@@ -31,22 +28,9 @@ def derive_variants(
         for rank, t in enumerate(TRANSFORMATIONS)
     ]
     variants = pl.concat(parts).sort("row", "rank")
-    ids = _hash_variants(variants) if edition_format == 1 else _number_variants(variants)
-    return variants.with_columns(ids.alias("variant_id")).select(VARIANTS.names)
-
-
-def _hash_variants(variants: pl.DataFrame) -> pl.Series:
-    """Return the ids of variants of format 1."""
-    ids = [
-        hash_text("variant", triplet_id, transformation)
-        for triplet_id, transformation in variants.select("triplet_id", "transformation").iter_rows()
-    ]
-    return pl.Series(ids, dtype=pl.String)
-
-
-def _number_variants(variants: pl.DataFrame) -> pl.Series:
     transformations = hash_column(variants["transformation"])
-    return write_ids(combine("variant", read_ids(variants["triplet_id"]), transformations))
+    ids = write_ids(combine("variant", read_ids(variants["triplet_id"]), transformations))
+    return variants.with_columns(ids.alias("variant_id")).select(VARIANTS.names)
 
 
 def _build_predicate(transformation: Transformation, instance: tuple[str, str]) -> pl.Expr:

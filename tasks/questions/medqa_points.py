@@ -6,6 +6,7 @@ statement of the right and of a wrong option. MAQ and TFQ are also negated; an M
 negation would have several right options.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,7 +20,6 @@ from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.asking.case_text import join_case
 from tasks.questions.clauses import Clause, parse_clause
-from tasks.questions.closing import AskedText, find_closing
 from tasks.questions.statements import ask, find_option_forms, state
 
 RELATION = "medqa"
@@ -27,6 +27,29 @@ MAX_SYNONYMS = 3
 # Demonstrations do not change with the seed: otherwise a new edition would change every prompt.
 _FIXED_SEED = DEMONSTRATION_SALT
 Question = dict[str, object]
+# A sentence ends at a mark, perhaps followed by a closing quotation mark or bracket, before a capital letter.
+_BOUNDARY = re.compile(r"""(?:[.?!:]["”’)\]]?|["”)\]])\s+(?=["“(]?[A-Z0-9])|\n+|\s+(?=(?:Which|What)\b)""")
+_ASKING = re.compile(r"\b(?:which|what|how|where|when|who|why|whose)\b", re.IGNORECASE)
+_STRAY_QUOTE = re.compile(r"""^\s*"(?=\s)""")
+
+
+@dataclass(frozen=True)
+class AskedText:
+    """The parts of a question: before + sentence + mark + after.
+
+    ``before`` and ``after``, such as a table of values, keep the white space around the sentence, and
+    ``sentence`` has single spaces and no mark.
+    """
+
+    before: str
+    sentence: str
+    mark: str
+    after: str
+
+    @property
+    def case(self) -> str:
+        """The text without the closing sentence: what comes before it, then what follows it."""
+        return f"{self.before.rstrip()}{self.after}".strip()
 
 
 @dataclass(frozen=True)
@@ -60,6 +83,17 @@ def turn_item(item: MedqaItem) -> TurnedItem | str:
         return "has no closing question"
     clause = parse_clause(asked.sentence)
     return clause if isinstance(clause, str) else TurnedItem(item, asked, clause)
+
+
+def find_closing(question: str) -> AskedText | None:
+    """Return the parts of a question around its last sentence that asks, or None if no sentence asks."""
+    for mark in reversed(list(re.finditer(r"\?|:\s*$", question))):
+        start = max((b.end() for b in _BOUNDARY.finditer(question, 0, mark.start())), default=0)
+        sentence = " ".join(question[start : mark.start()].split())
+        if _ASKING.search(sentence):
+            after = _STRAY_QUOTE.sub("", question[mark.end() :]).rstrip()
+            return AskedText(question[:start], sentence, mark.group()[0], after)
+    return None
 
 
 def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int) -> pl.DataFrame:

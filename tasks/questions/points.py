@@ -1,22 +1,24 @@
-"""Knowledge points: a head of a relation, its true tails, its false ones, and its pair of triplets."""
+"""Knowledge points: a head of a relation, its true tails, its false ones, and its pair of triplets.
 
+The questions that a head can and cannot carry are counted here too, without drawing any of them.
+"""
+
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from primitives.hashing import draw_order, hash_text
+from primitives.hashing import hash_text
+from schemas.question_stages import TYPES
 from schemas.stages import DEMONSTRATION_SALT
-from tasks.drawing.candidates import Candidates, Head
-from tasks.drawing.heads import (
-    ChosenHeads,
-    TripletSampling,
-    choose_heads,
-    collect_allowed,
-    select_first_ids,
-)
-from tasks.drawing.planned_heads import PieceHeads
-from tasks.drawing.same_names import SameNames, group_tails
+from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames
+
+Form = tuple[str, bool]
+"""Type of question, and whether it is negated."""
 
 N_OPTIONS = 4
 MAX_RIGHT = 3
@@ -40,7 +42,7 @@ class Point:
     head_id: str | None
     split: str
     pair: Pair | None
-    """Null where balanced or matched negatives left the head out."""
+    """None where balanced negatives left the head out."""
     true: tuple[str, ...]
     """True tails that differ by name and id: that of the pair first, then the others in a drawn order."""
     forbidden: frozenset[str]
@@ -63,15 +65,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Points:
-    """All points of one relation."""
+    """The points of a piece of a relation."""
 
     relation: str
     tested: tuple[Point, ...]
     demonstrations: tuple[Point, ...]
     impossible: tuple[str, ...]
-    """Heads without any false tail, which carry no question."""
+    """Tested heads without any false tail, which carry no question."""
     pool: tuple[str, ...]
-    """The tails that can be wrong options."""
+    """The tails that can be wrong options, sorted."""
     same: SameNames
     """Which tails are the same."""
 
@@ -87,51 +89,26 @@ class MissingQuestion:
 
 
 def collect_points(
-    relation: str,
-    rows: pl.DataFrame,
-    also_false: pl.DataFrame,
-    triplets: pl.DataFrame,
-    sampling: TripletSampling,
-    heads: PieceHeads | None = None,
+    facts: RelationFacts, piece: Piece, triplets: pl.DataFrame, sampling: TripletSampling
 ) -> Points:
-    """Return the points of one relation: its heads with a false tail, except those that the cap leaves out.
+    """Return the points of a piece: its heads with a false tail.
 
     Args:
-        rows: the relation's rows of the knowledge base.
-        also_false: the relation's triplets that the base asserts to be false.
-        triplets: the relation's triplets of the edition, drawn from these rows with this sampling.
-        heads: the heads of these triplets, in an edition of format 2; by default, they are chosen here.
+        triplets: the triplets of the piece, drawn from these facts with this sampling.
     """
-    candidates = collect_allowed(relation, rows, sampling.negatives, also_false)
-    chosen = choose_heads(candidates, sampling)
-    if heads is not None:
-        candidates, chosen = _select_heads(candidates, heads)
-    named = pl.concat([rows, also_false], how="diagonal")
-    builder = _PointBuilder(
-        candidates, _list_pairs(triplets), select_first_ids(named, "head"), group_tails(named)
-    )
-    tested = builder.build(chosen.tested, "test", str(sampling.seed))
-    demonstrations = builder.build(chosen.demonstrations, "demonstration", DEMONSTRATION_SALT)
-    possible = {head.name for head in chosen.possible} - {point.name for point in tested if not point.n_false}
+    chosen = choose_heads(facts, sampling)
+    splits = {"test": chosen.list_tested(piece), "demonstration": chosen.list_held_out(piece)}
+    salts = {"test": str(sampling.seed), "demonstration": DEMONSTRATION_SALT}
+    builder = _PointBuilder(facts, pl.concat(splits.values()), _list_pairs(triplets), sampling)
+    points = {split: builder.build(heads, split, salts[split]) for split, heads in splits.items()}
     return Points(
-        relation,
-        tuple(point for point in tested if point.n_false),
-        demonstrations,
-        tuple(head.name for head in candidates.heads if head.name not in possible),
-        candidates.pool,
-        builder.same,
+        facts.relation,
+        tuple(point for point in points["test"] if point.n_false),
+        points["demonstration"],
+        tuple(point.name for point in points["test"] if not point.n_false),
+        tuple(facts.tails),
+        facts.same_tails,
     )
-
-
-def _select_heads(candidates: Candidates, heads: PieceHeads) -> tuple[Candidates, ChosenHeads]:
-    """Return the candidates with these heads alone, and which of them are tested."""
-    tested, held_out = (
-        tuple(head for head in candidates.heads if head.name in names)
-        for names in (heads.tested, heads.demonstrations)
-    )
-    possible = tuple(h for h in tested + held_out if h.asserted or len(h.excluded) < len(candidates.pool))
-    chosen = ChosenHeads(possible, held_out, tuple(h for h in tested if h in possible), None)
-    return replace(candidates, heads=tested + held_out), chosen
 
 
 def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:
@@ -146,34 +123,44 @@ def _list_pairs(triplets: pl.DataFrame) -> dict[str, Pair]:
     return {head: Pair(ids[head], found[True], found[False]) for head, found in tails.items()}
 
 
-@dataclass(frozen=True)
 class _PointBuilder:
-    candidates: Candidates
-    pairs: dict[str, Pair]
-    head_ids: dict[str, str | None]
-    same: SameNames
+    """What the base says of the tails of some heads."""
 
-    def build(self, heads: Iterable[Head], split: str, salt: str) -> tuple[Point, ...]:
-        groups = self.same.find_groups(self.candidates.pool)
-        return tuple(self._build_point(head, split, salt, groups) for head in heads)
+    def __init__(
+        self, facts: RelationFacts, heads: pl.Series, pairs: dict[str, Pair], sampling: TripletSampling
+    ) -> None:
+        self.facts, self.pairs, self.same = facts, pairs, facts.same_tails
+        given = heads.to_frame("head")
+        true = facts.list_true(given)
+        false = facts.list_false(given, true)
+        forbidden = [true, facts.exclude(true, facts.tails.to_frame("tail"))]
+        if sampling.negatives == "balanced":
+            forbidden.append(list_uncertain(true, facts.tails).join(false, on=PAIR, how="anti"))
+        self.true, self.asserted, self.forbidden = map(_group_tails, (true, false, pl.concat(forbidden)))
+        self.head_ids = dict(facts.list_ids(given).iter_rows())
+        self.groups = self.same.find_groups(facts.tails)
 
-    def _build_point(self, head: Head, split: str, salt: str, groups: set[str]) -> Point:
-        pair = self.pairs.get(head.name)
-        order = draw_order(head.tails, salt, self.candidates.relation, "true options", head.name)
-        forbidden = self.same.list_same(head.excluded | head.true_names)
-        asserted = head.asserted - self.same.list_same(head.true_names)
-        false = (groups - self.same.find_groups(forbidden)) | self.same.find_groups(asserted)
-        if pair is not None:
-            false.add(self.same.find_group(pair.false))
+    def build(self, heads: pl.Series, split: str, salt: str) -> tuple[Point, ...]:
+        """Return the points of some of the heads, sorted by name."""
+        tested = self.facts.list_tested(heads.to_frame("head"))
+        true = _group_tails(self.facts.draw(tested, salt, "true options"))
+        return tuple(self._build_point(head, split, true[head]) for head in heads.sort())
+
+    def _build_point(self, head: str, split: str, true: Iterable[str]) -> Point:
+        pair = self.pairs.get(head)
+        asserted = frozenset(self.asserted.get(head, ())) - self.same.list_same(self.true[head])
+        forbidden = self.same.list_same(self.forbidden[head])
+        others = self.same.find_groups((*asserted, *(() if pair is None else (pair.false,))))
+        n_lost = len(self.same.find_groups(forbidden) & self.groups - others)
         return Point(
-            name=head.name,
-            head_id=self.head_ids[head.name],
+            name=head,
+            head_id=self.head_ids[head],
             split=split,
             pair=pair,
-            true=self._select_distinct(([] if pair is None else [pair.true]) + order),
+            true=self._select_distinct(([] if pair is None else [pair.true]) + list(true)),
             forbidden=forbidden - asserted,
             asserted=asserted,
-            n_false=len(false),
+            n_false=len(self.groups) + len(others - self.groups) - n_lost,
         )
 
     def _select_distinct(self, tails: Iterable[str]) -> tuple[str, ...]:
@@ -182,6 +169,11 @@ class _PointBuilder:
         for tail in tails:
             first.setdefault(self.same.find_group(tail), tail)
         return tuple(first.values())
+
+
+def _group_tails(facts: pl.DataFrame) -> dict[str, list[str]]:
+    """Return head -> its tails, in their order."""
+    return dict(facts.group_by("head", maintain_order=True).agg("tail").iter_rows())
 
 
 def identify_point(relation: str, head: str, head_id: str | None) -> str:
@@ -215,3 +207,23 @@ def _list_missing_of(point: Point) -> list[MissingQuestion]:
         reason = f"needs 4 tails, with 1 to 3 true ones; there are {n_true} true and {n_false} false ones"
         missing += [MissingQuestion(point.name, "MAQ", is_negated, reason) for is_negated in (False, True)]
     return missing
+
+
+def describe_missing(points: Points) -> list[dict[str, Any]]:
+    """Return, as JSON, one item per type, form and reason, with the heads that it is about."""
+    heads: dict[tuple[str, bool, str], list[str]] = {}
+    for question in list_missing(points):
+        key = (question.type, question.is_negated, question.reason)
+        heads.setdefault(key, []).append(question.head)
+    return [
+        {"type": type_, "is_negated": is_negated, "reason": reason, "n_heads": len(names), "heads": names}
+        for (type_, is_negated, reason), names in sorted(heads.items())
+    ]
+
+
+def count_carriers(points: Points) -> Counter[Form]:
+    """Return (type, is_negated) -> the number of tested points about which there is such a question."""
+    forms = [(type_, is_negated) for type_ in TYPES for is_negated in (False, True)]
+    tested = {point.name for point in points.tested}
+    missing = Counter((item.type, item.is_negated) for item in list_missing(points) if item.head in tested)
+    return Counter({form: len(tested) - missing[form] for form in forms})

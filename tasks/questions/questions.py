@@ -1,6 +1,6 @@
 """Stage questions: up to ten questions of four types about every knowledge point (method, 5)."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import polars as pl
 
@@ -9,63 +9,45 @@ from prototypes.question_wording import RelationWording
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling
-from tasks.drawing.planned_heads import PieceHeads
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import RelationFacts
 from tasks.questions.options import draw_options
-from tasks.questions.points import MissingQuestion, Point, collect_points, identify_point, list_missing
+from tasks.questions.points import Point, collect_points, identify_point
 from tasks.questions.writing import Question, QuestionWriter
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What the questions of one relation are made from."""
-
-    relation: str
-    rows: pl.DataFrame
-    """The relation's rows of the knowledge base: head, tail, head_id, tail_id, also_true."""
-    also_false: pl.DataFrame
-    """The relation's triplets that the base asserts to be false."""
-    triplets: pl.DataFrame
-    """The relation's triplets of the edition, of both splits, drawn from these rows."""
-    heads: PieceHeads | None = None
-    """The heads that these questions are about; null in editions of format 1, which are not cut in pieces."""
-
-
-@dataclass(frozen=True)
-class DrawnQuestions:
-    """The questions of one relation, and those that heads cannot carry."""
-
-    frame: pl.DataFrame
-    missing: list[MissingQuestion]
-
-
 def build_questions(
-    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str | None = None
+    piece: Piece,
+    find_facts: Callable[[], RelationFacts],
+    triplets: pl.DataFrame,
+    wording: RelationWording,
+    sampling: TripletSampling,
+    source: str | None = None,
 ) -> pl.DataFrame:
-    """Return one row per question of the relation, with the columns of the stage questions.
+    """Return one row per question about the heads of a piece, with the columns of the stage questions.
 
     Args:
+        triplets: the triplets of the piece.
         sampling: how the triplets were drawn.
         source: what the questions were made from.
     """
-    return draw_questions(facts, wording, sampling, source).frame
-
-
-def draw_questions(
-    facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str | None = None
-) -> DrawnQuestions:
-    """Return the questions of the relation, and those that its heads cannot carry; see `build_questions`."""
-    points = collect_points(
-        facts.relation, facts.rows, facts.also_false, facts.triplets, sampling, facts.heads
-    )
+    points = collect_points(find_facts(), piece, triplets, sampling)
     options = draw_options(points, sampling)
     schema = pl.DataFrame(QUESTIONS.schema.empty_table()).schema
     salts = {str(sampling.seed): points.tested, DEMONSTRATION_SALT: points.demonstrations}
     described = [
-        _describe(facts.relation, point, question, source)
+        _describe(piece.relation, point, question, source)
         for salt, of_split in salts.items()
-        for point, question in QuestionWriter(wording, of_split, options, (salt, facts.relation)).write()
+        for point, question in QuestionWriter(wording, of_split, options, (salt, piece.relation)).write()
     ]
-    return DrawnQuestions(pl.DataFrame(described, schema, orient="row"), list_missing(points))
+    return pl.DataFrame(described, schema, orient="row")
+
+
+def draw_questions(
+    facts: RelationFacts, triplets: pl.DataFrame, wording: RelationWording, sampling: TripletSampling
+) -> pl.DataFrame:
+    """Return the questions about all heads of a relation; see `build_questions`."""
+    return build_questions(Piece(facts.relation), lambda: facts, triplets, wording, sampling)
 
 
 def _describe(relation: str, point: Point, question: Question, source: str | None) -> tuple[object, ...]:

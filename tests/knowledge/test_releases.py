@@ -11,7 +11,8 @@ from knowledge.base import KnowledgeBase
 from knowledge.left_out import LeftOut
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
-from tasks.drawing.heads import collect_allowed
+from tasks.drawing.relation_facts import collect_facts
+from tests.support.small_bases import find_excluded
 
 HEADER = "head,relation,tail,also_true,also_false,head_id,tail_id\n"
 NEW = "gout,r,colchicine,,,,\nasthma,r,salbutamol,,,C1,D1\nfever,r,aspirin,,,,\n"
@@ -64,13 +65,12 @@ def test_nothing_that_either_release_holds_is_a_negative(tmp_path: Path) -> None
     older = "gout,r,salbutamol,,,,\nfever,r,acetylsalicylic acid,,,,\ngout,r,aspirin,,,,\n"
     new = NEW + "fever,r,salbutamol,true,,,\ngout,r,aspirin,,true,,\n"
     base = read(tmp_path, new, older, "name,alias\naspirin,acetylsalicylic acid\n")
-    heads = collect_allowed("r", base.select_relation("r"), "uniform", base.select_false("r")).heads
-    found = {head.name: (set(head.tails), set(head.excluded), set(head.asserted)) for head in heads}
+    facts = collect_facts(base, "r")
+    heads = facts.heads.select("head")
     # fever → aspirin is known by the alias; gout → aspirin is neither true enough nor false enough.
-    assert found == {
-        "asthma": ({"salbutamol"}, {"salbutamol"}, set()),
-        "gout": ({"colchicine"}, {"colchicine", "salbutamol"}, set()),
-    }
+    assert sorted(facts.list_tested(heads).rows()) == [("asthma", "salbutamol"), ("gout", "colchicine")]
+    assert find_excluded(facts) == {"asthma": {"salbutamol"}, "gout": {"colchicine", "salbutamol"}}
+    assert facts.list_false(heads, facts.list_true(heads)).is_empty()
 
 
 def test_relations_without_a_new_fact_are_left_out(tmp_path: Path) -> None:

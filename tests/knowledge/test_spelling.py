@@ -11,8 +11,7 @@ from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from knowledge.spelling import list_name_keys
 from primitives.errors import InputError
-from tasks.drawing.candidates import collect_candidates
-from tests.support.small_bases import as_facts, as_rows
+from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
 
 NAME = "Café-au-lait disease, type 2"
 INVISIBLE = (
@@ -36,11 +35,11 @@ TWINS = {
 @pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS.keys())
 def test_twin_of_a_true_tail_is_not_a_negative(twin: str) -> None:
     facts = {"Asthma": [NAME], "Gout": [twin], "Mumps": ["Fever"], f"{twin} x": ["Fever", "Itch"]}
-    heads = {head.name: head for head in collect_candidates("r", as_facts(facts)).heads}
-    assert heads["Asthma"].excluded == heads["Gout"].excluded == {NAME, twin}
-    assert heads["Mumps"].excluded == {"Fever"}
-    own = collect_candidates("r", as_facts({NAME: ["Fever"], "Mumps": [twin]})).heads[0]
-    assert twin in own.excluded, "a head is never its own false tail"
+    excluded = find_excluded(index_facts(as_facts(facts)))
+    assert excluded["Asthma"] == excluded["Gout"] == {NAME, twin}
+    assert excluded["Mumps"] == {"Fever"}
+    own = find_excluded(index_facts(as_facts({NAME: ["Fever"], "Mumps": [twin]})))
+    assert twin in own[NAME], "a head is never its own false tail"
 
 
 @pytest.mark.parametrize("apostrophe", "\u2018\u2019\u02bc\u02b9\u2032\uff07`\u00b4")
@@ -76,7 +75,7 @@ def test_names_with_the_same_visible_id_are_the_same() -> None:
         {"head": "c", "tail": "fever", "tail_id": "\u200b"},
         {"head": "d", "tail": "itch", "tail_id": "\u200b"},
     ]
-    heads = {head.name: head.excluded for head in collect_candidates("r", as_rows(rows)).heads}
+    heads = find_excluded(index_facts(as_rows(rows)))
     assert heads["a"] == {"heart attack", "myocardial infarction"}
     assert heads["c"] == {"fever"}, "an id that nobody sees is no id"
 

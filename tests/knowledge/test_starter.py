@@ -7,7 +7,7 @@ from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from knowledge.starter import FOLDER
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 
 DISEK = ("symptoms", "affected_sites", "therapeutic_drugs", "surgical_procedures")
 N_POINTS = 40
@@ -17,12 +17,12 @@ N_TRUE = 3
 
 @pytest.mark.parametrize("relation", DISEK)
 def test_enough_tested_heads_have_three_true_tails(relation: str) -> None:
-    rows = read_knowledge_base(KnowledgeConfig(relations=(relation,))).triplets
-    drawn = sample_triplets(relation, rows, TripletSampling(seed=1))
-    pairs = drawn.frame.filter(pl.col("split") == "test")
+    base = read_knowledge_base(KnowledgeConfig(relations=(relation,)))
+    rows, drawn = base.triplets, draw_triplets(base, relation, TripletSampling(seed=1))
+    pairs = drawn.filter(pl.col("split") == "test")
     n_true = rows.filter(~pl.col("also_true")).group_by("head").agg(pl.col("tail").n_unique())
     rich = set(n_true.filter(pl.col("tail") >= N_TRUE)["head"]) & set(pairs["head"])
-    assert drawn.left_out == ()
+    assert set(drawn["head"]) == set(n_true["head"])
     assert len(rich) >= N_POINTS
 
 

@@ -20,6 +20,7 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
 from storage.files import FileRef, write_stage_file
+from tasks.drawing.relation_facts import RelationFacts
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe
 
@@ -48,6 +49,19 @@ def as_facts(facts: Facts, relation: str = "r") -> pl.DataFrame:
     return as_rows(
         {"relation": relation, "head": head, "tail": tail} for head, tails in facts.items() for tail in tails
     )
+
+
+def index_facts(rows: pl.DataFrame, also_false: pl.DataFrame | None = None) -> RelationFacts:
+    """Return the facts of relation "r"."""
+    asserted = rows.clear() if also_false is None else also_false
+    return RelationFacts("r", rows, asserted.drop("also_true", strict=False))
+
+
+def find_excluded(facts: RelationFacts) -> dict[str, set[str]]:
+    """Return head -> the tails of the relation that are true of it, or the head itself."""
+    heads = facts.heads.select("head")
+    excluded = facts.exclude(facts.list_true(heads), facts.tails.to_frame("tail"))
+    return {head: set(tails) for head, tails in excluded.group_by("head").agg("tail").iter_rows()}
 
 
 # The stages of an edition for which no language model is asked.

@@ -15,9 +15,10 @@ from tasks.answers.reading import read_answer
 from tasks.asking.prompts import PromptForm
 from tasks.asking.question_prompts import AnsweredQuestion
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.triplets import draw_triplets
 from tasks.evaluation.question_requests import build_question, select_demonstrations
-from tasks.questions.questions import Facts, build_questions
+from tasks.questions.questions import draw_questions
 from training.curriculum import list_demonstrating
 from training.facet_lessons import PHASES, SIZES, FacetLessons, FacetPhase
 from training.facet_network import NO_TRUTH, TurnEncoder
@@ -153,10 +154,9 @@ def test_the_shown_demonstrations_are_those_of_the_evaluation(
     base: KnowledgeBase, wording: QuestionWording, lessons: FacetLessons
 ) -> None:
     """The seed of the edition does not change them."""
-    rows, sampling = base.select_relation(RELATION), TripletSampling(5)
-    triplets = sample_triplets(RELATION, rows, sampling).frame
-    facts = Facts(RELATION, rows, base.select_false(RELATION), triplets)
-    questions = build_questions(facts, wording.select_relation(RELATION), sampling)
+    sampling = TripletSampling(5)
+    triplets, texts = draw_triplets(base, RELATION, sampling), wording.select_relation(RELATION)
+    questions = draw_questions(collect_facts(base, RELATION), triplets, texts, sampling)
     shots: dict[tuple[str, bool], list[AnsweredQuestion]] = {}
     for row in select_demonstrations(questions).iter_rows(named=True):
         form = (row["type"], row["is_negated"])

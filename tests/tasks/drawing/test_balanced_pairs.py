@@ -1,65 +1,133 @@
+"""Balanced pairs: what must hold for every base, and pairs that must never change."""
+
 from collections import Counter
-from collections.abc import Iterator
-from itertools import permutations, product
+from dataclasses import replace
 from random import Random
 from statistics import fmean
+from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.drawing import balanced_pairs
+from tasks.drawing import pieces
 from tasks.drawing.balanced_pairs import draw_balanced
-from tasks.drawing.candidates import Candidates, collect_candidates
-from tasks.drawing.heads import TripletSampling
-from tasks.drawing.related_names import RelatedNames, exclude_related
-from tasks.edition.balance_report import BalanceReport, report_balance
-from tasks.edition.triplets import sample_triplets
+from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import PAIR, RelationFacts
+from tasks.drawing.series import SeriesTurn
+from tasks.edition.balance import describe_balance
+from tasks.edition.triplets import draw_triplets
 from tasks.quality.guessers import guess_truth
 from tests.support.largest_circulation import count_keepable
-from tests.support.small_bases import as_facts, as_rows, needs_reference, read_medlama, row_lists
+from tests.support.small_bases import (
+    as_facts,
+    as_rows,
+    index_facts,
+    make_facts,
+    needs_reference,
+    read_medlama,
+    row_lists,
+)
 
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
-BALANCED = TripletSampling(1, "balanced")
 
 
-def draw_facts(random: Random) -> Candidates:
-    """Draw up to 20 heads over few tails, of which some are true of many heads and some are related."""
-    names = [" ".join(random.sample(WORDS, random.randint(1, 3))) for _ in range(random.randint(2, 9))]
-    weights = [random.random() ** random.choice((1, 3, 9)) for _ in names]
-    facts = {
-        f"{random.choice(WORDS)} h{i}": sorted(set(random.choices(names, weights, k=random.randint(1, 4))))
-        for i in range(random.randint(2, 20))
+def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) -> pl.DataFrame:
+    order = facts.order_heads(str(seed), "cap")
+    return draw_balanced(facts, Piece("r").select_blocks(order), seed, turn)
+
+
+def list_possible(facts: RelationFacts) -> dict[str, tuple[set[str], set[str]]]:
+    """Return head -> its true tails that are tested, and the tails that may be false of it."""
+    heads = facts.heads.select("head")
+    true, pool = facts.list_true(heads), facts.tails.to_frame("tail")
+    uncertain = list_uncertain(true, facts.tails).join(facts.list_false(heads, true), on=PAIR, how="anti")
+    excluded = pl.concat([facts.exclude(true, pool), uncertain])
+    possible = heads.join(pool, how="cross").join(excluded, on=PAIR, how="anti")
+    tested, false = (frame.group_by("head").agg("tail") for frame in (facts.list_tested(heads), possible))
+    return {
+        head: (set(tails), set(others or ()))
+        for head, tails, others in tested.join(false, on="head", how="left").iter_rows()
     }
-    return exclude_related(collect_candidates("r", as_facts(facts)))
 
 
-def require_balance(candidates: Candidates, drawn: dict[str, tuple[str, str]]) -> None:
-    heads = {head.name: head for head in candidates.heads}
-    for name, (positive, negative) in drawn.items():
-        assert positive in heads[name].tails
-        assert negative not in heads[name].excluded
-    assert Counter(p for p, _ in drawn.values()) == Counter(n for _, n in drawn.values())
+def require_balance(facts: RelationFacts, drawn: pl.DataFrame) -> None:
+    possible = list_possible(facts)
+    for head, positive, negative in drawn.iter_rows():
+        true, false = possible[head]
+        assert positive in true
+        assert negative in false
+    assert Counter(drawn["positive"]) == Counter(drawn["negative"])
 
 
-@given(row_lists(), st.integers(0, 3).map(str))
-def test_every_tail_is_true_as_often_as_it_is_false(rows: list[dict[str, object]], salt: str) -> None:
-    candidates = exclude_related(collect_candidates("r", as_rows(rows)))
-    require_balance(candidates, draw_balanced(candidates, salt))
+@given(row_lists(), row_lists(), st.integers(0, 3))
+def test_tails_balance_and_no_negative_is_true_or_uncertain(
+    rows: list[dict[str, Any]], asserted: list[dict[str, Any]], seed: int
+) -> None:
+    base = as_rows(rows)
+    true = set(base.select("head", "tail").iter_rows())
+    facts = index_facts(base, as_rows([row for row in asserted if (row["head"], row["tail"]) not in true]))
+    drawn = draw(facts, seed)
+    given = facts.heads.select("head")
+    excluded = facts.exclude(facts.list_true(given), facts.tails.to_frame("tail"))
+    assert drawn.join(excluded, left_on=["head", "negative"], right_on=PAIR, how="semi").is_empty()
+    assert Counter(drawn["positive"]) == Counter(drawn["negative"])
+    require_balance(index_facts(base), draw(index_facts(base), seed))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_as_many_heads_are_kept_as_by_the_exact_program(seed: int) -> None:
+    """Up to 20 heads over few tails, of which some are true of many heads and some are related."""
     random = Random(seed)
     n_crowded = 0
     for i in range(40):
-        candidates = draw_facts(random)
-        drawn = draw_balanced(candidates, str(i))
-        require_balance(candidates, drawn)
-        assert len(drawn) == count_keepable(candidates), candidates
-        n_crowded += len(drawn) < len(candidates.heads)
+        names = [" ".join(random.sample(WORDS, random.randint(1, 3))) for _ in range(random.randint(2, 9))]
+        weights = [random.random() ** random.choice((1, 3, 9)) for _ in names]
+        given = {
+            f"{random.choice(WORDS)} h{k}": sorted(
+                set(random.choices(names, weights, k=random.randint(1, 4)))
+            )
+            for k in range(random.randint(2, 20))
+        }
+        facts = index_facts(as_facts(given))
+        drawn = draw(facts, i)
+        require_balance(facts, drawn)
+        assert drawn.height == count_keepable(list_possible(facts)), given
+        n_crowded += drawn.height < len(given)
     assert n_crowded > 5
+
+
+@given(row_lists(), st.randoms(use_true_random=False))
+@settings(max_examples=30)
+def test_draws_do_not_depend_on_the_order_of_rows(rows: list[dict[str, Any]], random: Any) -> None:  # noqa: ANN401
+    shuffled = random.sample(rows, len(rows))
+    for turn in (None, SeriesTurn(1, random.randrange(9))):
+        one, other = (draw(index_facts(as_rows(each)), 1, turn) for each in (rows, shuffled))
+        assert one.equals(other)
+
+
+def test_draws_do_not_depend_on_the_size_of_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
+    facts = index_facts(as_facts(make_facts(60, 9)))
+    tested = choose_heads(facts, TripletSampling(1)).tested
+    whole = draw_balanced(facts, Piece("r").select_blocks(tested), 1)
+    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
+    cut = pieces.cut_relations({"r": 60}, None)
+    parts = [draw_balanced(facts, piece.select_blocks(tested), 1) for piece in cut]
+    assert [piece.name for piece in cut] == ["r", "r.0002", "r.0003", "r.0004"]
+    assert pl.concat(parts).sort("head").equals(whole)
+    assert whole.height > 40
+    for part in parts:
+        assert Counter(part["positive"]) == Counter(part["negative"])
+
+
+def test_asserted_negatives_are_preferred() -> None:
+    facts = as_facts({f"h{i}": [f"t{i}"] for i in range(12)})
+    also_false = as_facts({f"h{i}": [f"t{(i + 5) % 12}"] for i in range(12)})
+    drawn = draw(index_facts(facts, also_false)).select("head", tail="negative")
+    assert drawn.equals(also_false.select("head", "tail").sort("head"))
 
 
 def test_false_tails_resemble_their_heads_as_true_ones_do() -> None:
@@ -68,157 +136,88 @@ def test_false_tails_resemble_their_heads_as_true_ones_do() -> None:
     others = sites[3:] + sites[:3]
     facts = {f"{site} tumor": [f"{site} cell"] for site in sites}
     facts |= {f"{site} rash": [f"{other} cell"] for site, other in zip(sites, others, strict=True)}
-    drawn = draw_balanced(collect_candidates("r", as_facts(facts)), "1")
-    assert len(drawn) == 40
-    for i in (0, 1):
-        assert sum(tails[i].split()[0] in head for head, tails in drawn.items()) == 20
+    drawn = draw(index_facts(as_facts(facts)))
+    assert drawn.height == 40
+    for column in ("positive", "negative"):
+        pairs = drawn.select("head", column).iter_rows()
+        assert sum(tail.split()[0] in head for head, tail in pairs) == 20
 
 
-def test_parts_of_a_large_relation_are_balanced_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
-    candidates = collect_candidates("r", as_facts({f"h{i}": [f"t{i % 7}"] for i in range(50)}))
-    whole = draw_balanced(candidates, "1")
-    monkeypatch.setattr(balanced_pairs, "MAX_HEADS", 13)
-    monkeypatch.setattr(balanced_pairs, "HEADS_AT_ONCE", 5)
-    parts = draw_balanced(candidates, "1")
-    require_balance(candidates, parts)
-    assert len(whole) == 50
-    assert len(parts) > 40
-    assert parts != whole
+def test_seed_and_relation_change_the_draw() -> None:
+    rows = as_facts({f"h{i}": [f"t{i % 12}"] for i in range(40)})
+    one, same, seeded, other = (
+        draw(replace(index_facts(rows), relation=relation), seed)
+        for relation, seed in (("r", 1), ("r", 1), ("r", 2), ("s", 1))
+    )
+    assert one.equals(same)
+    assert not one.equals(seeded)
+    assert not one.equals(other)
 
 
-def test_salt_and_relation_change_the_draw() -> None:
-    facts = as_facts({f"h{i}": [f"t{i % 12}"] for i in range(40)})
-    drawn = [
-        draw_balanced(collect_candidates(relation, facts), salt)
-        for relation, salt in (("r", "1"), ("r", "1"), ("r", "2"), ("s", "1"))
-    ]
-    assert drawn[0] == drawn[1]
-    assert drawn[0] != drawn[2]
-    assert drawn[0] != drawn[3]
+def test_demonstrations_do_not_depend_on_the_seed_and_are_not_tested() -> None:
+    facts = index_facts(as_facts(make_facts(40, 7) | {"all": [f"tail {i}" for i in range(7)]}))
+    chosen = [choose_heads(facts, TripletSampling(seed)) for seed in range(3)]
+    held_out = chosen[0].demonstrations
+    assert all(each.demonstrations.equals(held_out) for each in chosen)
+    true = set(facts.rows.select("head", "tail").iter_rows())
+    assert held_out.height == 5
+    assert "all" not in set(held_out["head"])
+    assert not true.intersection(held_out.select("head", "negative").iter_rows())
+    assert set(held_out["head"]).isdisjoint(chosen[0].tested)
+    assert chosen[0].tested.to_list() != chosen[1].tested.to_list()
 
 
-def test_no_heads_give_no_pairs() -> None:
-    assert draw_balanced(Candidates("r", (), ("t",)), "1") == {}
-
-
-def measure_overlap(relation: str) -> tuple[float, BalanceReport]:
+def measure_overlap(relation: str) -> tuple[float, dict[str, Any]]:
     """Return what the trained guesser scores on a relation of MedLAMA, and what the manifest says of it."""
-    rows = read_medlama().select_relation(relation)
-    frame = sample_triplets(relation, rows, BALANCED).frame
+    frame = draw_triplets(read_medlama(), relation, TripletSampling(1))
     tested = frame.filter(split="test")
     is_right = guess_truth("overlap", relation, tested) == tested["is_positive"]
-    return fmean(is_right), report_balance(relation, rows, frame)
+    return fmean(is_right), describe_balance([frame])
 
 
 @needs_reference
 @pytest.mark.parametrize(
-    ("relation", "matched"),
-    [
-        ("disease_has_associated_anatomic_site", 0.655),
-        ("disease_may_have_molecular_abnormality", 0.600),
-        ("gene_product_plays_role_in_biological_process", 0.605),
-    ],
+    "relation", ["disease_has_associated_anatomic_site", "gene_product_plays_role_in_biological_process"]
 )
-def test_resemblance_does_not_reveal_the_label_on_medlama(relation: str, matched: float) -> None:
-    """`matched`: what the guesser scores on the negatives of the policy `matched`."""
-    share, report = measure_overlap(relation)
-    assert share <= 0.55 < matched
-    assert report.is_balanced
+def test_resemblance_does_not_reveal_the_label_on_medlama(relation: str) -> None:
+    """Under uniform negatives, the guesser scores 60 % and more."""
+    share, balance = measure_overlap(relation)
+    assert share <= 0.55
+    assert balance["is_balanced"]
 
 
 @needs_reference
 def test_manifest_lists_the_relation_that_cannot_be_balanced() -> None:
     """Half of the heads are allergies whose only true tail is "Allergic sensitization"."""
-    share, report = measure_overlap("occurs_after")
+    share, balance = measure_overlap("occurs_after")
     assert share > 0.7
-    assert not report.is_balanced
-    assert report.n_unmatchable is not None
-    assert 0.4 * report.n_pairs < report.n_unmatchable <= report.n_unmatched
+    assert not balance["is_balanced"]
 
 
-@needs_reference
-@pytest.mark.parametrize("relation", ["disease_has_abnormal_cell", "disease_has_normal_tissue_origin"])
-def test_no_negative_of_medlama_generalises_or_specialises_a_true_tail(relation: str) -> None:
-    rows = read_medlama().select_relation(relation)
-    related = RelatedNames(rows["tail"])
-    n_related = {}
-    for policy in ("matched", "balanced"):
-        frame = sample_triplets(relation, rows, TripletSampling(1, policy)).frame
-        negatives = frame.filter(~pl.col("is_positive")).select("head", "tail")
-        pairs = negatives.join(rows.select("head", true="tail"), on="head")
-        n_related[policy] = sum(tail in related.find(true) for _, tail, true in pairs.iter_rows())
-    assert n_related["matched"] > 50
-    assert n_related["balanced"] == 0
-
-
-def iterate_balanced_choices(candidates: Candidates) -> Iterator[pl.DataFrame]:
-    """Yield the test triplets of every choice in which each head gives a true tail to another one."""
-    heads = candidates.heads
-    for takers in permutations(heads):
-        exchanges = list(zip(heads, takers, strict=True))
-        gifts = [
-            [tail for tail in giver.tails if giver is not taker and tail not in taker.excluded]
-            for giver, taker in exchanges
-        ]
-        for tails in product(*gifts):
-            true = [(giver.name, tail, True) for (giver, _), tail in zip(exchanges, tails, strict=True)]
-            false = [(taker.name, tail, False) for (_, taker), tail in zip(exchanges, tails, strict=True)]
-            frame = pl.DataFrame(true + false, schema=["head", "tail", "is_positive"], orient="row")
-            yield frame.with_columns(split=pl.lit("test"), is_asserted=pl.lit(None, pl.Boolean))
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {
-            "renal acute": ["acute site"],
-            "lung pain": ["lung finding"],
-            "cell pain": ["acute site", "pain finding"],
-            "cell renal": ["cell finding", "renal site"],
-        },
-        {
-            "lung renal": ["lung site", "renal site"],
-            "acute lung": ["lung site"],
-            "pain acute": ["acute finding"],
-            "cell renal": ["pain finding"],
-        },
-    ],
-)
-def test_least_number_of_unmatched_triplets_is_that_of_the_best_choice(facts: dict[str, list[str]]) -> None:
-    rows = as_facts(facts)
-    candidates = exclude_related(collect_candidates("r", rows))
-    reports = [report_balance("r", rows, frame) for frame in iterate_balanced_choices(candidates)]
-    least = min(report.n_unmatched for report in reports)
-    assert {report.n_unmatchable for report in reports} == {least}
-    assert least < max(report.n_unmatched for report in reports)
-
-
-def test_report_counts_candidates_and_resemblance() -> None:
-    facts = {
-        "lung cancer": ["lung"],
-        "lung tumor": ["lung"],
-        "skin cancer": ["skin tissue"],
-        "skin rash": ["skin"],
-    }
-    rows = as_facts(facts)
+def test_counts_of_the_manifest() -> None:
     triplets = [
-        ("lung cancer", "lung", True, "test"),
-        ("lung cancer", "skin", False, "test"),
-        ("skin rash", "skin", True, "test"),
-        ("skin rash", "lung", False, "test"),
-        ("lung tumor", "lung", True, "demonstration"),
+        ("lung cancer", "lung", True, "test", None),
+        ("lung cancer", "skin", False, "test", True),
+        ("skin rash", "skin", True, "test", None),
+        ("skin rash", "lung", False, "test", None),
+        ("lung tumor", "lung", True, "demonstration", None),
     ]
-    frame = pl.DataFrame(triplets, schema=["head", "tail", "is_positive", "split"], orient="row")
-    frame = frame.with_columns(is_asserted=pl.lit(None, pl.Boolean))
-    report = report_balance("r", rows, frame).describe()
-    assert report == {
-        "n_pairs": 2,
-        "n_candidates": 8,
-        "n_related": 2,
+    columns = ["head", "tail", "is_positive", "split", "is_asserted"]
+    frame = pl.DataFrame(triplets, schema=columns, orient="row")
+    assert describe_balance([frame, frame.with_columns(is_positive=~pl.col("is_positive"))]) == {
+        "n_pairs": 4,
         "n_true_sharing": 2,
-        "n_false_sharing": 0,
-        "n_unmatched": 2,
-        "n_unmatchable": 2,
-        "n_asserted": 0,
+        "n_false_sharing": 2,
+        "n_unmatched": 4,
+        "n_asserted": 2,
         "is_balanced": False,
     }
+
+
+def test_pairs_of_stored_editions_never_change() -> None:
+    assert draw(index_facts(as_facts(make_facts(12, 5)))).rows()[:4] == [
+        ("head 0", "tail 0", "tail 4"),
+        ("head 1", "tail 4", "tail 0"),
+        ("head 10", "tail 1", "tail 4"),
+        ("head 11", "tail 4", "tail 2"),
+    ]

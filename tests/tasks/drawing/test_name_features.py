@@ -1,13 +1,9 @@
-"""The parts of names of editions of format 2, against those of each name by itself."""
+"""The parts of many names, against those of each name by itself."""
 
-import numpy as np
 import polars as pl
 
 from knowledge.spelling import fold_name
-from tasks.drawing.name_features import NameFeatures
-from tasks.drawing.name_overlap import AFFIX_LENGTHS, GRAM_LENGTHS
-from tasks.drawing.related_names import RelatedNames
-from tasks.drawing.related_words import RelatedWords
+from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
 
 NAMES = pl.Series(
     [
@@ -26,7 +22,6 @@ NAMES = pl.Series(
         "β-catenins",
     ]
 )
-ROWS = np.arange(len(NAMES))
 
 
 def list_parts(name: str) -> tuple[set[str], set[str], set[str]]:
@@ -45,10 +40,3 @@ def test_names_share_the_parts_that_both_have() -> None:
     for kind, matrix in enumerate((features.grams, features.beginnings, features.endings)):
         shared = [[len(one[kind] & other[kind]) for other in parts] for one in parts]
         assert (matrix @ matrix.T).toarray().tolist() == shared
-
-
-def test_related_words_are_those_of_related_names() -> None:
-    """A negating word, a plural and letters without spaces count in both."""
-    found = RelatedWords(NAMES).find(ROWS, ROWS)
-    index = RelatedNames(NAMES)
-    assert [set(NAMES.filter(row)) for row in found] == [set(index.find(name)) for name in NAMES]

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from tasks.drawing import shared_tails
-from tasks.drawing.same_names import SameNames
+from tasks.drawing.relation_facts import SameNames
 from tasks.drawing.shared_tails import Taker, share_tails
 
 NO_SAME = SameNames([])
@@ -23,7 +23,7 @@ def make_taker(i: int, n_tails: int = 7, **changes: object) -> Taker:
 
 def test_large_relations_are_shared_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_tails, "MAX_HEADS", 20)
-    monkeypatch.setattr(shared_tails, "HEADS_AT_ONCE", 6)
+    monkeypatch.setattr(shared_tails, "FACTS_AT_ONCE", 6)
     takers = [make_taker(i) for i in range(50)]
     given = share_tails(takers, NO_SAME, "1")
     assert set(given) == {taker.name for taker in takers}
@@ -42,7 +42,7 @@ def test_the_same_tails_are_shared_in_any_order() -> None:
 
 
 def test_forbidden_and_same_tails_are_not_given_and_wrong_ones_stay() -> None:
-    same = SameNames([("tail 0", "1"), ("tail 1", "1")])
+    same = SameNames([("tail 0", "id:1"), ("tail 1", "id:1")])
     forbidden = frozenset({"tail 2"})
     takers = [make_taker(i, wrong=("tail 6",) if i % 7 < 3 else (), forbidden=forbidden) for i in range(28)]
     for taker in takers:

@@ -10,7 +10,7 @@ from knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 from tests.support.small_bases import as_facts, as_rows, make_edition, make_facts, write_files
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -28,14 +28,14 @@ def as_false(facts: dict[str, str]) -> pl.DataFrame:
 
 def draw(policy: Policy, asserted: dict[str, str], facts: pl.DataFrame | None = None) -> pl.DataFrame:
     rows = as_facts(FACTS) if facts is None else facts
-    return sample_triplets("r", rows, TripletSampling(1, policy), as_false(asserted)).frame
+    return draw_triplets(KnowledgeBase("own", rows, (), as_false(asserted)), "r", TripletSampling(1, policy))
 
 
 def list_marked(frame: pl.DataFrame) -> set[tuple[str, str]]:
     return set(frame.filter("is_asserted").select("head", "tail").iter_rows())
 
 
-@pytest.mark.parametrize("policy", ["balanced", "matched", "uniform"])
+@pytest.mark.parametrize("policy", ["balanced", "uniform"])
 def test_exactly_the_asserted_negatives_are_marked(policy: Policy) -> None:
     frame = draw(policy, ASSERTED)
     negatives = set(frame.filter(~pl.col("is_positive")).select("head", "tail").iter_rows())
@@ -54,9 +54,7 @@ def test_balanced_prefers_asserted_negatives_and_keeps_the_balance() -> None:
     assert true == false
     assert frame.height == 50
     n_marked = len(list_marked(frame))
-    n_by_chance = len(list_marked(draw("matched", ASSERTED).filter(split="test")))
     assert n_marked >= 0.8 * len(ASSERTED.keys() & set(frame["head"]))
-    assert n_marked > 2 * n_by_chance
 
 
 def test_an_assertion_settles_whether_a_generalisation_is_true() -> None:
@@ -91,6 +89,6 @@ def test_the_mark_reaches_files_manifest_and_warehouse(tmp_path: Path) -> None:
     assert marked.height > 10
 
 
-def test_a_base_without_assertions_has_the_files_of_before(tmp_path: Path) -> None:
+def test_a_base_without_assertions_has_no_marks(tmp_path: Path) -> None:
     edition = build(tmp_path, as_false({}))
     assert "is_asserted" not in pl.read_parquet_schema(tmp_path / edition.path_of("triplets", "r"))

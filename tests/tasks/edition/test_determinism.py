@@ -6,7 +6,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import polars as pl
 
@@ -29,11 +28,11 @@ REPOSITORY = Path(__file__).parents[3]
 NAMES = ("may_treat", "symptoms")
 
 
-def plan_starter(root: Path, seed: int = 1, edition_format: Literal[1, 2] = 1) -> Edition:
+def plan_starter(root: Path, seed: int = 1) -> Edition:
     return plan_edition(
         Config(
             knowledge=KnowledgeConfig(relations=NAMES),
-            edition=EditionConfig(seed=seed, format=edition_format),
+            edition=EditionConfig(seed=seed),
             questions=QuestionsConfig(settings=("answer_only",)),
             storage=StorageConfig(root=root),
         )
@@ -46,22 +45,16 @@ def checksum_stages(edition: Edition) -> dict[str, str]:
 
 
 def print_checksums(root: str) -> None:
-    """Print the checksums of the same editions with shuffled rows; another process runs this."""
-    checksums = {}
-    for edition in plan_formats(Path(root)):
-        shuffled = replace(edition, base=shuffle(edition.base, 7))
-        checksums[shuffled.edition_id] = checksum_stages(shuffled)
-    print(json.dumps([pl.thread_pool_size(), checksums]))
-
-
-def plan_formats(root: Path) -> list[Edition]:
-    return [plan_starter(root, edition_format=1), plan_starter(root, edition_format=2)]
+    """Print the checksums of the edition with shuffled rows; another process runs this."""
+    edition = plan_starter(Path(root))
+    shuffled = replace(edition, base=shuffle(edition.base, 7))
+    print(json.dumps([pl.thread_pool_size(), checksum_stages(shuffled)]))
 
 
 def test_another_process_with_one_thread_and_shuffled_rows_writes_the_same_files(
     tmp_path: Path,
 ) -> None:
-    editions = plan_formats(tmp_path / "one")
+    edition = plan_starter(tmp_path / "one")
     code = "import sys; from tests.tasks.edition.test_determinism import print_checksums as p; p(sys.argv[1])"
     settings = {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "12345", "PYTHONPATH": str(REPOSITORY)}
     result = subprocess.run(
@@ -74,8 +67,8 @@ def test_another_process_with_one_thread_and_shuffled_rows_writes_the_same_files
     )
     n_threads, checksums = json.loads(result.stdout)
     assert n_threads == 1
-    assert checksums == {edition.edition_id: checksum_stages(edition) for edition in editions}
-    assert [len(files) for files in checksums.values()] == [len(NAMES) * (len(STAGES) + 1)] * 2
+    assert checksums == checksum_stages(edition)
+    assert len(checksums) == len(NAMES) * (len(STAGES) + 1)
 
 
 def test_another_seed_gives_another_edition(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from preflight.new_facts import FactAge, count_ages
 from primitives.errors import InputError
 from tasks.edition.buildable import require_buildable
 from tasks.edition.planning import plan_edition
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 from tests.support.command import make_rows, write_base
 from tests.support.small_bases import build_frames
 
@@ -44,7 +44,7 @@ def test_a_relation_with_too_few_new_facts_is_left_out(tmp_path: Path) -> None:
 
 def test_only_new_facts_are_true_triplets(tmp_path: Path) -> None:
     edition = plan_edition(configure(tmp_path, 12))
-    frame = sample_triplets("may_treat", edition.base.triplets, edition.sampling).frame
+    frame = draw_triplets(edition.base, "may_treat", edition.sampling)
     heads = {int(head.split()[-1]) for head in frame["head"]}
     assert heads <= set(range(8, 20))
     assert len(heads) > 5

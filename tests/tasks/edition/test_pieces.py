@@ -1,4 +1,4 @@
-"""Editions of format 2: long relations are several files, which together are the same rows as one."""
+"""Long relations are several files, which together are the same rows as one."""
 
 from collections import Counter
 from functools import partial
@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from config.engines import ModelConfig
-from config.tables import EditionConfig
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.manifests import read_manifest
 from tasks.drawing import pieces
@@ -50,11 +49,11 @@ def build(edition: Edition) -> list[StageFiles]:
 
 @pytest.mark.usefixtures("cut")
 def test_rows_do_not_depend_on_the_size_of_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    edition = make_edition(tmp_path / "cut", BASE, format=2)
+    edition = make_edition(tmp_path / "cut", BASE)
     parts = build(edition)
     assert [list(stage.files) for stage in parts] == [FILES] * 4
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 100)
-    whole = build(make_edition(tmp_path / "whole", BASE, format=2))
+    whole = build(make_edition(tmp_path / "whole", BASE))
     assert [list(stage.files) for stage in whole] == [["long", "short"]] * 4
     for one, other in zip(parts, whole, strict=True):
         frames = one.read_all(tmp_path / "cut"), other.read_all(tmp_path / "whole")
@@ -63,7 +62,7 @@ def test_rows_do_not_depend_on_the_size_of_pieces(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.usefixtures("cut")
 def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE, format=2)
+    edition = make_edition(tmp_path, BASE)
     built = build(edition)
     for stage in built:
         report = validate_files(edition, stage)
@@ -92,7 +91,7 @@ def test_a_long_relation_is_previewed_piece_by_piece_before_it_is_built(
 ) -> None:
     # The pool of the tests has few wordings, which are alike.
     monkeypatch.setattr("tasks.edition.buildable.check_pool_wordings", lambda *_: [])
-    edition = make_edition(tmp_path, BASE, format=2)
+    edition = make_edition(tmp_path, BASE)
     require_buildable(edition)
     previewed = list(preview_pieces(edition))
     assert [(each.relation, each.triplets["split"].n_unique()) for each in previewed] == [
@@ -106,7 +105,7 @@ def test_a_long_relation_is_previewed_piece_by_piece_before_it_is_built(
 
 @pytest.mark.usefixtures("cut")
 def test_pieces_are_published_and_asked_about_as_one_relation(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE, format=2)
+    edition = make_edition(tmp_path, BASE)
     samples = build(edition)[-1].read_all(tmp_path)
     with duckdb.connect() as connection:
         assert load_warehouse(connection, tmp_path) == []
@@ -127,7 +126,7 @@ def test_pieces_are_published_and_asked_about_as_one_relation(tmp_path: Path) ->
 
 @pytest.mark.usefixtures("cut")
 def test_a_lost_piece_is_built_again_with_the_same_bytes(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE, format=2)
+    edition = make_edition(tmp_path, BASE)
     before = build(edition)
     lost = tmp_path / before[-1].files["long.0003"].path
     lost.unlink()
@@ -136,23 +135,10 @@ def test_a_lost_piece_is_built_again_with_the_same_bytes(tmp_path: Path) -> None
     assert after[-1].files == before[-1].files
 
 
-def test_only_format_2_changes_the_name_of_an_edition(tmp_path: Path) -> None:
-    plain = make_edition(tmp_path, BASE)
-    first, second = (make_edition(tmp_path, BASE, format=n) for n in (1, 2))
-    assert plain.edition_id == first.edition_id
-    assert plain.configuration["format"] == 1
-    assert second.configuration == plain.configuration | {"format": 2}
-
-
-def test_other_negatives_are_refused_in_format_2() -> None:
-    with pytest.raises(ValueError, match="'matched' is not allowed with format 2: set format = 1"):
-        EditionConfig(format=2, negatives="matched")
-
-
 def test_series_take_turns(tmp_path: Path) -> None:
     """The true tails of a head and the wordings of a triplet take turns in successive editions."""
     base = make_base(r={f"h{i}": [f"t{(i + k) % 30}" for k in range(4)] for i in range(30)})
-    weeks = [make_edition(tmp_path / str(n), base, format=2, series=3, number=n) for n in range(4)]
+    weeks = [make_edition(tmp_path / str(n), base, series=3, number=n) for n in range(4)]
     positives = [build(week)[0].read_all(week.root).filter(split="test", is_positive=True) for week in weeks]
     pairs = pl.concat(frame.select("head", "tail") for frame in positives)
     assert pairs.n_unique() > 0.8 * pairs.height

@@ -83,7 +83,7 @@ def test_another_seed_draws_other_wordings_except_for_demonstrations(tmp_path: P
 def test_demonstrations_do_not_change_with_the_edition(tmp_path: Path) -> None:
     editions = [
         make_samples(tmp_path, seed=seed, negatives=n)
-        for seed, n in ((1, "matched"), (2, "matched"), (1, "uniform"))
+        for seed, n in ((1, "balanced"), (2, "balanced"), (3, "balanced"))
     ]
     for one, two in pairwise(editions):
         assert held_out(one).equals(held_out(two))

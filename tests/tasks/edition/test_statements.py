@@ -9,9 +9,9 @@ from schemas.transformations import NAMES
 from tasks.drawing.heads import TripletSampling
 from tasks.edition.sentences import fill_template, write_sentence, write_sentences
 from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplets import sample_triplets
+from tasks.edition.triplets import draw_triplets
 from tasks.edition.variants import derive_variants
-from tests.support.small_bases import as_facts, make_facts, make_prototypes, names
+from tests.support.small_bases import make_base, make_facts, make_prototypes, names
 
 PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=["Cs"]), max_size=9)
 
@@ -100,7 +100,7 @@ def test_articles_follow_the_sound_of_the_name(article: str, names: str) -> None
 
 
 def test_statement_of_a_variant_is_its_filled_prototype() -> None:
-    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
+    triplets = draw_triplets(make_base(r=make_facts(12, 4)), "r", TripletSampling(1))
     variants = derive_variants(triplets, ("P", "Q"))
     statements = fill_prototypes(variants, triplets, make_prototypes("r"))
     assert statements.columns == STATEMENTS.names
@@ -116,7 +116,7 @@ def test_statement_of_a_variant_is_its_filled_prototype() -> None:
 
 
 def test_prototype_id_depends_on_relation_transformation_and_template() -> None:
-    triplets = sample_triplets("r", as_facts(make_facts(12, 4)), TripletSampling(1)).frame
+    triplets = draw_triplets(make_base(r=make_facts(12, 4)), "r", TripletSampling(1))
     variants = derive_variants(triplets, ("P", "Q"))
     same = {name: ["[X] and [Y]."] for name in NAMES}
     pools = [

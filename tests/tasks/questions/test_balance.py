@@ -1,4 +1,4 @@
-"""Under balanced and matched negatives, an option is wrong in the ratio in which all options are."""
+"""Under balanced negatives, an option is wrong in the ratio in which all options are."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
+from knowledge.base import KnowledgeBase
 from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.same_names import group_tails
-from tasks.edition.triplets import sample_triplets
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.triplets import draw_triplets
 from tasks.questions.options import Options, draw_options
 from tasks.questions.points import Points, collect_points
 from tests.support.small_bases import as_facts, make_facts, needs_reference, read_medlama
@@ -16,10 +18,9 @@ from tests.support.small_bases import as_facts, make_facts, needs_reference, rea
 
 def draw(rows: pl.DataFrame, policy: Policy) -> tuple[Points, list[Options]]:
     """Return the points of a relation, and the options of those that are tested."""
-    relation, sampling = rows["relation"][0], TripletSampling(1, policy)
-    also_false = rows.drop("also_true").clear()
-    triplets = sample_triplets(relation, rows, sampling, also_false).frame
-    points = collect_points(relation, rows, also_false, triplets, sampling)
+    relation, sampling, base = rows["relation"][0], TripletSampling(1, policy), KnowledgeBase("own", rows)
+    triplets = draw_triplets(base, relation, sampling)
+    points = collect_points(collect_facts(base, relation), Piece(relation), triplets, sampling)
     options = draw_options(points, sampling)
     return points, [options[point.name] for point in points.tested]
 
@@ -30,9 +31,8 @@ def count_mcq(options: Sequence[Options]) -> tuple[Counter[str], Counter[str]]:
     return Counter(found.true for found in options), wrong
 
 
-@pytest.mark.parametrize("policy", ["balanced", "matched"])
-def test_a_tail_is_wrong_three_times_as_often_as_it_is_right(policy: Policy) -> None:
-    right, wrong = count_mcq(draw(as_facts(make_facts(60, 20)), policy)[1])
+def test_a_tail_is_wrong_three_times_as_often_as_it_is_right() -> None:
+    right, wrong = count_mcq(draw(as_facts(make_facts(60, 20)), "balanced")[1])
     assert wrong == Counter({tail: 3 * count for tail, count in right.items()})
 
 
@@ -88,18 +88,3 @@ def test_right_and_wrong_uses_in_multiple_answer_questions_of_medlama_are_propor
     ratio = wrong.total() / right.total()
     assert sum(abs(wrong[tail] - ratio * right[tail]) for tail in right | wrong) < 0.05 * wrong.total()
     assert {len(found.right) + len(found.wrong) for found in options} == {4}
-
-
-def test_names_are_the_same_through_shared_spellings_and_ids() -> None:
-    rows = pl.DataFrame(
-        {
-            "tail": ["Fever", "fever", "Pyrexia", "Pyrexia", "Hot", "Cough", "Itch"],
-            "tail_id": [None, "1", "1", "2", "2", None, None],
-        }
-    )
-    same = group_tails(rows)
-    assert same.find_groups(["Fever", "fever", "Pyrexia", "Hot"]) == {"Fever"}
-    assert same.list_same(["Hot", "Cough", "never seen"]) == {
-        *("Fever", "fever", "Pyrexia", "Hot"),
-        *("Cough", "never seen"),
-    }

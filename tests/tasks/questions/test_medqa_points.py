@@ -9,7 +9,13 @@ from knowledge.synonyms import SynonymTable
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
 from tasks.asking.case_text import join_case, quote_statement
-from tasks.questions.medqa_points import build_medqa_questions, list_unturned, replace_options, turn_item
+from tasks.questions.medqa_points import (
+    build_medqa_questions,
+    find_closing,
+    list_unturned,
+    replace_options,
+    turn_item,
+)
 
 OPTIONS = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
 SYNONYMS = SynonymTable({"fever": ("Febrile state", "High temperature", "Pyrexia", "fever!", "gout")})
@@ -122,3 +128,33 @@ def test_a_prompt_quotes_statements_with_and_without_a_case() -> None:
     assert quote_statement("Gout is rare.") == 'Statement: "Gout is rare."'
     assert quote_statement(join_case("He sweats.", "It is rare.")) == 'He sweats.\nStatement: "It is rare."'
     assert quote_statement(join_case("", "It is rare.")) == 'Statement: "It is rare."'
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "sentence", "after"),
+    [
+        ("He coughs. What is the cause?", "He coughs. ", "What is the cause", ""),
+        ("What is the cause?", "", "What is the cause", ""),
+        ("Is he ill? Yes. What is the cause?", "Is he ill? Yes. ", "What is the cause", ""),
+        ('She says, "Am I ill?" What  is it?', 'She says, "Am I ill?" ', "What is it", ""),
+        ("Na+: 140\nWhat is low?\nTable", "Na+: 140\n", "What is low", "\nTable"),
+        ('He coughs. What is low?"\nAbstract', "He coughs. ", "What is low", "\nAbstract"),
+        ("He coughs. It is due to which drug:", "He coughs. ", "It is due to which drug", ""),
+        ("Values (pH 7.3) Which drug is it?", "Values (pH 7.3) ", "Which drug is it", ""),
+    ],
+)
+def test_the_last_sentence_that_asks_is_found(question: str, before: str, sentence: str, after: str) -> None:
+    asked = find_closing(question)
+    assert asked is not None
+    assert (asked.before, asked.sentence, asked.after) == (before, sentence, after)
+
+
+def test_the_case_is_the_text_around_the_sentence() -> None:
+    asked = find_closing("He coughs.\n\nWhat is low?\nNa+: 120")
+    assert asked is not None
+    assert asked.case == "He coughs.\nNa+: 120"
+
+
+def test_a_text_that_asks_nothing_has_no_closing_sentence() -> None:
+    assert find_closing("He coughs. Is he ill?") is None
+    assert find_closing("He coughs.") is None

@@ -1,7 +1,7 @@
 """What must hold for the questions of any small base, under every way of drawing negatives."""
 
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
 from typing import Any, get_args
@@ -11,20 +11,28 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from knowledge.base import FALSE_COLUMNS
+from knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from knowledge.spelling import fold_name, list_name_keys
 from primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.question_rules import QUESTION_RULES
 from schemas.question_stages import QUESTIONS
-from tasks.drawing.heads import Policy, TripletSampling
-from tasks.drawing.related_names import RelatedNames
-from tasks.edition.triplets import sample_triplets
-from tasks.questions.missing import count_carriers, find_points
-from tasks.questions.points import Point, identify_point
-from tasks.questions.questions import DrawnQuestions, Facts, draw_questions, identify_question
+from tasks.drawing.heads import Policy, TripletSampling, list_uncertain
+from tasks.drawing.pieces import Piece
+from tasks.drawing.relation_facts import collect_facts
+from tasks.edition.triplets import draw_triplets
+from tasks.questions.points import (
+    MissingQuestion,
+    Point,
+    Points,
+    collect_points,
+    count_carriers,
+    identify_point,
+    list_missing,
+)
+from tasks.questions.questions import build_questions, draw_questions, identify_question
 from tasks.questions.writing import Question
-from tests.support.small_bases import as_facts, as_rows, make_facts, row_lists
+from tests.support.small_bases import as_facts, as_rows, make_base, make_facts, row_lists
 
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 WORDING = RelationWording(
@@ -39,16 +47,30 @@ EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 NO_FALSE = pl.DataFrame(schema=FALSE_COLUMNS)
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """The questions of a base with one relation."""
+
+    frame: pl.DataFrame
+    triplets: pl.DataFrame
+    points: Points
+
+    @property
+    def missing(self) -> list[MissingQuestion]:
+        return list_missing(self.points)
+
+
 def draw(
     rows: pl.DataFrame,
     policy: Policy = "balanced",
     seed: int = 1,
     cap: int | None = None,
     also_false: pl.DataFrame = NO_FALSE,
-) -> DrawnQuestions:
-    sampling = TripletSampling(seed, policy, cap)
-    triplets = sample_triplets("r", rows, sampling, also_false).frame
-    return draw_questions(Facts("r", rows, also_false, triplets), WORDING, sampling)
+) -> Drawn:
+    sampling, base = TripletSampling(seed, policy, cap), KnowledgeBase("own", rows, (), also_false)
+    triplets, facts = draw_triplets(base, "r", sampling), collect_facts(base, "r")
+    points = collect_points(facts, Piece("r"), triplets, sampling)
+    return Drawn(draw_questions(facts, triplets, WORDING, sampling), triplets, points)
 
 
 def make_rich_facts(n_heads: int = 40, n_tails: int = 20) -> dict[str, list[str]]:
@@ -148,7 +170,7 @@ def require_pairs(frame: pl.DataFrame, triplets: pl.DataFrame) -> None:
             assert offered == pair[(question["answer"][0] == "T") != question["is_negated"]]
 
 
-def require_complete(drawn: DrawnQuestions, heads: set[str]) -> None:
+def require_complete(drawn: Drawn, heads: set[str]) -> None:
     """Check that every head has each question, or is listed with the reason why it has not."""
     n_questions = Counter(drawn.frame.select("head", "type", "is_negated").iter_rows())
     listed = {(missing.head, missing.type, missing.is_negated) for missing in drawn.missing}
@@ -173,12 +195,10 @@ def test_questions_of_any_base_are_sound(
         assume(False)
         raise
     require_sound(drawn.frame, base)
-    triplets = sample_triplets("r", base, TripletSampling(seed, policy)).frame
-    require_pairs(drawn.frame, triplets)
+    require_pairs(drawn.frame, drawn.triplets)
     require_complete(drawn, set(base.filter(~pl.col("also_true"))["head"]))
-    points = find_points(Facts("r", base, NO_FALSE, triplets), TripletSampling(seed, policy))
     tested = drawn.frame.filter(split="test").select("type", "is_negated", "point_id").unique()
-    assert +count_carriers(points) == Counter(tested.select("type", "is_negated").iter_rows())
+    assert +count_carriers(drawn.points) == Counter(tested.select("type", "is_negated").iter_rows())
     shuffled = random.sample(rows, len(rows))
     again = draw(as_rows(shuffled), policy, seed)
     assert again.frame.equals(drawn.frame)
@@ -254,13 +274,13 @@ def test_wrong_options_neither_generalise_nor_specialise_a_true_tail() -> None:
     random = Random(3)
     tails = [" ".join(random.sample(words, 1 + i % 3)) for i in range(40)]
     facts = {f"head {i}": random.sample(sorted(set(tails)), 1 + i % 4) for i in range(60)}
-    related = RelatedNames(tails)
+    true = as_facts(facts).select("head", "tail")
+    uncertain = set(list_uncertain(true, pl.Series(sorted(set(tails)))).iter_rows())
     frame = draw(as_facts(facts)).frame
     n_checked = 0
     for question in frame.filter(pl.col("type") != "TFQ").to_dicts():
-        excluded = {name for tail in facts[question["head"]] for name in related.find(tail)}
         false = set(question["options"]) - set(list_true(question))
-        assert not false & excluded
+        assert not {(question["head"], tail) for tail in false} & uncertain
         n_checked += len(false)
     assert n_checked > 500
 
@@ -328,11 +348,10 @@ def test_every_missing_question_has_its_reason() -> None:
 
 
 def test_the_bundled_wording_fills_every_question() -> None:
-    facts = as_facts(make_rich_facts(), "may_treat")
-    sampling = TripletSampling(1)
-    triplets = sample_triplets("may_treat", facts, sampling).frame
+    base, sampling = make_base(may_treat=make_rich_facts()), TripletSampling(1)
+    triplets, facts = draw_triplets(base, "may_treat", sampling), collect_facts(base, "may_treat")
     wording = load_question_wording().relations["may_treat"]
-    frame = draw_questions(Facts("may_treat", facts, NO_FALSE, triplets), wording, sampling, "own").frame
+    frame = build_questions(Piece("may_treat"), lambda: facts, triplets, wording, sampling, "own")
     assert set(frame["source"]) == {"own"}
     mcq = frame.filter(head="head 3", type="MCQ", is_negated=True).row(0, named=True)
     assert mcq["text"] == "Which of the following cannot be treated with the drug head 3?"
