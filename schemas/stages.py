@@ -27,9 +27,6 @@ from schemas.columns import (
 )
 from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS, QUESTION_REQUESTS, QUESTIONS
 
-EDITION_FORMAT = 2
-"""A part of what names an edition. Increase it if a change of the code gives other rows for the same
-configuration."""
 N_DEMONSTRATIONS = 5
 """Pairs of a relation that are held out to demonstrate the task."""
 # Demonstrations are drawn without the edition's seed: with it, every edition would change every prompt.

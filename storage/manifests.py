@@ -4,20 +4,16 @@ A manifest has no checksum and no time of day, so that every machine writes the 
 edition, which contains the hash of what defines it, takes the place of the checksum.
 """
 
-import logging
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
-from schemas.stages import EDITION_FORMAT, TRIPLETS
+from schemas.stages import TRIPLETS
 from storage.files import FileRef
 from storage.layout import edition_folder, manifest_file
 from storage.records import find_record, read_files, set_aside
-
-logger = logging.getLogger(__name__)
 
 REMEDY = (
     "`pretexeval build` with the configuration of this edition writes it again; until then, the edition and "
@@ -35,10 +31,7 @@ def key_content(stage: str, checksums: Iterable[str]) -> str:
 
 
 def find_manifest(root: Path, edition_id: str) -> dict[str, Any] | None:
-    """Return the manifest of an edition; None if it is missing, damaged, or of another format.
-
-    A damaged manifest is set aside.
-    """
+    """Return the manifest of an edition; null if it is missing, or damaged, in which case it is set aside."""
     path = root / manifest_file(edition_id)
     manifest = find_record(path, REMEDY)
     if manifest is None:
@@ -48,22 +41,7 @@ def find_manifest(root: Path, edition_id: str) -> dict[str, Any] | None:
     except ValueError as error:
         set_aside(path, error, REMEDY)
         return None
-    configuration = manifest.get("configuration")
-    given = configuration.get("format") if isinstance(configuration, dict) else None
-    if given not in (None, EDITION_FORMAT):
-        _name_other_format(path)
-        return None
     return manifest
-
-
-@cache
-def _name_other_format(path: Path) -> None:
-    """Say once in a process that an edition cannot be used."""
-    logger.warning(
-        "%s is of a format that is not read, so the edition is left out: run `pretexeval build` with its "
-        "configuration to build it again; stored answers to the same prompts are used again",
-        path,
-    )
 
 
 def check_manifest(edition_id: str, manifest: Mapping[str, Any]) -> None:

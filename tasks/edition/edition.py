@@ -18,7 +18,7 @@ from prototypes.pool import Pool
 from prototypes.question_wording import QuestionWording
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
-from schemas.stages import ATTEMPTS, EDITION_FORMAT, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
+from schemas.stages import ATTEMPTS, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
 from storage.files import FileRef, count_rows
 from storage.layout import edition_folder, stage_file
 from storage.manifests import find_manifest, read_manifest_files
@@ -32,8 +32,9 @@ from tasks.edition.llmeval import Llmeval
 from tasks.edition.rephraser import Rephraser
 from tasks.judging.calibrated_judge import plan_judge
 
-# Increase this number if a change of the code gives other questions for the same configuration, so that they
-# get another name. The other parts of an edition have EDITION_FORMAT.
+# Increase these numbers if a change of the code gives other rows for the same configuration, so that editions
+# get another name: the second one for other questions, the first one for anything else.
+EDITION_FORMAT = 2
 QUESTION_FORMAT = 2
 STAGES_WITH_MODEL = {ATTEMPTS.name, SAMPLES.name}
 _LOCK = Lock()

@@ -70,7 +70,7 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
     message = read_error(path)
     assert message.startswith(f"{path} has 6 problems:")
     assert "edition.sede is not a known key (did you mean seed?); allowed: " in message
-    assert "edition.negatives = 'best': should be 'balanced', 'matched' or 'uniform'" in message
+    assert "edition.negatives = 'best': should be 'balanced' or 'uniform'" in message
     assert "edition.heads_per_relation = 2: should be greater than or equal to 6" in message
     assert "edition.label = 'a b': should match pattern" in message
     assert "models[1].model is missing" in message

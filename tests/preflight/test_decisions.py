@@ -104,7 +104,6 @@ def find_refusal(action: Any, *arguments: Any) -> str | None:  # noqa: ANN401
 # Questions and a cap take a second each to build, so one policy has both.
 TABLES: dict[str, dict[str, Any]] = {
     "uniform": {},
-    "matched": {},
     "balanced": {"heads_per_relation": 9, "questions": {"settings": ["answer_only"]}},
 }
 

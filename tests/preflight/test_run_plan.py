@@ -136,12 +136,12 @@ def test_a_plan_does_not_depend_on_the_size_of_pieces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
 ) -> None:
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
-    config = configure(base, limit, format=2)
+    config = configure(base, limit)
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     whole = only(plan_here(config))
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
     # Another label, because the last plan is cached.
-    labelled = configure(base, limit, format=2, label="cut")
+    labelled = configure(base, limit, label="cut")
     assert len(plan_edition(labelled).pieces) > 2
     cut = only(plan_here(labelled))
     assert (cut.n_prompts, cut.n_to_ask) == (whole.n_prompts, whole.n_to_ask)

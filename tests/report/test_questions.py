@@ -128,7 +128,7 @@ def test_an_edition_of_questions_alone_says_nothing_about_samples(bank: Parsed) 
 
 def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Path) -> None:
     editions, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
-    assert {row[0]: row[-3:-1] for row in editions[1:]} == {ASKED: ["matched", "reviewed"], BANK: ["–", "–"]}
+    assert {row[0]: row[-3:-1] for row in editions[1:]} == {ASKED: ["balanced", "reviewed"], BANK: ["–", "–"]}
     assert table[0][:3] == ["Edition", "Highest mean", "Setting"]
     assert sorted(row[:3] for row in table[1:]) == sorted(
         [

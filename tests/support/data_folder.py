@@ -152,7 +152,7 @@ class DataFolder:
                 "kb": kb,
                 "label": self.label,
                 "seed": self.seed,
-                "negatives": "matched",
+                "negatives": "balanced",
                 "pool": "revised",
                 "rephraser": "reviewed",
                 "methods": list(methods),

@@ -133,7 +133,7 @@ def edit_source(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Non
 @pytest.mark.parametrize(
     ("module", "stages"),
     [
-        ("primitives.hashing", STAGES),
+        ("primitives.mixing", ("triplets", "variants", "samples")),
         ("schemas.stages", STAGES),
         ("knowledge.spelling", ("triplets", "samples")),
         ("tasks.drawing.balanced_pairs", ("triplets", "samples")),
