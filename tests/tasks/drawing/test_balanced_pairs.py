@@ -17,7 +17,7 @@ from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
-from tasks.edition.balance import describe_balance
+from tasks.edition.manifest import describe_balance
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guessers import guess_truth
 from tests.support.largest_circulation import count_keepable

@@ -3,6 +3,97 @@ import pytest
 from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.statements import ask, find_option_forms, state
 
+# One case a line: the sentence, and what becomes of it. "@w" stands for "which of the following".
+NEGATED = """
+@W is the likely cause | @W is not the likely cause?
+@W are true | @W are not true?
+@W was found on exam | @W was not found on exam?
+What is the likely cause | @W is not the likely cause?
+What should be the next step | @W should not be the next step?
+What is best treatment option | @W is not the best treatment option?
+@W is the most likely to heal it | @W is not most likely to heal it?
+@W best explains it | @W does not best explain it?
+@W best explain it | @W do not best explain it?
+@W most likely caused it | @W did not most likely cause it?
+@W has the highest risk | @W does not have the highest risk?
+@W has caused it | @W has not caused it?
+@W tests would most likely heal it | @W tests would not most likely heal it?
+@W mechanisms explains it | @W mechanisms does not explain it?
+@W causes is likely | @W causes is not likely?
+In addition to rest, @w is best | In addition to rest, @w is not best?
+If he smokes, what would be the next step | If he smokes, @w would not be the next step?
+A lack of @w is the cause | A lack of @w is not the cause?
+A drug that blocks @w nerves would help | A drug that blocks @w nerves would not help?
+An exam is likely to show @w | An exam is not likely to show @w?
+The drug that was given is due to @w | The drug that was given is not due to @w?
+The drug that caused it is due to @w | The drug that caused it is not due to @w?
+The boy most likely has @w | The boy does not most likely have @w?
+@W would NOT be expected | @W would be expected?
+@W effects would the drug also have on him | @W is not among the effects that the drug would also have on him?
+What would the film be expected to show | @W is not what the film would be expected to show?
+What share of it could heal | @W shares of it could not heal?
+What other sign is most likely present | @W is not most likely present?
+Which statement about it is true | @W is not true?
+Of the following options, which is the cause | @W is not the cause?
+The target of the drug she was given is @w | The target of the drug she was given is not @w?
+It can be due to @w | It cannot be due to @w?
+What is the name of it, and what is the best drug | @W does not give the name of it and the best drug?
+"""
+STATED = """
+@W is the likely cause | Gout | Gout is[ not] the likely cause.
+@W is the likely cause | Stones in the bile | The likely cause is[ not] stones in the bile.
+@W is the likely cause | Infection and fever | The likely cause is[ not] infection and fever.
+What is the next step in care | Administer oxygen | To administer oxygen is[ not] the next step in care.
+What is the next step | Stop aspirin, give rest | The following is[ not] the next step: Stop aspirin, give rest.
+What is the next step in management | Surgery | Surgery is[ not] the next step in management.
+What is the next step | No treatment | The following is[ not] the next step: No treatment.
+What would be the next step | Give rest | To give rest would[ not] be the next step.
+At once, what is the next step | Give rest | At once, to give rest is[ not] the next step.
+What is the dose | 480 mg | The dose is[ not] 480 mg.
+What is the origin | 6th arch | The origin is[ not] the 6th arch.
+@W is likely to be seen | A rash | A rash is[ not] likely to be seen.
+@W is likely to be seen | Red cells in urine | Red cells in urine are[ not] likely to be seen.
+@W are likely to be seen | A rash | A rash is[ not] likely to be seen.
+@W is a risk factor | Cats and dogs | The following is[ not] a risk factor: Cats and dogs.
+@W is true | It is rare. | The following is[ not] true: It is rare.
+@W statements are true | Gout is rare | The following statement is[ not] true: Gout is rare.
+@W are normal values | 5 mmHg | The following are[ not] normal values: 5 mmHg.
+What inference could be made | It is rare | The following inference could[ not] be made: It is rare.
+What changes should be made | Add rest daily | The following change should[ not] be made: Add rest daily.
+If so, @w is the cause | Infection | If so, infection is[ not] the cause.
+If so, @w is the cause | Crohn's disease | If so, Crohn's disease is[ not] the cause.
+Injury of @w vessels is likely | Uterine artery | Injury of the uterine artery is[ not] likely.
+A defect of @w chromosomes is likely | 5 | A defect of chromosome 5 is[ not] likely.
+A lack of @w is likely | It is rare | A lack of the following is[ not] likely: It is rare.
+An exam would show @w findings | Infection | An exam would[ not] show infection.
+An exam would show @w findings | Skin is dry | An exam would[ not] show the following finding: Skin is dry.
+What would the film show | Red cells | Red cells are[ not] what the film would show.
+@W is the best response | "You are well." | The following is[ not] the best response: 'You are well.'
+"""
+REWORDED = """
+@W best explains it | Swollen cells | Swollen cells best explain it. | Swollen cells do not best explain it.
+It has @w modes | Slow | It has the following mode: Slow. | It does not have the following mode: Slow.
+@W would NOT be expected | Fever | Fever would not be expected. | Fever would be expected.
+"""
+NOT_TURNED = """
+How does it spread | does not ask with
+@W drugs did he take | the gap is an object
+@W is this patient at risk of | the gap is an object
+What is a film likely to show | the gap is an object
+During @w stages does it grow | preposition at the beginning
+@W zorps it | no known verb
+Which of these is it | other words than
+Of these drugs, which is it | asks 'which' without
+@W drugs, if given now, is best | a clause of its own
+@W leads to @w | asks for several things
+He is given a drug, which has @w effects | in a relative clause
+"""
+
+
+def read_table(text: str) -> list[list[str]]:
+    full = text.replace("@W", "Which of the following").replace("@w", "which of the following")
+    return [line.split(" | ") for line in full.strip().splitlines()]
+
 
 def parse(sentence: str) -> Clause:
     clause = parse_clause(sentence)
@@ -16,95 +107,7 @@ def state_both(sentence: str, option: str) -> tuple[str, str]:
     return state(clause, option, form, is_negated=False), state(clause, option, form, is_negated=True)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "negated"),
-    [
-        ("Which of the following is the likely cause", "Which of the following is not the likely cause?"),
-        ("Which of the following are true", "Which of the following are not true?"),
-        ("Which of the following was found on exam", "Which of the following was not found on exam?"),
-        ("What is the likely cause", "Which of the following is not the likely cause?"),
-        ("What should be the next step", "Which of the following should not be the next step?"),
-        ("What is best treatment option", "Which of the following is not the best treatment option?"),
-        (
-            "Which of the following is the most likely to heal it",
-            "Which of the following is not most likely to heal it?",
-        ),
-        ("Which of the following best explains it", "Which of the following does not best explain it?"),
-        ("Which of the following best explain it", "Which of the following do not best explain it?"),
-        (
-            "Which of the following most likely caused it",
-            "Which of the following did not most likely cause it?",
-        ),
-        (
-            "Which of the following has the highest risk",
-            "Which of the following does not have the highest risk?",
-        ),
-        ("Which of the following has caused it", "Which of the following has not caused it?"),
-        (
-            "Which of the following tests would most likely heal it",
-            "Which of the following tests would not most likely heal it?",
-        ),
-        (
-            "Which of the following mechanisms explains it",
-            "Which of the following mechanisms does not explain it?",
-        ),
-        ("Which of the following causes is likely", "Which of the following causes is not likely?"),
-        (
-            "In addition to rest, which of the following is best",
-            "In addition to rest, which of the following is not best?",
-        ),
-        (
-            "If he smokes, what would be the next step",
-            "If he smokes, which of the following would not be the next step?",
-        ),
-        (
-            "A lack of which of the following is the cause",
-            "A lack of which of the following is not the cause?",
-        ),
-        (
-            "A drug that blocks which of the following nerves would help",
-            "A drug that blocks which of the following nerves would not help?",
-        ),
-        (
-            "An exam is likely to show which of the following",
-            "An exam is not likely to show which of the following?",
-        ),
-        (
-            "The drug that was given is due to which of the following",
-            "The drug that was given is not due to which of the following?",
-        ),
-        (
-            "The drug that caused it is due to which of the following",
-            "The drug that caused it is not due to which of the following?",
-        ),
-        (
-            "The boy most likely has which of the following",
-            "The boy does not most likely have which of the following?",
-        ),
-        ("Which of the following would NOT be expected", "Which of the following would be expected?"),
-        (
-            "Which of the following effects would the drug also have on him",
-            "Which of the following is not among the effects that the drug would also have on him?",
-        ),
-        (
-            "What would the film be expected to show",
-            "Which of the following is not what the film would be expected to show?",
-        ),
-        ("What share of it could heal", "Which of the following shares of it could not heal?"),
-        ("What other sign is most likely present", "Which of the following is not most likely present?"),
-        ("Which statement about it is true", "Which of the following is not true?"),
-        ("Of the following options, which is the cause", "Which of the following is not the cause?"),
-        (
-            "The target of the drug she was given is which of the following",
-            "The target of the drug she was given is not which of the following?",
-        ),
-        ("It can be due to which of the following", "It cannot be due to which of the following?"),
-        (
-            "What is the name of it, and what is the best drug",
-            "Which of the following does not give the name of it and the best drug?",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "negated"), read_table(NEGATED))
 def test_negated_question(sentence: str, negated: str) -> None:
     assert ask(parse(sentence), is_negated=True) == negated
 
@@ -114,97 +117,7 @@ def test_a_question_that_is_not_negated_keeps_its_words() -> None:
     assert ask(parse(sentence), is_negated=False) == f"{sentence}?"
 
 
-STEP = "What is the next step in management"
-CAUSE = "Which of the following is the likely cause"
-SEEN = "Which of the following is likely to be seen"
-
-
-@pytest.mark.parametrize(
-    ("sentence", "option", "statement"),
-    [
-        (CAUSE, "Gout", "Gout is[ not] the likely cause."),
-        (CAUSE, "Stones in the bile", "The likely cause is[ not] stones in the bile."),
-        (CAUSE, "Infection and fever", "The likely cause is[ not] infection and fever."),
-        (STEP, "Administer oxygen", "To administer oxygen is[ not] the next step in management."),
-        (
-            STEP,
-            "Stop aspirin, start heparin",
-            "The following is[ not] the next step in management: Stop aspirin, start heparin.",
-        ),
-        (STEP, "Surgery", "Surgery is[ not] the next step in management."),
-        (STEP, "No treatment", "The following is[ not] the next step in management: No treatment."),
-        ("What would be the next step", "Give rest", "To give rest would[ not] be the next step."),
-        ("At once, what is the next step", "Give rest", "At once, to give rest is[ not] the next step."),
-        ("What is the dose", "480 mg", "The dose is[ not] 480 mg."),
-        ("What is the origin", "6th arch", "The origin is[ not] the 6th arch."),
-        (SEEN, "A rash", "A rash is[ not] likely to be seen."),
-        (SEEN, "Red cells in urine", "Red cells in urine are[ not] likely to be seen."),
-        ("Which of the following are likely to be seen", "A rash", "A rash is[ not] likely to be seen."),
-        (
-            "Which of the following is a risk factor",
-            "Cats and dogs",
-            "The following is[ not] a risk factor: Cats and dogs.",
-        ),
-        ("Which of the following is true", "It is rare.", "The following is[ not] true: It is rare."),
-        (
-            "Which of the following statements are true",
-            "Gout is rare",
-            "The following statement is[ not] true: Gout is rare.",
-        ),
-        (
-            "Which of the following are normal values",
-            "5 mmHg",
-            "The following are[ not] normal values: 5 mmHg.",
-        ),
-        (
-            "What inference could be made",
-            "It is rare",
-            "The following inference could[ not] be made: It is rare.",
-        ),
-        (
-            "What changes should be made",
-            "Add rest daily",
-            "The following change should[ not] be made: Add rest daily.",
-        ),
-        ("If so, which of the following is the cause", "Infection", "If so, infection is[ not] the cause."),
-        (
-            "If so, which of the following is the cause",
-            "Crohn's disease",
-            "If so, Crohn's disease is[ not] the cause.",
-        ),
-        (
-            "Injury of which of the following vessels is likely",
-            "Uterine artery",
-            "Injury of the uterine artery is[ not] likely.",
-        ),
-        (
-            "A defect of which of the following chromosomes is likely",
-            "5",
-            "A defect of chromosome 5 is[ not] likely.",
-        ),
-        (
-            "A lack of which of the following is likely",
-            "It is rare",
-            "A lack of the following is[ not] likely: It is rare.",
-        ),
-        (
-            "An exam would show which of the following findings",
-            "Infection",
-            "An exam would[ not] show infection.",
-        ),
-        (
-            "An exam would show which of the following findings",
-            "Skin is dry",
-            "An exam would[ not] show the following finding: Skin is dry.",
-        ),
-        ("What would the film show", "Red cells", "Red cells are[ not] what the film would show."),
-        (
-            "Which of the following is the best response",
-            '"You are well."',
-            "The following is[ not] the best response: 'You are well.'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "option", "statement"), read_table(STATED))
 def test_statement_and_its_contradictory(sentence: str, option: str, statement: str) -> None:
     assert state_both(sentence, option) == (
         statement.replace("[ not]", ""),
@@ -212,51 +125,14 @@ def test_statement_and_its_contradictory(sentence: str, option: str, statement: 
     )
 
 
-@pytest.mark.parametrize(
-    ("sentence", "option", "statement", "negation"),
-    [
-        (
-            "Which of the following best explains it",
-            "Swollen cells",
-            "Swollen cells best explain it.",
-            "Swollen cells do not best explain it.",
-        ),
-        (
-            "It has which of the following modes of inheritance",
-            "Recessive",
-            "It has the following mode of inheritance: Recessive.",
-            "It does not have the following mode of inheritance: Recessive.",
-        ),
-        (
-            "Which of the following would NOT be expected",
-            "Fever",
-            "Fever would not be expected.",
-            "Fever would be expected.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "option", "statement", "negation"), read_table(REWORDED))
 def test_statement_and_negation_with_other_words(
     sentence: str, option: str, statement: str, negation: str
 ) -> None:
     assert state_both(sentence, option) == (statement, negation)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "reason"),
-    [
-        ("How does it spread", "does not ask with"),
-        ("Which of the following drugs did he take", "the gap is an object"),
-        ("Which of the following is this patient at risk of", "the gap is an object"),
-        ("What is a film likely to show", "the gap is an object"),
-        ("During which of the following stages does it grow", "preposition at the beginning"),
-        ("Which of the following zorps it", "no known verb"),
-        ("Which of these is it", "other words than"),
-        ("Of these drugs, which is it", "asks 'which' without"),
-        ("Which of the following drugs, if given now, is best", "a clause of its own"),
-        ("Which of the following leads to which of the following", "asks for several things"),
-        ("He is given a drug, which has which of the following effects", "in a relative clause"),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "reason"), read_table(NOT_TURNED))
 def test_what_cannot_be_turned_has_a_reason(sentence: str, reason: str) -> None:
     result = parse_clause(sentence)
     assert isinstance(result, str)
