@@ -44,7 +44,7 @@ STATED = """
 @W is the likely cause | Stones in the bile | The likely cause is[ not] stones in the bile.
 @W is the likely cause | Infection and fever | The likely cause is[ not] infection and fever.
 What is the next step in care | Administer oxygen | To administer oxygen is[ not] the next step in care.
-What is the next step | Stop aspirin, give rest | The following is[ not] the next step: Stop aspirin, give rest.
+What is the next step | Stop it, give rest | The following is[ not] the next step: Stop it, give rest.
 What is the next step in management | Surgery | Surgery is[ not] the next step in management.
 What is the next step | No treatment | The following is[ not] the next step: No treatment.
 What would be the next step | Give rest | To give rest would[ not] be the next step.
