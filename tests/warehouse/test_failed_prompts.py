@@ -66,8 +66,7 @@ def data(tmp_path: Path) -> DataFolder:
     return small
 
 
-@pytest.mark.parametrize("is_old", [False, True], ids=["", "written before"])
-def test_failed_prompts_are_never_scored(data: DataFolder, is_old: bool) -> None:
+def test_failed_prompts_are_never_scored(data: DataFolder) -> None:
     data.write_model("m")
     data.write_answers(
         EDITION,
@@ -76,7 +75,6 @@ def test_failed_prompts_are_never_scored(data: DataFolder, is_old: bool) -> None
         policies=POLICIES,
         fail=fail_three,
         max_error_rate=0.05,
-        is_old=is_old,
     )
     build_warehouse(data.root)
     by_policy = {row["scoring_policy"]: row for row in data.query("from leaderboard")}
@@ -115,7 +113,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         rule = simulated_models.expert if name == "one" else simulated_models.erratic
         small.write_answers(EDITION, name, rule, fail=fail_three, max_error_rate=0.05)
     small.write_model("bad")
-    small.write_answers(EDITION, "bad", simulated_models.expert, fail=fail_three, is_old=True)
+    small.write_answers(EDITION, "bad", simulated_models.expert, fail=fail_three)
     build_warehouse(small.root)
     return small
 
