@@ -39,6 +39,14 @@ def describe_file(path: Path, n_rows: int) -> Row:
     return {"rows": n_rows, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
+def write_measured(root: Path, edition_id: str, stage: Stage, rows: list[Row], *reports: Row) -> None:
+    """Write what was measured on an edition, and its record."""
+    path = f"{stage.name}/{edition_id}.parquet"
+    write_rows(root / path, stage, rows)
+    file = {"path": path, "n_rows": len(rows), "sha256": describe_file(root / path, len(rows))["sha256"]}
+    write_record((root / path).with_suffix(".json"), {"checks": list(reports), "file": file})
+
+
 def write_run(folder: Path, record: Row) -> None:
     """Write the record of an evaluation, which lists all Parquet files of its folder."""
     files = {

@@ -171,7 +171,13 @@ def test_prompt_answered_later_counts_as_failed_until_it_is_scored_again(data: D
 
 
 def write_failure(data: DataFolder, name: str, model_id: str | None) -> None:
-    record = {"model_id": model_id, "reason": f"{name} is down", "failed_at": "2026-11-21T12:00:00+00:00"}
+    record = {
+        "edition_id": EDITION,
+        "model": name,
+        "model_id": model_id,
+        "reason": f"{name} is down",
+        "failed_at": "2026-11-21T12:00:00+00:00",
+    }
     write_record(data.root / "failures" / EDITION / f"{name}.json", record)
 
 

@@ -94,7 +94,8 @@ def test_every_step_gives_the_tables_of_a_rebuild(tmp_path: Path, extended: list
     data.write_model("middle")
     data.write_answers(EDITION, "middle", expert, methods=methods, fail=fail_itch, max_error_rate=0.9)
     folder.write_answers(EDITION, "middle", erratic)
-    write_record(root / "failures" / EDITION / "another.json", {"reason": "it is down"})
+    failure = {"edition_id": EDITION, "model": "another", "reason": "it is down"}
+    write_record(root / "failures" / EDITION / "another.json", failure)
     publish(root)
     # Both sort before what was there, so that the numbers of runs and clusters change.
     data.add_pair("symptoms", "Abscess", "Aching", "Fever")

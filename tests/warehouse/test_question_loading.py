@@ -125,8 +125,8 @@ def test_failures_of_a_setting(folder: QuestionFolder) -> None:
     folder.data.write_model("m")
     folder.data.write_answers(EDITION, "m", simulated_models.expert)
     failures = folder.data.root / "failures" / EDITION
-    record = {"model_id": "m", "reason": "the key has expired", "failed_at": "2026-11-20T12:00:00"}
-    write_record(failures / "answer_only" / "m.json", record)
+    record = {"edition_id": EDITION, "model": "m", "model_id": "m", "reason": "the key has expired"}
+    write_record(failures / "answer_only" / "m.json", record | {"failed_at": "2026-11-20T12:00:00"})
     build_warehouse(folder.data.root)
     rows = folder.data.query("select setting, model_id, reason from not_evaluated")
     assert rows == [{"setting": "answer_only", "model_id": "m", "reason": "the key has expired"}]
