@@ -7,11 +7,12 @@ import pytest
 
 from report.page import write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
-from tests.support.stage_rows import Row, digest, write_measured, write_record, write_rows
+from tests.support.stage_rows import Row, digest, write_measured, write_rows
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"

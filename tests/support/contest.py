@@ -6,8 +6,9 @@ import polars as pl
 
 from benchmarks.designed_models import MODELS, Pairs, Statement
 from schemas.transformations import TRANSFORMATIONS
+from storage.records import write_record
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.stage_rows import Row, write_record, write_run
+from tests.support.stage_rows import Row, write_run
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
 

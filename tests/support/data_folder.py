@@ -7,12 +7,12 @@ from pathlib import Path
 
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
+from storage.records import write_record
 from tests.support.stage_rows import (
     Row,
     describe_file,
     digest,
     response_row,
-    write_record,
     write_responses,
     write_rows,
     write_run,

@@ -12,16 +12,9 @@ from schemas.question_stages import (
     QUESTION_REQUESTS,
     QUESTIONS,
 )
+from storage.records import write_record
 from tests.support.data_folder import DataFolder, fail_response
-from tests.support.stage_rows import (
-    Row,
-    describe_file,
-    digest,
-    response_row,
-    write_record,
-    write_rows,
-    write_run,
-)
+from tests.support.stage_rows import Row, describe_file, digest, response_row, write_rows, write_run
 from warehouse.records import require_record
 
 # The answer of a model to a repeat of a question; None is no answer.

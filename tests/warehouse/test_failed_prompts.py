@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import Row, digest, write_record
+from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse

@@ -10,11 +10,12 @@ import pytest
 
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE
+from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
 from tests.support.simulated_models import expert, silent
-from tests.support.stage_rows import Row, digest, response_row, write_record
+from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse import published, publishing
 from warehouse.publishing import build_warehouse

@@ -5,9 +5,10 @@ import pytest
 
 from primitives.errors import InputError
 from schemas.stages import SAMPLES
+from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import describe_file, digest, response_row, write_record, write_rows
+from tests.support.stage_rows import describe_file, digest, response_row, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
-from tests.support.stage_rows import Row, write_record
+from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
 from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse

@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import norm
 
 from schemas.transformations import NAMES
+from storage.records import write_record
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.stage_rows import Row, digest, response_row, write_record
+from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record
