@@ -10,9 +10,9 @@ from benchmarks.published_multimedqa import PublishedPoint, PublishedQuestion, r
 from config.questions import Setting
 from primitives.hashing import hash_json, hash_text
 from schemas.question_stages import FACET_OF, QUESTIONS
-from storage.files import write_json, write_stage_file
+from storage.files import write_stage_file
 from storage.layout import edition_folder, manifest_file, stage_file
-from storage.records import list_files
+from storage.records import list_files, write_record
 from tasks.asking.question_prompts import render_answer
 from tasks.quality.validation import require_valid, validate_stage
 
@@ -60,7 +60,7 @@ def write_published_edition(folder: Path, root: Path) -> str:
         "left_out": [],
         "files": list_files([ref], edition_folder(edition_id)),
     }
-    write_json(root / manifest_file(edition_id), manifest)
+    write_record(root / manifest_file(edition_id), manifest)
     return edition_id
 
 

@@ -41,12 +41,6 @@ def add_commands(subcommands: Subcommands) -> None:
         help="the name of this installation on the server (default: that of the variable "
         "PRETEXEVAL_INSTALLATION, or else pretexeval)",
     )
-    parser.add_argument(
-        "--move",
-        action="store_true",
-        help="the installation moves here: replace what it registered from another folder, and delete what "
-        "an earlier version registered for it under other names",
-    )
 
 
 def deploy(options: argparse.Namespace) -> int:
@@ -63,7 +57,6 @@ def deploy(options: argparse.Namespace) -> int:
         options.pools or POOLS,
         find_installation(options.installation),
         updates_pools=options.update_pools,
-        moves=options.move,
     )
     for change in changes:
         write_output(change.render())

@@ -3,7 +3,6 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from cli.refresh import MEASURED, OF_EDITION, OF_EVALUATION, add_refresh, refresh_stages
 from cli.selection import add_selection, select_evaluations
 from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress, write_output
 from config.file import Config, load_config
@@ -21,7 +20,6 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "run", run, summary, examples)
     add_config(parser)
     add_selection(parser)
-    add_refresh(parser, (*OF_EDITION, *MEASURED, *OF_EVALUATION))
     parser.add_argument(
         "--wide", action="store_true", help="show all columns of the leaderboard, also those that do not fit"
     )
@@ -29,9 +27,7 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "evaluate", evaluate, summary, examples)
     add_config(parser)
     add_selection(parser)
-    parser = add_command(subcommands, "build", build, "Build the edition only.", [example])
-    add_config(parser)
-    add_refresh(parser, OF_EDITION)
+    add_config(add_command(subcommands, "build", build, "Build the edition only.", [example]))
     summary = "Load everything that is complete into the warehouse and write the pages."
     add_config(add_command(subcommands, "publish", publish, summary, [example]))
     summary = "Score the stored answers under another policy; no model is asked."
@@ -78,7 +74,6 @@ def run(options: argparse.Namespace) -> int:
     status = _report_failures(report.failures)
     if report.left_out:
         report_error(report.left_out)
-    status |= refresh_stages(config, report.edition_id, options.refresh)
     return 1 if report.left_out else status
 
 
@@ -89,7 +84,7 @@ def build(options: argparse.Namespace) -> int:
     config = load_config(options.config)
     edition_id = run_build(config, options.config)
     write_output(config.storage.root / edition_folder(edition_id))
-    return refresh_stages(config, edition_id, options.refresh)
+    return 0
 
 
 def evaluate(options: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from prefect.events.actions import ChangeFlowRunState
 from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 
-from config.installation_names import COMMON_TAG, DEFAULT_NAME, InstallationNames
+from config.installation_names import InstallationNames
 from deploy.changes import Change
 from deploy.owned import SCHEDULED_FLOW
 
@@ -129,25 +129,6 @@ def _provide(client: SyncPrefectClient, automation: Automation) -> Change:
         kept = {"enabled": each["enabled"]}
         client.request("PUT", "/automations/{id}", path_params={"id": each["id"]}, json=body | kept)
     return Change("unchanged" if is_same else "changed", what)
-
-
-def find_old_automations(client: SyncPrefectClient, *, moves: bool) -> list[Change]:
-    """Report the automations of earlier versions, which act on the runs of all teams; a move deletes them."""
-    changes = []
-    for title in TITLES:
-        for each in _find(client, f"{DEFAULT_NAME}: {title}"):
-            if _is_narrow(each):
-                continue
-            if moves:
-                client.request("DELETE", "/automations/{id}", path_params={"id": each["id"]})
-            note = "of an earlier version, acts on runs of others" + ("" if moves else "; --move deletes it")
-            changes.append(Change("deleted" if moves else "left", f'automation "{each["name"]}"', note))
-    return changes
-
-
-def _is_narrow(known: Row) -> bool:
-    related = str(known["trigger"].get("match_related"))
-    return f"prefect.tag.{COMMON_TAG}:" in related or "prefect.deployment." in related
 
 
 def _find(client: SyncPrefectClient, name: str) -> list[Row]:

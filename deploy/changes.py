@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["created", "changed", "unchanged", "left", "deleted"]
+Kind = Literal["created", "changed", "unchanged", "left"]
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,7 @@ class Change:
     """One thing on the server, and what the registration did to it."""
 
     kind: Kind
-    """`left`: it differs from what was asked for, or is of an earlier version, and was not touched."""
+    """`left`: it differs from what was asked for, and was not touched."""
     what: str
     note: str = ""
 

@@ -16,9 +16,8 @@ from prefect.client.orchestration import get_client
 
 from config.file import load_config
 from config.installation_names import DEFAULT_POOL, INSTALLATION_VARIABLE, InstallationNames
-from deploy.automations import find_old_automations, provide_automations
+from deploy.automations import provide_automations
 from deploy.changes import Change
-from deploy.earlier_versions import find_old_deployments, keep_pause
 from deploy.owned import Registration, compare, read_deployments, require_own
 from deploy.pool_deployments import deploy_to_pools
 from deploy.pools import PoolPlan, count_runs, plan_pools, provide_pool
@@ -36,7 +35,6 @@ def deploy(
     installation: InstallationNames | None = None,
     *,
     updates_pools: bool = False,
-    moves: bool = False,
 ) -> list[Change]:
     """Create the pools of the installation, the automations, and the deployments of all flows.
 
@@ -47,8 +45,6 @@ def deploy(
         pool_type: process, docker or kubernetes.
         pools_file: settings for the runs of docker and kubernetes pools.
         updates_pools: whether pools that exist get this limit and these settings.
-        moves: whether the installation moves: what it registered from another folder is replaced, and what an
-            earlier version registered for it is deleted.
 
     Raises:
         InputError: if the configuration is not valid, no server is named, it refuses access, a name belongs
@@ -68,18 +64,18 @@ def deploy(
     names = installation or InstallationNames()
     registration = Registration(names, config_file, plan.home, config.schedule, others)
     with explain_refusals():
-        return _register(registration, plan, limits, updates_pools=updates_pools, moves=moves)
+        return _register(registration, plan, limits, updates_pools=updates_pools)
 
 
 def _register(
-    registration: Registration, plan: PoolPlan, limits: Mapping[str, int], *, updates_pools: bool, moves: bool
+    registration: Registration, plan: PoolPlan, limits: Mapping[str, int], *, updates_pools: bool
 ) -> list[Change]:
     installation = registration.installation
     with get_client(sync_client=True) as client:
         before = read_deployments(client, registration.names)
         # Refuse before anything is changed.
         for full_name, deployment in before.items():
-            require_own(full_name, deployment, registration, moves=moves)
+            require_own(full_name, deployment, registration)
         # The pools first: `prefect deploy --all` skips a deployment whose pool is missing.
         changes = []
         for role in dict.fromkeys(("cpu", DEFAULT_POOL, *registration.pools)):
@@ -89,11 +85,7 @@ def _register(
         deploy_to_pools(client, registration)
         after = read_deployments(client, registration.names)
         changes += compare(before, after, registration.names)
-        changes += provide_automations(client, installation)
-        old = find_old_deployments(client, registration)
-        if moves:
-            keep_pause(client, old, after)
-        return changes + old.report(client, moves=moves) + find_old_automations(client, moves=moves)
+        return changes + provide_automations(client, installation)
 
 
 @contextmanager

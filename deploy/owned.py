@@ -1,4 +1,4 @@
-"""Which deployments on a server belong to an installation, and how they differ after a registration."""
+"""The deployments of an installation on a server, and how they differ after a registration."""
 
 import os.path
 from collections.abc import Mapping, Sequence
@@ -21,6 +21,7 @@ SCHEDULED_FLOW = "regenerate"
 SUBFLOWS = ("build-test-set", "rephrase-samples", "evaluate-model", "publish")
 # Those that load a model; each has a deployment for every work pool.
 MODEL_FLOWS = ("rephrase-samples", "evaluate-model")
+DELETE = "`prefect deployment ls` lists them, `prefect deployment delete NAME` deletes one"
 WORKING_DIRECTORY = "prefect.deployments.steps.set_working_directory"
 
 Deployments = Mapping[str, DeploymentResponse]
@@ -88,13 +89,11 @@ def read_deployments(client: SyncPrefectClient, names: Sequence[str]) -> dict[st
     return found
 
 
-def require_own(
-    full_name: str, deployment: DeploymentResponse, registration: Registration, *, moves: bool
-) -> None:
+def require_own(full_name: str, deployment: DeploymentResponse, registration: Registration) -> None:
     """Check that a deployment may be replaced.
 
     Raises:
-        InputError: if it belongs to another team, or to another folder or configuration and nothing moves.
+        InputError: if it belongs to another team, another folder or another configuration.
     """
     name = registration.installation.name
     if registration.installation.tag not in deployment.tags:
@@ -102,19 +101,17 @@ def require_own(
             f"the deployment {full_name} on this server was not registered by an installation named "
             f"{name!r}; give this installation another name: --installation NAME"
         )
-    if moves:
-        return
     if not registration.has_home_of(deployment):
         raise InputError(
             f"the installation {name!r} on this server runs in {find_home(deployment)}, not in "
-            f"{registration.home}; give this installation another name (--installation NAME), or add --move "
-            "if it has moved from there"
+            f"{registration.home}; give this installation another name (--installation NAME), or, if it has "
+            f"moved from there, delete its deployments first: {DELETE}"
         )
     if not registration.has_config_of(deployment):
         raise InputError(
             f"the deployment {full_name} runs {deployment.parameters['config_file']}; deployments are named "
-            "after the configuration: rename one of the two files, or add --move if it is the same file in a "
-            "new place"
+            "after the configuration: rename one of the two files, or, if the file has moved, delete this "
+            f"deployment first: {DELETE}"
         )
 
 

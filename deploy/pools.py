@@ -142,8 +142,8 @@ def provide_pool(
     if there.type != plan.pool_type:
         raise InputError(
             f"the pool {name!r} is of type {there.type}, and the type of a pool cannot change: if the pool "
-            f"belongs to this installation, run `prefect work-pool delete {name}`, then deploy again with "
-            "--move; if it does not, give this installation another name (--installation NAME)"
+            f"belongs to this installation, run `prefect work-pool delete {name}`, then deploy again; if it "
+            "does not, give this installation another name (--installation NAME)"
         )
     wanted = WorkPoolUpdate(
         concurrency_limit=there.concurrency_limit if limit is None else limit,

@@ -14,6 +14,7 @@ from flows.support.score_changes import emit_score_changes
 from primitives.errors import InputError
 from report.page import write_pages
 from storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
+from storage.manifests import find_manifest
 from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
 from tasks.edition.planning import plan_edition
@@ -22,7 +23,6 @@ from tasks.quality.freshness_limit import record_freshness_limit
 from tasks.quality.measurements import measure_edition, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
-from warehouse.records import find_complete
 
 
 @flow(name="publish", flow_run_name=name_publish_run, timeout_seconds=read_time_limit())
@@ -74,7 +74,8 @@ def publish(
 
 
 def _list_editions(root: Path) -> list[str]:
-    return [folder.name for folder in find_complete(root / EDITIONS_FOLDER, MANIFEST)]
+    folders = [path.parent for path in sorted((root / EDITIONS_FOLDER).glob(f"*/{MANIFEST}"))]
+    return [folder.name for folder in folders if find_manifest(root, folder.name) is not None]
 
 
 @task(name="measure-samples", **RETRIES)

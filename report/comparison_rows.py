@@ -32,8 +32,6 @@ def read_comparisons(
 
 def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]:
     """Return the rows of this edition against the nearest others, and the number of all others."""
-    if not reader.has_view("edition_drift"):
-        return [], 0
     compared = list_in_time(reader)
     here = compared.index(reader.edition_id)
     others = sorted(compared[:here] + compared[here + 1 :], key=lambda name: abs(compared.index(name) - here))
@@ -48,7 +46,7 @@ def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]
 def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
     """Return what anchors say about the drift to this edition; empty if none were asked in its period."""
     # The view takes a second, and most warehouses have no anchors.
-    if not reader.has_view("drift_explanations") or not reader.read("select 1 from anchor_runs limit 1"):
+    if not reader.read("select 1 from anchor_runs limit 1"):
         return []
     return reader.read(
         "select * from drift_explanations where other_edition_id = $edition_id and method = $method "

@@ -23,6 +23,11 @@ SUMMARY = (
     "unfinished_reasoning_rate",
     "error_rate",
 )
+RUNS = (
+    "select edition_id, model_id, finished_at from runs "
+    "union all select edition_id, model_id, finished_at from question_runs"
+)
+"""SQL for every evaluation of samples or questions."""
 
 
 def read_editions(root: Path) -> tuple[list[Row], dict[str, int]]:
@@ -65,7 +70,7 @@ def read_edition(reader: EditionReader) -> Row | None:
     )
     dates = reader.read(
         "select min(finished_at) as first_evaluated_at, max(finished_at) as last_evaluated_at from "
-        f"({select_runs(reader)}) where edition_id = $edition_id"
+        f"({RUNS}) where edition_id = $edition_id"
     )
     return (
         found[0]
@@ -79,19 +84,13 @@ def read_edition(reader: EditionReader) -> Row | None:
     )
 
 
-def select_runs(reader: EditionReader) -> str:
-    """Return SQL for edition_id, model_id and finished_at of every evaluation of samples or questions."""
-    tables = ["runs", *(["question_runs"] if reader.has_view("mastered_points") else [])]
-    return " union all ".join(f"select edition_id, model_id, finished_at from {table}" for table in tables)
-
-
 def read_colour_places(reader: EditionReader) -> dict[str, int]:
     """Return model_id -> place in the palette, in the order of the first evaluations in the warehouse.
 
     A model that is added later changes no colour, also on pages that are not written again.
     """
     rows = reader.read(
-        f"select models.model_id from models left join ({select_runs(reader)}) as done using (model_id) "
+        f"select models.model_id from models left join ({RUNS}) as done using (model_id) "
         "group by models.model_id, models.name "
         "order by min(done.finished_at) nulls last, models.name, models.model_id"
     )

@@ -71,11 +71,8 @@ class FacetScores:
 def read_facet_scores(read: Read, edition_id: str) -> list[FacetScores]:
     """Return the scores of the edition by setting and policy, the best average first.
 
-    There are none if the edition has no questions, if no model has answered them, or if the warehouse comes
-    from a version without questions.
+    There are none if the edition has no questions, or if no model has answered them.
     """
-    if not read("select 1 from duckdb_views() where view_name = 'average_facet_accuracy'"):
-        return []
     where = f"where edition_id = '{edition_id}'"
     facets = read(f"from facet_accuracy {where} and is_negated is null")
     averages = read(f"from average_facet_accuracy {where} and is_negated is null")

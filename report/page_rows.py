@@ -12,7 +12,7 @@ from report.contents import (
     list_models,
 )
 from report.edition_reader import EditionReader
-from report.edition_rows import read_colour_places, read_edition, read_leaderboard, select_runs
+from report.edition_rows import RUNS, read_colour_places, read_edition, read_leaderboard
 from report.question_rows import read_question_contents
 from warehouse.query import open_warehouse
 
@@ -122,7 +122,7 @@ def _read_runs(reader: EditionReader, setting: Setting) -> list[Row]:
         "where edition_id = $edition_id and method = $method and scoring_policy = $scoring_policy "
         "and repeat = $repeat group by model_id) "
         "select model_id, max(finished_at) as evaluated_at, any_value(n_asked_pairs) as n_asked_pairs "
-        f"from ({select_runs(reader)}) left join asked using (model_id) "
+        f"from ({RUNS}) left join asked using (model_id) "
         "where edition_id = $edition_id group by model_id order by model_id",
         **vars(setting),
     )
@@ -131,7 +131,7 @@ def _read_runs(reader: EditionReader, setting: Setting) -> list[Row]:
 def _read_not_asked(reader: EditionReader) -> list[str]:
     """Return the models without an evaluation of this edition, failed or not, but of its base."""
     rows = reader.read(
-        f"with evaluated as ({select_runs(reader)} union all "
+        f"with evaluated as ({RUNS} union all "
         "select edition_id, model_id, failed_at from failures) "
         "select distinct name as model from models where model_id in (select model_id from evaluated "
         "inner join editions using (edition_id) where kb = (select kb from editions "

@@ -48,13 +48,11 @@ def render_paper_tables(query: Query, edition_id: str) -> str:
         ),
     ]
     tables = [_render_gains(title, columns, query(sql)[1]) for title, columns, sql in parts]
-    # A warehouse that an earlier version published lacks the view.
-    if query("select 1 from duckdb_views() where view_name = 'method_comparison'")[1]:
-        sql = (
-            "select model, method, 100 * difference, 100 * difference_ci_low, 100 * difference_ci_high, "
-            f"relative_loss from method_comparison {where} order by model, model_id"
-        )
-        tables.insert(1, _render_losses(query(sql)[1]))
+    sql = (
+        "select model, method, 100 * difference, 100 * difference_ci_low, 100 * difference_ci_high, "
+        f"relative_loss from method_comparison {where} order by model, model_id"
+    )
+    tables.insert(1, _render_losses(query(sql)[1]))
     sql = (
         f"select model, relation, {GAIN} from accuracy_by_relation {where} and method = 'pretexeval' "
         "order by relation, model"

@@ -11,8 +11,6 @@ from schemas.question_stages import LETTERS, TYPES
 
 def read_question_contents(reader: EditionReader) -> QuestionContents | None:
     """Return what a page shows of an edition's questions; None if it has none."""
-    if not reader.has_view("mastered_points"):
-        return None
     (counts,) = reader.read(
         "select count(distinct point_id) filter (split = 'test') as n_points, "
         "count(distinct point_id) filter (split = 'demonstration') as n_demonstration_points, "

@@ -19,13 +19,10 @@ class Column:
     name: str
     type: pa.DataType
     meaning: str
-    """Metadata of the column in every Parquet file: a changed text would change the bytes of all files."""
+    """Metadata of the column in every Parquet file: a changed text changes the bytes of all files."""
     is_nullable: bool = False
     values: tuple[str, ...] | None = None
     pattern: str | None = None
-    is_optional: bool = False
-    """Whether files may lack the column, which is then null in every row. A column that was added later is
-    optional, so that older files stay readable; it must be nullable."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,6 @@ def define_id(name: str, meaning: str, *, is_nullable: bool = False, pattern: st
     return Column(name, pa.string(), meaning, is_nullable, pattern=pattern)
 
 
-# Do not edit the meanings below, not even their wording: they are bytes of stored Parquet files.
 RELATION = Column("relation", pa.string(), "relation of the knowledge base")
 TRIPLET_ID = define_id("triplet_id", "hash of relation, head, tail, their ids and the truth value")
 PAIR_ID = define_id("pair_id", "hash of the positive and the negative triplet of one (head, relation)")

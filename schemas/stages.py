@@ -59,14 +59,12 @@ TRIPLETS = Stage(
             pa.bool_(),
             "true where the knowledge base asserts that the triplet is false, else null",
             is_nullable=True,
-            is_optional=True,
         ),
         Column(
             "first_release",
             pa.string(),
             "oldest given release that holds the triplet, or new; null if it is false or none was given",
             is_nullable=True,
-            is_optional=True,
         ),
     ),
 )
@@ -164,21 +162,18 @@ ATTEMPTS = Stage(
             pa.float64(),
             "how sure the judge is that it follows from the statement, 0 to 1; null without a score",
             is_nullable=True,
-            is_optional=True,
         ),
         Column(
             "judge_score_implying",
             pa.float64(),
             "how sure the judge is that the statement follows from it, 0 to 1; null without a score",
             is_nullable=True,
-            is_optional=True,
         ),
         Column(
             "overruled",
             pa.list_(pa.string()),
             "reasons of the rules that the judge overruled; null if there were none",
             is_nullable=True,
-            is_optional=True,
         ),
     ),
 )
@@ -269,14 +264,12 @@ RESPONSES = Stage(
             pa.string(),
             "what the model thought, where it came apart from the response",
             is_nullable=True,
-            is_optional=True,
         ),
         Column(
             "served",
             pa.string(),
             "what answered: model and fingerprint of the endpoint, or engine, device and precision",
             is_nullable=True,
-            is_optional=True,
         ),
     ),
 )
@@ -303,14 +296,12 @@ PREDICTIONS = Stage(
             pa.string(),
             "why the prompt has no response, so that no policy grades the sample; null if it has one",
             is_nullable=True,
-            is_optional=True,
         ),
         Column(
             "is_unfinished_reasoning",
             pa.bool_(),
             "true if there is no answer because the thought did not end; null otherwise",
             is_nullable=True,
-            is_optional=True,
         ),
     ),
 )

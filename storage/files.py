@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -89,45 +89,21 @@ def write_stage_file(
 
 
 def build_stage_table(frame: pl.DataFrame, stage: Stage) -> pa.Table:
-    """Return the frame with the exact schema of the stage, without the optional columns that are all null.
-
-    Leaving these out keeps the bytes of a file that was first written before the stage had the column.
+    """Return the frame with the exact schema of the stage.
 
     Raises:
         pyarrow.ArrowInvalid: the frame does not fit the schema.
     """
-    table = add_optional_columns(frame, stage).select(stage.names).to_arrow().cast(stage.schema)
-    return table.drop_columns(
-        [c.name for c in stage.columns if c.is_optional and table[c.name].null_count == table.num_rows]
-    )
+    return frame.select(stage.names).to_arrow().cast(stage.schema)
 
 
-def add_optional_columns(frame: pl.DataFrame, stage: Stage) -> pl.DataFrame:
-    """Return the frame with the optional columns of the stage that it lacks, as nulls.
+def read_stage_file(path: Path, stage: Stage) -> pl.DataFrame:
+    """Return the rows of one file, with the columns of the stage.
 
-    A frame that lacks none is returned unchanged; any other has its columns in the order of the stage.
+    Raises:
+        polars.exceptions.ColumnNotFoundError: the file lacks one of them.
     """
-    missing = [c.name for c in stage.columns if c.is_optional and c.name not in frame.columns]
-    if not missing:
-        return frame
-    types = pl.DataFrame(stage.schema.empty_table()).schema
-    filled = frame.with_columns(pl.lit(None, types[name]).alias(name) for name in missing)
-    others = [name for name in frame.columns if name not in types]
-    return filled.select(*(name for name in stage.names if name in filled.columns), *others)
-
-
-def read_stage_file(path: Path, stage: Stage, columns: Sequence[str] | None = None) -> pl.DataFrame:
-    """Return the rows of one file, with the optional columns of the stage that it lacks as nulls.
-
-    Args:
-        columns: the columns to read; by default all of them.
-    """
-    if columns is None:
-        return add_optional_columns(pl.read_parquet(path), stage)
-    found = set(pl.read_parquet_schema(path))
-    optional = {column.name for column in stage.columns if column.is_optional}
-    present = [name for name in columns if name in found or name not in optional]
-    return add_optional_columns(pl.read_parquet(path, columns=present), stage).select(columns)
+    return pl.read_parquet(path, columns=stage.names)
 
 
 def link_file(root: Path, ref: FileRef, path: str) -> FileRef:
@@ -143,7 +119,7 @@ def link_file(root: Path, ref: FileRef, path: str) -> FileRef:
 
 
 def read_stage_files(root: Path, refs: list[FileRef], stage: Stage) -> pl.DataFrame:
-    """Return the rows of the files, in the order of the files. Each file is read as by `read_stage_file`."""
+    """Return the rows of the files, in the order of the files. Raises as `read_stage_file` does."""
     return pl.concat([read_stage_file(root / ref.path, stage) for ref in refs])
 
 

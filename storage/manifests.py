@@ -1,28 +1,22 @@
 """Manifests: the records that complete editions. Readers get a manifest only from here.
 
-A manifest has no checksum and no time of day, so that every machine writes the same bytes. The name of the
-edition, which contains the hash of what defines it, takes the place of the checksum.
+A manifest has no time of day, so that every machine writes the same bytes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
-from schemas.stages import TRIPLETS
 from storage.files import FileRef
 from storage.layout import edition_folder, manifest_file
-from storage.records import find_record, read_files, set_aside
+from storage.records import explain_missing, find_record, read_files
 
 REMEDY = (
     "`pretexeval build` with the configuration of this edition writes it again; until then, the edition and "
     "its evaluations are left out"
 )
-# Editions that were put together by hand, such as published questions, are defined by none of these.
-DEFINING = {"format", "kb", "seed"}
-REPEATED = ("kb", "seed", "negatives", "pool", "methods")
-"""What a manifest repeats from the configuration."""
 
 
 def key_content(stage: str, checksums: Iterable[str]) -> str:
@@ -31,42 +25,8 @@ def key_content(stage: str, checksums: Iterable[str]) -> str:
 
 
 def find_manifest(root: Path, edition_id: str) -> dict[str, Any] | None:
-    """Return the manifest of an edition; null if it is missing, or damaged, in which case it is set aside."""
-    path = root / manifest_file(edition_id)
-    manifest = find_record(path, REMEDY)
-    if manifest is None:
-        return None
-    try:
-        check_manifest(edition_id, manifest)
-    except ValueError as error:
-        set_aside(path, error, REMEDY)
-        return None
-    return manifest
-
-
-def check_manifest(edition_id: str, manifest: Mapping[str, Any]) -> None:
-    """Check that a manifest is that of the edition, and that its parts agree.
-
-    Raises:
-        ValueError: it was changed, or it belongs to another edition.
-    """
-    if manifest.get("edition_id", edition_id) != edition_id:
-        raise ValueError(f"it is the manifest of {manifest['edition_id']}")
-    refs = read_files(manifest, edition_folder(edition_id))
-    configuration = manifest.get("configuration")
-    if not isinstance(configuration, dict) or DEFINING.isdisjoint(configuration):
-        return
-    name = f"{manifest.get('kb')}-{manifest.get('label')}-{hash_json(configuration, digits=8)}"
-    if name != edition_id:
-        raise ValueError(f"it defines the edition {name}")
-    for key in REPEATED:
-        if key in configuration and manifest.get(key) != configuration[key]:
-            raise ValueError(
-                f"its {key} is {manifest.get(key)!r}, but {configuration[key]!r} defines the edition"
-            )
-    n_triplets = sum(ref.n_rows for ref in refs if f"/{TRIPLETS.name}/" in ref.path)
-    if manifest.get("n_pairs") != n_triplets // 2:
-        raise ValueError(f"it counts {manifest.get('n_pairs')} pairs and lists {n_triplets} triplets")
+    """Return the manifest of an edition as `find_record` does."""
+    return find_record(root / manifest_file(edition_id), REMEDY, edition_id=edition_id)
 
 
 def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
@@ -77,8 +37,12 @@ def read_manifest(root: Path, edition_id: str) -> dict[str, Any]:
     """
     manifest = find_manifest(root, edition_id)
     if manifest is None:
-        path = root / manifest_file(edition_id)
-        raise InputError(f"edition {edition_id!r} is not complete: {path} is missing; run `pretexeval build`")
+        raise InputError(
+            explain_missing(
+                root / manifest_file(edition_id),
+                f"so edition {edition_id!r} is not complete; run `pretexeval build`",
+            )
+        )
     return manifest
 
 

@@ -9,9 +9,7 @@ Without `[storage] shared` every method does nothing; hosts may then share the d
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from config.tables import StorageConfig
 from primitives.errors import InputError
@@ -29,8 +27,8 @@ from storage.layout import (
     responses_folder,
 )
 from storage.lease import Lease
-from storage.manifests import check_manifest, find_manifest
-from storage.records import find_record, parse_listed_files, parse_record, read_files
+from storage.manifests import find_manifest
+from storage.records import find_record, parse_listed_files, parse_record
 from storage.responses import ResponseStore
 from storage.transfers import transfer_all
 
@@ -65,7 +63,7 @@ class Mirror:
     def _fetch_edition(self, bucket: Bucket, edition_id: str) -> bool | None:
         """Return whether all its files are intact here now; null if it is not complete in the bucket."""
         folder = edition_folder(edition_id)
-        content = self._read_sound(bucket, folder, MANIFEST, partial(check_manifest, edition_id))
+        content = self._read_sound(bucket, folder, MANIFEST, edition_id=edition_id)
         if content is None:
             return None
         path = self.root / manifest_file(edition_id)
@@ -218,27 +216,19 @@ class Mirror:
         with Lease(self.bucket, lease_object(name)) as lease:
             yield lease.require_held
 
-    def _read_sound(
-        self,
-        bucket: Bucket,
-        folder: str,
-        name: str,
-        check: Callable[[dict[str, Any]], None] = lambda _: None,
-    ) -> bytes | None:
+    def _read_sound(self, bucket: Bucket, folder: str, name: str, **expected: object) -> bytes | None:
         """Return the bytes of a record in the bucket, or null if it is missing or damaged.
 
         A damaged one is renamed and named; the next host that has the intact record sends it again.
 
         Args:
-            check: raises ValueError if the record is not that of its folder.
+            expected: values that the record must have.
         """
         content = bucket.read(f"{folder}/{name}")
         if content is None:
             return None
         try:
-            record = parse_record(content)
-            read_files(record, folder)
-            check(record)
+            parse_record(content, **expected)
         except (ValueError, RecursionError) as error:
             address = f"{bucket.address}/{folder}/{name}"
             logger.warning(RENAMED, address, error, f"{name}.damaged")

@@ -1,8 +1,9 @@
 """Records: the JSON files that complete an edition or an evaluation and list its files with their checksums.
 
 A record is written last and read first. It holds a checksum of its own content, so that a changed record is
-noticed. A damaged record is set aside: it is named once, and from then on it is missing. A record that was
-written before there were checksums is checked only for what it lists.
+noticed. A damaged record is set aside: it is named once, and from then on it is missing. A record that lists
+files also holds the version of its form and of what its files contain. One of another version counts as
+missing, and `explain_missing` says so; stored answers, which every version reads, have no such record.
 """
 
 import json
@@ -19,6 +20,16 @@ logger = logging.getLogger(__name__)
 
 CHECKSUM = "checksum"
 DAMAGED_SUFFIX = ".damaged"
+VERSION = 2
+"""Count it up when files of an edition or an evaluation get other columns, or a record other keys."""
+
+
+class OtherVersion(ValueError):
+    """A record was written by another version of this program."""
+
+    def __init__(self) -> None:
+        """Make an error that says so."""
+        super().__init__("another version of pretexeval wrote it")
 
 
 class RecordError(InputError):
@@ -29,55 +40,67 @@ class RecordError(InputError):
     """
 
     def __init__(self, path: Path, reason: object) -> None:
-        """Make an error whose message names the file and the reason."""
-        super().__init__(f"{path} cannot be used as a record ({reason}); delete it and run again")
+        """Make an error whose message names the file and the reason, and says what to do."""
+        message = f"{path} cannot be used as a record ({reason}); delete it and run again"
+        if isinstance(reason, OtherVersion):
+            message = (
+                f"{path.parent} was written by another version of pretexeval: run `pretexeval run CONFIG`, "
+                "which asks no stored prompt twice, or remove the folder"
+            )
+        super().__init__(message)
         self.reason = reason
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
     """Write a record atomically, with a checksum of its content as the last key."""
+    versioned = {"version": VERSION, **record} if "files" in record else record
     # What JSON makes of the values is hashed, because that is what a reader sees.
-    content = json.loads(json.dumps(record, ensure_ascii=False))
-    write_json(path, {**record, CHECKSUM: hash_json(content)})
+    content = json.loads(json.dumps(versioned, ensure_ascii=False))
+    write_json(path, {**versioned, CHECKSUM: hash_json(content)})
 
 
 def read_record(path: Path, **expected: object) -> dict[str, Any] | None:
-    """Return the record in a file without its checksum, or null if there is no such file.
+    """Return the record in a file without checksum and version, or None if there is no such file.
 
     Args:
-        expected: values that the record must have if it has the key, such as the ids in its path.
+        expected: values that the record must have, such as the ids in its path.
 
     Raises:
         RecordError: the file does not hold a record, its content was changed, or it is of another folder.
     """
     try:
-        record = parse_record(path.read_bytes())
+        return parse_record(path.read_bytes(), **expected)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, RecursionError, IsADirectoryError) as error:
         raise RecordError(path, error) from None
-    for name, value in expected.items():
-        if record.get(name, value) != value:
-            raise RecordError(path, f"it has the {name} {record[name]!r} and not {value!r}")
-    return record
 
 
-def parse_record(content: bytes) -> dict[str, Any]:
-    """Return the record that these bytes hold, without its checksum.
+def parse_record(content: bytes, **expected: object) -> dict[str, Any]:
+    """Return the record that these bytes hold, without checksum and version.
 
     Raises:
-        ValueError: they are not a JSON object, or its checksum says that it was changed.
+        OtherVersion: another version of this program wrote them.
+        ValueError: they are not a JSON object, its checksum says that it was changed, it lists a file outside
+            its folder, or it has other values than those expected.
     """
     record = json.loads(content.decode("utf-8"))
     if not isinstance(record, dict):
         raise ValueError("it is not a JSON object")
-    if record.pop(CHECKSUM, None) not in (None, hash_json(record)):
+    if "files" in record and record.get("version") != VERSION:
+        raise OtherVersion
+    if record.pop(CHECKSUM, None) != hash_json(record):
         raise ValueError("its content was changed after it was written")
+    if record.pop("version", None):
+        read_files(record, "")
+    for name, value in expected.items():
+        if record.get(name) != value:
+            raise ValueError(f"it has the {name} {record.get(name)!r} and not {value!r}")
     return record
 
 
 def read_reports(path: Path) -> list[dict[str, Any]]:
-    """Return the reports of validations in a record; records of earlier versions hold none."""
+    """Return the reports of validations in a record; none if there is no usable record."""
     try:
         return list((read_record(path) or {}).get("checks", ()))
     # Others report a damaged record.
@@ -86,7 +109,9 @@ def read_reports(path: Path) -> list[dict[str, Any]]:
 
 
 def find_record(path: Path, remedy: str, **expected: object) -> dict[str, Any] | None:
-    """Return the record in a file as `read_record` does; set a damaged one aside and return null.
+    """Return the record in a file as `read_record` does; set a damaged one aside and return None.
+
+    A record of another version counts as missing, and stays.
 
     Args:
         remedy: what writes the record again, for the message.
@@ -94,8 +119,19 @@ def find_record(path: Path, remedy: str, **expected: object) -> dict[str, Any] |
     try:
         return read_record(path, **expected)
     except RecordError as error:
-        set_aside(path, error.reason, remedy)
+        if not isinstance(error.reason, OtherVersion):
+            set_aside(path, error.reason, remedy)
         return None
+
+
+def explain_missing(path: Path, consequence: str) -> str:
+    """Return a sentence about a record that `find_record` did not find.
+
+    Args:
+        consequence: what follows if there is no record, and what to do.
+    """
+    # A damaged record has another name by now.
+    return str(RecordError(path, OtherVersion())) if path.is_file() else f"{path} is missing, {consequence}"
 
 
 def set_aside(path: Path, reason: object, remedy: str) -> None:

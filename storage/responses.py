@@ -20,7 +20,7 @@ from primitives.checksums import checksum_file
 from primitives.numbers import read_count, read_float
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
-from storage.files import build_stage_table, read_stage_file, write_bytes
+from storage.files import build_stage_table, write_bytes
 from storage.layout import responses_folder
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,8 @@ logger = logging.getLogger(__name__)
 # Digits of the checksum in a file's name.
 N_DIGITS = 16
 KEYS = ["prompt_key", "repeat"]
-# Files that were written before names held the number of answers lack it.
+# Stored answers are kept for ever. Files of answers may lack these two columns, and their names the number.
+LATER_COLUMNS = frozenset({"reasoning", "served"})
 _NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet")
 
 
@@ -118,7 +119,7 @@ class ResponseStore:
         if not files:
             return pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
         wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
-        return prefer_responses(read_stage_file(file, RESPONSES, wanted) for file in files).select(names)
+        return prefer_responses(read_response_file(file, wanted) for file in files).select(names)
 
     def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
         """Return prompt_key, repeat and response of a few prompts, as `read` does.
@@ -131,7 +132,7 @@ class ResponseStore:
         files = self.list_files()
         for file in files:
             if file.name not in known:
-                rows = read_stage_file(file, RESPONSES, names)
+                rows = read_response_file(file, names)
                 known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys))
         return prefer_responses([empty, *(known[file.name] for file in files)]).drop("status")
 
@@ -148,6 +149,13 @@ class ResponseStore:
         rows = self.read(["prompt_key", "repeat", "status", "error"]).filter(repeat=repeat)
         is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
         return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
+
+
+def read_response_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """Return columns of the rows of one file of responses; those that the file lacks are null."""
+    missing = LATER_COLUMNS.intersection(columns) - pl.read_parquet_schema(path).keys()
+    rows = pl.read_parquet(path, columns=[name for name in columns if name not in missing])
+    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing).select(columns)
 
 
 def prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:

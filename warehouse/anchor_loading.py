@@ -5,7 +5,6 @@ from pathlib import Path
 import duckdb
 
 from config.schedule import find_first_day
-from schemas.exchange import MAX_ERROR_RATE
 from schemas.stages import PREDICTIONS, REQUESTS
 from storage.layout import RUN
 from warehouse.answer_loading import list_run_files, note_how_asked, require_answers, require_model
@@ -17,7 +16,6 @@ from warehouse.records import (
     parse_time,
     read_price,
     require_record,
-    select_columns,
 )
 
 INSERT_PREDICTIONS = """
@@ -30,8 +28,8 @@ with answers as (
 
 select
     $edition_id, $period, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key, p.prediction,
-    case when p.error is null then p.is_correct end, answers.response, p.error
-from (select {columns} from read_parquet($predictions, union_by_name = true)) as p
+    p.is_correct, answers.response, p.error
+from read_parquet($predictions) as p
 left join answers on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
 order by p.scoring_policy, p.repeat, p.relation, p.sample_id
 """
@@ -44,18 +42,15 @@ def load_anchor_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None
     run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=model_id)
     require_model(connection, folder)
     check_files(folder, run, RUN)
-    counts = [run.get(name) for name in ("n_samples", "n_asked", "n_errors")]
-    limit = run.get("max_error_rate", MAX_ERROR_RATE)
+    counts = [run[name] for name in ("n_samples", "n_asked", "n_errors")]
     finished_at = parse_time(folder / RUN, run, "finished_at")
-    circumstances = [finished_at, limit, run.get("served"), *read_price(run)]
+    circumstances = [finished_at, run["max_error_rate"], run["served"], *read_price(run)]
     # The last two columns are filled from the requests.
     row = [*key.values(), find_first_day(period), *counts, *circumstances, None, None]
     insert_row(connection, "anchor_runs", row)
     files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
-    columns = select_columns(connection, *files[PREDICTIONS.name])
     predictions = {PREDICTIONS.name: files[PREDICTIONS.name]}
-    statement = INSERT_PREDICTIONS.format(columns=columns)
-    n_rows = insert_parquet(connection, statement, predictions, **key)
+    n_rows = insert_parquet(connection, INSERT_PREDICTIONS, predictions, **key)
     check_rows(folder, run, PREDICTIONS, n_rows)
     note_how_asked(connection, "anchor_runs", files, key)
     require_answers(connection, "anchor_predictions", folder, run, key)

@@ -9,8 +9,7 @@ import duckdb
 
 from primitives.errors import InputError
 from schemas.columns import Stage
-from schemas.exchange import MAX_ERROR_RATE
-from schemas.stages import N_DEMONSTRATIONS, PREDICTIONS, REQUESTS
+from schemas.stages import PREDICTIONS, REQUESTS
 from storage.layout import RUN, model_file, responses_folder
 from warehouse.catalogue import insert_row
 from warehouse.checks import insert_reports
@@ -25,7 +24,6 @@ from warehouse.records import (
     parse_time,
     read_price,
     require_record,
-    select_columns,
 )
 
 logger = logging.getLogger(__name__)
@@ -47,26 +45,25 @@ REASONING = """coalesce(
         )"""
 """What the model thought, where `p` is what was read and `answers` the response."""
 # A prompt that had failed when the answers were scored counts as failed, even if it was answered later, until
-# it is scored again. Older files have no column for its error and count it as wrong; the response tells.
+# it is scored again.
 INSERT_PREDICTIONS = f"""
 insert into predictions
 with answers as ({RESPONSES_OF_MODEL}),
 
 thoughts as (
     select
-        p.* exclude (error),
+        p.*,
         answers.* exclude (prompt_key, model_id, repeat, error, reasoning),
-        coalesce(p.error, answers.error) as error,
         coalesce(p.is_unfinished_reasoning, false) as is_unfinished,
         {REASONING} as reasoning
-    from (select {{columns}} from read_parquet($predictions, union_by_name = true)) as p
+    from read_parquet($predictions) as p
     left join answers
         on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
 )
 
 select
     $edition_id, $model_id, thoughts.sample_id, thoughts.repeat, scoring_policy, thoughts.prompt_key,
-    requests.n_demonstrations_dropped, prediction, case when error is null then is_correct end,
+    requests.n_demonstrations_dropped, prediction, is_correct,
     is_unfinished, response, reasoning, error,
     case when reasoning is null and not is_unfinished then logprob_true end,
     case when reasoning is null and not is_unfinished then logprob_false end
@@ -84,19 +81,16 @@ def load_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     run = require_record(folder / RUN, edition_id=edition_id, model_id=model_id)
     require_model(connection, folder)
     check_files(folder, run, RUN)
-    counts = [run.get(name) for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
-    row = [edition_id, model_id, run.get("scoring_policies"), *counts, *read_circumstances(folder, run)]
+    counts = [run[name] for name in ("n_samples", "n_asked", "n_reused", "n_errors")]
+    row = [edition_id, model_id, run["scoring_policies"], *counts, *read_circumstances(folder, run)]
     insert_row(connection, "runs", row)
     files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
-    columns = select_columns(connection, *files[PREDICTIONS.name])
-    statement = INSERT_PREDICTIONS.format(columns=columns)
-    values = {"edition_id": edition_id, "model_id": model_id, **read_marks(run)}
-    n_rows = insert_parquet(connection, statement, files, **values)
-    check_rows(folder, run, PREDICTIONS, n_rows)
     key = {"edition_id": edition_id, "model_id": model_id}
+    n_rows = insert_parquet(connection, INSERT_PREDICTIONS, files, **key, **read_marks(run))
+    check_rows(folder, run, PREDICTIONS, n_rows)
     note_how_asked(connection, "runs", files, key)
     require_answers(connection, "predictions", folder, run, key)
-    insert_reports(connection, "run_checks", key, run.get("checks", ()))
+    insert_reports(connection, "run_checks", key, run["checks"])
 
 
 def require_answers(
@@ -106,7 +100,7 @@ def require_answers(
     run: Mapping[str, Any],
     key: dict[str, str],
 ) -> None:
-    """Check that the response store has every answer that was scored. Older records list no files of it.
+    """Check that the response store has every answer that was scored.
 
     Args:
         table: predictions or question_answers, with the rows of the run in this folder.
@@ -116,7 +110,7 @@ def require_answers(
         InputError: answers are missing, because a file of responses was lost or changed.
     """
     responses = folder.parents[len(key)] / responses_folder(folder.name)
-    lost = [str(responses / name) for name in run.get("responses", ()) if not (responses / name).is_file()]
+    lost = [str(responses / name) for name in run["responses"] if not (responses / name).is_file()]
     if not lost:
         return
     where = " and ".join(f"rows.{name} = ${name}" for name in key)
@@ -167,12 +161,9 @@ def require_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 def read_circumstances(folder: Path, run: dict[str, Any]) -> list[Any]:
     """Return the last columns of runs: when it finished, its duration, limit, what answered, and prices."""
     finished_at = parse_time(folder / RUN, run, "finished_at")
-    limit = run.get("max_error_rate", MAX_ERROR_RATE)
-    # Two more columns are filled from the requests (note_how_asked). Older records do not say how many
-    # demonstrations were shown, because there were always five.
-    n_demonstrations = run.get("n_demonstrations", N_DEMONSTRATIONS)
-    circumstances = [finished_at, run.get("duration_s"), limit, run.get("served"), *read_price(run)]
-    return [*circumstances, None, None, n_demonstrations]
+    recorded = [run[name] for name in ("duration_s", "max_error_rate", "served")]
+    # Two columns are filled from the requests (note_how_asked).
+    return [finished_at, *recorded, *read_price(run), None, None, run["n_demonstrations"]]
 
 
 def note_how_asked(

@@ -41,9 +41,9 @@ def _load_file(
         return
     root, record = path.parent.parent, path.with_suffix(".json")
     names = [name.relative_to(root).as_posix() for name in (path, record)]
-    if record.is_file() and not is_file_recorded(root, *names):
+    if not is_file_recorded(root, *names):
         raise InputError(
-            f"{path}: differs from the checksum in {record}, so one of the two was changed; {MEASURE}"
+            f"{path}: differs from the checksum in {record}, so one of the two was lost or changed; {MEASURE}"
         )
     columns = ", ".join(stage.names)
     insert_parquet(
@@ -75,7 +75,7 @@ def load_grades(connection: duckdb.DuckDBPyConnection, path: Path, edition_id: s
 
 
 def _check_pages(path: Path) -> None:
-    """Raise InputError if the file does not match the checksums of its pages. Older files have none."""
+    """Raise InputError if the file does not match the checksums of its pages."""
     try:
         pq.read_table(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:

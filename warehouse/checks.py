@@ -21,7 +21,7 @@ from warehouse.catalogue import insert_row
 from warehouse.records import parse_time
 
 Report = dict[str, Any]
-NEEDED = {"stage", "context", "n_rows", "checks"}
+NEEDED = {"stage", "content", "n_rows", "checks", "checked_at"}
 REMEDY = "the next build validates the stage again"
 COLUMNS = {
     "edition_id": pl.String,
@@ -80,10 +80,7 @@ def insert_reports(
 
 
 def _read_reports(root: Path) -> dict[tuple[str, str], Report]:
-    """Return (stage, key of its content) -> report; older reports are under the edition that they name.
-
-    Damaged reports are set aside.
-    """
+    """Return (stage, key of its content) -> report; damaged reports are set aside."""
     reports = []
     for path in sorted((root / VALIDATIONS_FOLDER).glob("*.json")):
         report = find_record(path, REMEDY, key=path.stem)
@@ -91,17 +88,17 @@ def _read_reports(root: Path) -> dict[tuple[str, str], Report]:
             set_aside(path, "it is no report of a validation", REMEDY)
         elif report is not None:
             reports.append(report)
-    latest_first = sorted(reports, key=lambda report: report.get("checked_at") or "", reverse=True)
-    return {(report["stage"], report.get("content") or report["context"]): report for report in latest_first}
+    latest_first = sorted(reports, key=lambda report: report["checked_at"], reverse=True)
+    return {(report["stage"], report["content"]): report for report in latest_first}
 
 
 def _select_reports(reports: dict[tuple[str, str], Report], root: Path, edition_id: str) -> list[Report]:
-    manifest = find_manifest(root, edition_id) or {}
+    manifest = find_manifest(root, edition_id) or {"files": {}}
     selected = []
     for stage in EDITION_STAGES:
-        files = [f for path, f in manifest.get("files", {}).items() if path.startswith(f"{stage.name}/")]
+        files = [f for path, f in manifest["files"].items() if path.startswith(f"{stage.name}/")]
         content = key_content(stage.name, [file["sha256"] for file in files])
-        report = reports.get((stage.name, content)) or reports.get((stage.name, edition_id))
+        report = reports.get((stage.name, content))
         if report and report["n_rows"] == sum(file["rows"] for file in files):
             selected.append(report)
     return selected
@@ -129,7 +126,7 @@ def _list_rows(report: Report) -> list[tuple[Any, ...]]:
             check["success"],
             report["n_rows"],
             check["n_unexpected"],
-            report.get("checked_at"),
+            report["checked_at"],
         )
         for check in report["checks"]
     ]

@@ -18,11 +18,9 @@ from primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, TRIPLETS
-from storage.layout import (
-    MANIFEST,
-)
+from storage.layout import MANIFEST
 from storage.manifests import find_manifest
-from storage.records import find_record, set_aside
+from storage.records import explain_missing, find_record, set_aside
 from warehouse.anchor_loading import load_anchor_run
 from warehouse.answer_loading import load_run, warn_of_lost_replies
 from warehouse.appraisals import load_diversity, load_grades, load_guesses
@@ -39,7 +37,6 @@ from warehouse.records import (
     find_files,
     insert_parquet,
     parse_time,
-    select_columns,
 )
 from warehouse.variants import load_variants
 from warehouse.writer_loading import load_writer_tokens
@@ -123,10 +120,11 @@ def load_edition(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """
     manifest = find_manifest(folder.parent.parent, folder.name)
     if manifest is None:
-        raise RecordMissing(
-            f"{folder / MANIFEST} is missing, so the edition and its evaluations are left out; `pretexeval "
-            "build` with its configuration completes it"
+        consequence = (
+            "so the edition and its evaluations are left out; `pretexeval build` with its configuration "
+            "completes it"
         )
+        raise RecordMissing(explain_missing(folder / MANIFEST, consequence))
     check_files(folder, manifest, MANIFEST)
     manifest["edition_id"] = folder.name
     if not find_files(folder, manifest, TRIPLETS):
@@ -156,8 +154,7 @@ def _load_stage(
     n_rows = insert_parquet(
         connection,
         f"insert into {stage.name} (edition_id, {', '.join(stage.names)}) "
-        f"select $edition_id, {select_columns(connection, stage, paths)} "
-        "from read_parquet($files, union_by_name = true) "
+        f"select $edition_id, {', '.join(stage.names)} from read_parquet($files) "
         f"order by {EDITION_ORDER[stage.name]}",
         {"files": (stage, paths)},
         edition_id=folder.name,

@@ -9,7 +9,7 @@ from schemas.stages import RESPONSES
 from storage.layout import MODEL
 from storage.responses import ResponseStore
 from warehouse.catalogue import insert_row
-from warehouse.records import insert_parquet, read_price, require_record, select_columns
+from warehouse.records import insert_parquet, read_price, require_record
 
 STORED_COLUMNS = ", ".join("prompt_number" if name == "prompt" else name for name in RESPONSES.names)
 # The demonstrations of a prompt end with the last blank line, which JSON writes as \\n\\n (chat messages).
@@ -18,7 +18,12 @@ select
     * exclude (prompt),
     string_split(prompt, if(contains(prompt, e'\\n\\n'), e'\\n\\n', '\\n\\n'))[-1] as rest,
     left(prompt, length(prompt) - length(rest)) as prefix
-from (select {columns}, filename from read_parquet($files, filename = true, union_by_name = true))
+from (
+    -- Files of answers may lack these columns.
+    from (select null::varchar as reasoning, null::varchar as served where false)
+    union all by name
+    from read_parquet($files, filename = true, union_by_name = true)
+)
 """
 ADD_PREFIXES = f"""
 insert into storage.prompt_prefixes
@@ -126,14 +131,13 @@ def load_model(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 def _number_prefixes(connection: duckdb.DuckDBPyConnection, paths: list[Path]) -> None:
     """Fill the table `received`: all responses, with the numbers of their prefixes in place of the texts."""
-    columns = select_columns(connection, RESPONSES, paths)
     files = {"files": (RESPONSES, paths)}
-    n_numbered = insert_parquet(connection, NUMBER_PREFIXES.format(columns=columns), files)
+    n_numbered = insert_parquet(connection, NUMBER_PREFIXES, files)
     n_rows = insert_parquet(connection, "select count(*) from read_parquet($files)", files)
     # Most models are asked with the demonstrations of other models, so that their files are read only once.
     if n_numbered < n_rows:
-        insert_parquet(connection, ADD_PREFIXES.format(columns=columns), files)
-        insert_parquet(connection, NUMBER_PREFIXES.format(columns=columns), files)
+        insert_parquet(connection, ADD_PREFIXES, files)
+        insert_parquet(connection, NUMBER_PREFIXES, files)
 
 
 def remember_responses(connection: duckdb.DuckDBPyConnection, model_id: str) -> None:

@@ -33,7 +33,7 @@ with answers as ({RESPONSES_OF_MODEL})
 
 select
     $edition_id, $setting, $model_id, p.question_id, p.repeat, p.prompt_key, p.answer, p.rule,
-    coalesce(p.error, answers.error), coalesce(p.is_unfinished_reasoning, false),
+    p.error, coalesce(p.is_unfinished_reasoning, false),
     requests.n_demonstrations_dropped, answers.response, {REASONING}
 from read_parquet($question_readings) as p
 left join answers
@@ -46,7 +46,7 @@ INSERT_PREDICTIONS = """
 insert into question_predictions
 select
     $edition_id, $setting, $model_id, question_id, scoring_policy, prediction,
-    case when error is null then is_correct end, n_answers, n_agreeing, error
+    is_correct, n_answers, n_agreeing, error
 from read_parquet($question_predictions)
 order by scoring_policy, relation, question_id
 """
@@ -76,11 +76,11 @@ def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> No
         "where edition_id = $edition_id and setting = $setting and model_id = $model_id",
         key,
     ).fetchone() or (0, 0)
-    counts = [n_questions, n_repeats, *(run.get(name) for name in ("n_asked", "n_reused", "n_errors"))]
-    row = [*key.values(), run.get("scoring_policies"), *counts, *read_circumstances(folder, run)]
+    counts = [n_questions, n_repeats, *(run[name] for name in ("n_asked", "n_reused", "n_errors"))]
+    row = [*key.values(), run["scoring_policies"], *counts, *read_circumstances(folder, run)]
     insert_row(connection, "question_runs", row)
     note_how_asked(connection, "question_runs", files, key)
-    insert_reports(connection, "question_run_checks", key, run.get("checks", ()))
+    insert_reports(connection, "question_run_checks", key, run["checks"])
 
 
 def check_points(connection: duckdb.DuckDBPyConnection) -> None:

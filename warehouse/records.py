@@ -12,7 +12,7 @@ from primitives.checksums import checksum_file
 from primitives.errors import InputError
 from schemas.columns import Stage
 from storage.files import FileRef
-from storage.records import find_record, read_files
+from storage.records import explain_missing, find_record, read_files
 
 REBUILD = "run `pretexeval run CONFIG` to rebuild it"
 RESTORE = f"restore the file from a backup, or {REBUILD}"
@@ -30,7 +30,7 @@ def require_record(path: Path, **expected: object) -> dict[str, Any]:
     """
     record = find_record(path, REBUILD, **expected)
     if record is None:
-        raise RecordMissing(f"{path} is missing, so {path.parent} is left out; {REBUILD}")
+        raise RecordMissing(explain_missing(path, f"so {path.parent} is left out; {REBUILD}"))
     return record
 
 
@@ -43,7 +43,7 @@ def check_files(folder: Path, record: dict[str, Any], name: str) -> None:
     Raises:
         InputError: a file is missing, or its bytes are not those that the record lists.
     """
-    for ref in _list_files(folder, record):
+    for ref in read_files(record, folder.as_posix()):
         path = Path(ref.path)
         if not path.is_file():
             raise InputError(f"{path}: listed in {name}, but missing; {RESTORE}")
@@ -74,11 +74,6 @@ def read_price(record: Mapping[str, Any]) -> list[Any]:
     return [price.get(name) if isinstance(price, dict) else None for name in ("input", "output", "currency")]
 
 
-def find_complete(folder: Path, record: str) -> list[Path]:
-    """Return the subfolders with the record that marks them complete, sorted by name."""
-    return sorted(path.parent for path in folder.glob(f"*/{record}"))
-
-
 def find_filled(folder: Path) -> list[Path]:
     """Return the subfolders that hold Parquet files of a stage, sorted by name, with or without a record.
 
@@ -88,37 +83,23 @@ def find_filled(folder: Path) -> list[Path]:
 
 
 def find_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[Path]:
-    """Return the stage's files that the record lists, or all files if the record lists none at all.
+    """Return the stage's files that the record lists, by path.
 
     The list decides because a folder may still contain a relation that no longer belongs to it.
     """
-    if not record.get("files"):
-        return sorted((folder / stage.name).glob("*.parquet"))
     return [Path(ref.path) for ref in _list_files(folder, record, stage)]
 
 
 def check_rows(folder: Path, record: dict[str, Any], stage: Stage, n_rows: int) -> None:
     """Raise InputError if the stage's files have another number of rows than the record lists."""
-    if not record.get("files"):
-        return
     n_listed = sum(ref.n_rows for ref in _list_files(folder, record, stage))
     if n_rows != n_listed:
         raise InputError(f"{folder / stage.name}: {n_rows} rows where {n_listed} are listed; {REBUILD}")
 
 
-def _list_files(folder: Path, record: dict[str, Any], stage: Stage | None = None) -> list[FileRef]:
-    """Return the files that the record lists, by path, of one stage or of all.
-
-    Raises:
-        InputError: the list is damaged.
-    """
-    if not record.get("files"):
-        return []
-    try:
-        refs = read_files(record, folder.as_posix())
-    except ValueError as error:
-        raise InputError(f"{folder}: its record cannot be used ({error}); {REBUILD}") from error
-    prefix = f"{folder.as_posix()}/" + (f"{stage.name}/" if stage else "")
+def _list_files(folder: Path, record: dict[str, Any], stage: Stage) -> list[FileRef]:
+    prefix = f"{folder.as_posix()}/{stage.name}/"
+    refs = read_files(record, folder.as_posix())
     return sorted((ref for ref in refs if ref.path.startswith(prefix)), key=lambda ref: ref.path)
 
 
@@ -150,29 +131,12 @@ def insert_parquet(
     return int(row[0]) if row else 0
 
 
-def select_columns(connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path]) -> str:
-    """Return the columns of a stage as a select list. Optional columns that no file has become null."""
-    optional = {column.name for column in stage.columns if column.is_optional}
-    if not optional:
-        return ", ".join(stage.names)
-    escaped = [glob.escape(str(path)) for path in paths]
-    try:
-        # A cursor has no part in the transaction, which an error would end.
-        sql = "select distinct name from parquet_schema($paths)"
-        rows = connection.cursor().execute(sql, {"paths": escaped})
-        found = {name for (name,) in rows.fetchall()}
-    except duckdb.Error:
-        # `insert_parquet` names the file that cannot be read.
-        found = set(stage.names)
-    return ", ".join(f"null as {name}" if name in optional - found else name for name in stage.names)
-
-
 def _find_broken(
     connection: duckdb.DuckDBPyConnection, stage: Stage, paths: Sequence[Path], remedy: str
 ) -> None:
     """Read all columns of each file separately, and raise InputError for the first file that fails."""
     # A count would read only the headers of the columns, not their values.
-    values = ", ".join(column.name for column in stage.columns if not column.is_optional)
+    values = ", ".join(stage.names)
     for path in paths:
         try:
             connection.execute(

@@ -150,8 +150,7 @@ create table models (
     price_currency varchar
 );
 
--- error: why the prompt failed; is_correct is then null under every policy, also where an older file of
--- predictions counts the sample as wrong.
+-- error: why the prompt failed; is_correct is then null under every policy.
 -- Includes the reply to the sample, from responses. The loader looks it up once, so that prediction_details
 -- need not join millions of prompts with their responses (0.1 s instead of 2.4 s for its first rows, on 12
 -- models × 272,000 samples). reasoning: what the model thought, from the endpoint or from the marks in the

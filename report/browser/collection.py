@@ -216,7 +216,7 @@ class CollectionWriter:
 
     def _write_likely(self) -> Iterator[tuple[str, Series]]:
         """Write how likely each model finds True; the keys are model ids with repeats."""
-        if self.kind is not STATEMENTS or not self.reader.has_view("calibration_bins"):
+        if self.kind is not STATEMENTS:
             return
         runs = self.reader.read(
             f"select distinct model_id, repeat from calibration_bins where {self._condition} order by all",

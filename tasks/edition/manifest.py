@@ -12,9 +12,9 @@ from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.question_bank import QuestionBank
 from primitives.threads import map_in_threads
 from schemas.stages import TRIPLETS
-from storage.files import FileRef, count_rows, read_stage_files, write_json
+from storage.files import FileRef, count_rows, read_stage_files
 from storage.layout import manifest_file
-from storage.records import list_files, set_aside
+from storage.records import list_files, set_aside, write_record
 from tasks.drawing.heads import count_tested
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.pieces import Piece
@@ -64,7 +64,7 @@ def complete_edition(edition: Edition, files: Sequence[FileRef], left_out: list[
         **_describe_relations(edition, files),
         "files": list_files(files, edition.folder),
     }
-    write_json(path, manifest)
+    write_record(path, manifest)
     return edition.edition_id
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from schemas.exchange import MAX_ERROR_RATE
 from storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EVALUATIONS_FOLDER,
@@ -45,7 +44,7 @@ class RecordedEvaluation:
     """Failed prompts that the next run asks again."""
     duration_s: float | None = None
     pairs_per_relation: int | None = None
-    """How many pairs of each relation were asked at most; None: all of them, or not recorded."""
+    """How many pairs of each relation were asked at most; None: all of them."""
     model_id: str | None = None
     """None if the model could not be identified."""
     reason: str | None = None
@@ -94,9 +93,9 @@ def _read_run(
     record: Mapping[str, Any], edition_id: str, model: str, setting: str | None, model_id: str
 ) -> RecordedEvaluation:
     n_samples, n_errors = int(record["n_samples"]), int(record["n_errors"])
-    limit = float(record.get("max_error_rate", MAX_ERROR_RATE))
+    limit = float(record["max_error_rate"])
     has_failed = n_errors > limit * n_samples
-    pairs_per_relation = record.get("pairs_per_relation")
+    pairs_per_relation = record["pairs_per_relation"]
     scored: Status = "complete" if pairs_per_relation is None else "limited"
     reason = f"{n_errors:,} of {n_samples:,} failed, more than max_error_rate = {limit:g} allows"
     return RecordedEvaluation(
@@ -104,11 +103,11 @@ def _read_run(
         model,
         setting,
         "failed" if has_failed else scored,
-        _convert_time(record.get("finished_at")),
+        _convert_time(record["finished_at"]),
         n_samples,
         int(record["n_asked"]),
         n_errors,
-        record.get("n_open"),
+        record["n_open"],
         float(record["duration_s"]),
         pairs_per_relation,
         model_id,

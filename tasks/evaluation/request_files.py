@@ -1,12 +1,12 @@
 """The requests of an evaluation as files. They are written before the model is asked, and read for scoring.
 
-New requests are in the folder `next` until the evaluation is complete, so that an older evaluation in the
+New requests are in the folder `next` until the evaluation is complete, so that the last evaluation in the
 same folder stays readable meanwhile. The folder `next` also holds the prompts that have no answer yet; the
 texts of answered prompts are in the response store.
 """
 
 import shutil
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ class RequestFiles:
     prompts: Path | None
     """Folder of the prompts that had no answer, in files of the same names; null if all had one."""
     checks: tuple[Report, ...] = field(default=(), compare=False)
-    """The report of their validation; empty if an earlier version wrote them."""
+    """The report of their validation."""
 
     @property
     def n_samples(self) -> int:
@@ -125,7 +125,7 @@ def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
         used = files if prompts is None else listed
         if files and all(ref.is_intact(evaluation.root) for ref in used):
             found = RequestFiles(key, files, prompts, tuple(read_reports(record)))
-            if _has_every_prompt(evaluation, found, {ref.path for ref in listed}):
+            if _has_every_prompt(evaluation, found):
                 return found
     return None
 
@@ -146,11 +146,7 @@ def select_requests(evaluation: Evaluation, refs: Iterable[FileRef]) -> tuple[Fi
     return tuple(ref for ref in refs if f"/{evaluation.subject.requests.name}/" in ref.path)
 
 
-def _has_every_prompt(evaluation: Evaluation, found: RequestFiles, listed: Set[str]) -> bool:
-    paths = [path for ref in found.files if (path := found.locate_prompts(ref)) is not None]
-    if any(path.relative_to(evaluation.root).as_posix() not in listed for path in paths):
-        # An older version wrote them without their checksums.
-        return False
+def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
     settled = evaluation.read_settled_keys()
     written = {key for ref in found.files for key in found.read_unanswered_keys(ref)}
     return set(list_prompt_keys(evaluation, found)) <= settled | written

@@ -9,7 +9,6 @@ import polars as pl
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from schemas.columns import SCORING_POLICIES
-from schemas.exchange import MAX_ERROR_RATE
 from storage.files import FileRef
 from storage.layout import run_file
 from storage.records import find_record, list_files, read_files, write_record
@@ -59,7 +58,7 @@ def is_complete(evaluation: Evaluation) -> bool:
         is_finished = is_current and record["n_open"] == 0
         lost = set(record["responses"]) - {path.name for path in evaluation.store.list_files()}
         is_scored = set(evaluation.scoring.policies) <= set(record["scoring_policies"])
-        has_limit = record.get("max_error_rate", MAX_ERROR_RATE) == evaluation.max_error_rate
+        has_limit = record["max_error_rate"] == evaluation.max_error_rate
     except (ValueError, KeyError, TypeError):
         return False
     is_same = is_finished and is_scored and has_limit
@@ -68,8 +67,7 @@ def is_complete(evaluation: Evaluation) -> bool:
 
 def list_policies(evaluation: Evaluation) -> tuple[str, ...]:
     """Return the configured policies, and those under which the evaluation was scored before."""
-    before = read_run(evaluation).get("scoring_policies")
-    wanted = set(evaluation.scoring.policies) | set(before if isinstance(before, list) else ())
+    wanted = {*evaluation.scoring.policies, *read_run(evaluation).get("scoring_policies", ())}
     return tuple(policy for policy in SCORING_POLICIES if policy in wanted)
 
 

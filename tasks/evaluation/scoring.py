@@ -20,7 +20,6 @@ from tasks.evaluation.run_record import (
     complete_run,
     is_complete,
     list_policies,
-    read_run,
     remove_run,
     require_finished,
 )
@@ -80,14 +79,13 @@ def score_relations(
 def score_again(evaluation: Evaluation) -> None:
     """Score the answers of a finished evaluation again, under other policies or answer words; ask no model.
 
-    Nothing is done if the scores are up to date and their record holds the validation of the stages, which
-    records of earlier versions lack.
+    Nothing is done if the scores are up to date.
 
     Raises:
         InputError: the evaluation was never finished, or answers are missing.
     """
     with hold_evaluation(evaluation):
-        if not is_complete(evaluation) or "checks" not in read_run(evaluation):
+        if not is_complete(evaluation):
             score_finished(evaluation)
 
 

@@ -9,9 +9,9 @@ import polars as pl
 
 from schemas.columns import Stage
 from schemas.stages import RESPONSES
-from storage.files import read_stage_file, read_stage_files
+from storage.files import read_stage_files
 from storage.manifests import key_content
-from storage.responses import ResponseStore, prefer_responses
+from storage.responses import ResponseStore, prefer_responses, read_response_file
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
 from tasks.quality.validation import check_stage
@@ -24,7 +24,7 @@ def check_requests(evaluation: Evaluation, requests: RequestFiles, known: Iterab
     """Return the report of the requests; raises as `check_stage` does.
 
     Args:
-        known: reports of an earlier record of the evaluation.
+        known: reports of the last record of the evaluation.
     """
     stage = evaluation.subject.requests
     return _find_or_check(
@@ -40,7 +40,7 @@ def check_responses(evaluation: Evaluation, requests: RequestFiles, known: Itera
     """Return the report of the stored responses to the requests; raises as `check_stage` does.
 
     Args:
-        known: reports of an earlier record of the evaluation.
+        known: reports of the last record of the evaluation.
     """
     names = [path.name for path in evaluation.store.list_files()]
     return _find_or_check(
@@ -59,7 +59,7 @@ def _read_shortened(store: ResponseStore, keys: Set[str]) -> pl.DataFrame:
     """
     short = pl.col(*LONG_TEXTS).str.head(1)
     rows = (
-        read_stage_file(file, RESPONSES).filter(pl.col("prompt_key").is_in(keys)).with_columns(short)
+        read_response_file(file, RESPONSES.names).filter(pl.col("prompt_key").is_in(keys)).with_columns(short)
         for file in store.list_files()
     )
     return prefer_responses([pl.DataFrame(RESPONSES.schema.empty_table()), *rows])

@@ -8,7 +8,6 @@ import polars as pl
 from primitives.threads import map_in_threads
 from schemas.columns import Stage
 from schemas.expectations import count_violations
-from storage.files import add_optional_columns
 from tasks.quality.validation import accepts_counts, require_valid, validate_stage
 from tasks.quality.validation_report import ValidationReport, merge_reports
 
@@ -23,7 +22,7 @@ def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) ->
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    all_rows = (add_optional_columns(part, stage) for part in parts)
+    all_rows = iter(parts)
     first = next(all_rows)
     reports = [_require_valid_part(stage, first, context)]
     counts: list[pl.DataFrame] = []

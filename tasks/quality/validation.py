@@ -22,7 +22,6 @@ from schemas.expectations import (
     find_breaking,
     list_value_expectations,
 )
-from storage.files import add_optional_columns
 from tasks.quality.validation_report import (
     ExpectationResult,
     Report,
@@ -61,8 +60,7 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     Args:
         context: where the rows come from, for people: the edition or the model.
     """
-    given = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
-    rows = add_optional_columns(given, stage)
+    rows = frame if isinstance(frame, pl.DataFrame) else pl.DataFrame(frame)
     structure = describe_structure(stage, rows)
     checks = [_read_result(*r, structure) for r in _run_expectations(STRUCTURE, structure)]
     if all(check.success for check in checks):

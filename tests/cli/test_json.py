@@ -12,11 +12,11 @@ import pytest
 
 from cli.main import build_parser, main
 from preflight.evaluation_counts import AskedPairs
+from storage.records import write_record
 from tasks.evaluation.recorded_evaluations import RecordedEvaluation
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY, make_rows, run_command, write_base, write_config
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import write_record
 
 PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
 EDITION = "tiny-seed1-00000001"

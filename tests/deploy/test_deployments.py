@@ -154,8 +154,12 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
     (later,) = registry.get("/deployments/name/regenerate/pretexeval.quickstart")["schedules"]
     assert later["schedule"] == {"cron": "30 4 * * *", "timezone": "Europe/Berlin", "day_or": True}
     assert later["active"] is False
-    # The type of a pool cannot change.
-    refused = registry.deploy("--pool-type", "docker", "--move").require(2)
+    # Runs in containers start in another folder, and the type of a pool cannot change.
+    refused = registry.deploy("--pool-type", "docker").require(2)
+    assert "not in /app" in refused.err
+    for each in there:
+        registry.client.delete(f"/deployments/{each['id']}").raise_for_status()
+    refused = registry.deploy("--pool-type", "docker").require(2)
     assert "of type process" in refused.err
 
 

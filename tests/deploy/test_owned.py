@@ -1,4 +1,4 @@
-"""Which deployments an installation may replace, and which of an earlier version belong to it."""
+"""The deployments that an installation may replace."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -33,9 +33,9 @@ def make_deployment(
 
 @pytest.mark.parametrize("config_file", [None, "configs/mine.toml", "./configs/../configs/mine.toml"])
 def test_its_own_may_be_replaced(config_file: str | None) -> None:
-    require_own(NAME, make_deployment(config_file=config_file), REGISTRATION, moves=False)
+    require_own(NAME, make_deployment(config_file=config_file), REGISTRATION)
     absolute = replace(REGISTRATION, config_file=HOME / "configs" / "mine.toml")
-    require_own(NAME, make_deployment(config_file=config_file), absolute, moves=False)
+    require_own(NAME, make_deployment(config_file=config_file), absolute)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,4 @@ def test_its_own_may_be_replaced(config_file: str | None) -> None:
 )
 def test_what_belongs_to_somebody_else_is_refused(deployment: DeploymentResponse, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        require_own(NAME, deployment, REGISTRATION, moves=False)
-
-
-def test_a_move_replaces_only_what_the_installation_registered() -> None:
-    for moved in (make_deployment(home="/srv/other"), make_deployment(config_file="old/mine.toml")):
-        require_own(NAME, moved, REGISTRATION, moves=True)
-    with pytest.raises(InputError, match="was not registered by"):
-        require_own(NAME, make_deployment(tag="theirs"), REGISTRATION, moves=True)
+        require_own(NAME, deployment, REGISTRATION)

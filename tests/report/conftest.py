@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from report.page import write_report
-from schemas.stages import DIVERSITY, HUMAN_GRADES
+from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points
-from tests.support.stage_rows import Row, digest, write_record, write_rows
+from tests.support.stage_rows import Row, digest, write_measured, write_rows
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
@@ -92,12 +93,12 @@ def appraise(data: DataFolder) -> None:
         | dict.fromkeys(("lexical_spread", "structural_spread"), None if row["method"] == "direct" else 0.75)
         for row in rows
     ]
-    write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, measured)
+    write_measured(data.root, EDITION, DIVERSITY, measured)
     check = {"column": "guess", "expectation": "is_not_null", "meaning": "it is known", "n_unexpected": 0}
     warning = check | {"success": False, "n_unexpected": 2}
     report = {"stage": "guesses", "n_rows": 8, "checked_at": "2026-11-20T12:00:00+00:00"}
     checked = report | {"checks": [check | {"success": True}, warning]}
-    write_record(data.root / "guesses" / f"{EDITION}.json", {"checks": [checked]})
+    write_measured(data.root, EDITION, GUESSES, [], checked)
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
         graded = [
             {

@@ -5,9 +5,9 @@ from pathlib import Path
 from report.comparison_rows import N_EDITIONS_SHOWN, read_drift, swap_sides
 from report.contents import Row, Setting
 from report.edition_reader import EditionReader
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import write_record
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 from warehouse.records import require_record

@@ -92,10 +92,3 @@ def test_structure_compares_found_and_declared_columns() -> None:
         ("c", "b", "String", None),
         ("a", "nothing", "String", "String"),
     ]
-
-
-def test_optional_columns_are_nullable_and_come_after_the_others() -> None:
-    for stage in STAGES.values():
-        are_optional = [column.is_optional for column in stage.columns]
-        assert are_optional == sorted(are_optional), stage.name
-        assert all(column.is_nullable for column in stage.columns if column.is_optional), stage.name

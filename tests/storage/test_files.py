@@ -1,15 +1,12 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from primitives.checksums import checksum_file
-from schemas.columns import Column
 from schemas.stages import VARIANTS
 from storage.files import (
     FileRef,
@@ -22,7 +19,6 @@ from storage.files import (
 )
 from tasks.edition.variants import derive_variants
 from tests.tasks.edition.test_variants import make_triplet
-from warehouse.records import select_columns
 
 
 def make_variants(n: int = 3) -> pl.DataFrame:
@@ -138,37 +134,7 @@ def test_json_keeps_the_order_of_keys_and_non_ascii_letters(tmp_path: Path) -> N
     assert (tmp_path / "x.json").read_text(encoding="utf-8") == text
 
 
-NOTED = replace(
-    VARIANTS,
-    columns=(*VARIANTS.columns, Column("note", pa.string(), "a later column", True, is_optional=True)),
-)
-
-
-def test_an_optional_column_is_written_only_if_it_has_a_value_and_read_as_null_otherwise(
-    tmp_path: Path,
-) -> None:
-    before = write_stage_file(tmp_path, "before", make_variants(), VARIANTS)
-    empty = make_variants().with_columns(pl.lit(None, pl.String).alias("note"))
-    for frame in (make_variants(), empty):
-        assert write_stage_file(tmp_path, "after", frame, NOTED).sha256 == before.sha256
-    noted = write_stage_file(tmp_path, "noted", empty.with_columns(pl.lit("a").alias("note")), NOTED)
-    rows = read_stage_files(tmp_path, [before, noted], NOTED)
-    assert rows.columns == NOTED.names
-    assert rows["note"].to_list() == [None] * 24 + ["a"] * 24
-    some = read_stage_file(tmp_path / "before", NOTED, ["note", "label"])
-    assert some.columns == ["note", "label"]
-    assert some["note"].null_count() == 24
-    with duckdb.connect() as connection:
-        for paths, n_notes in ((["before"], 0), (["before", "noted"], 24), (["noted", "before"], 24)):
-            files = [tmp_path / path for path in paths]
-            columns = select_columns(connection, NOTED, files)
-            rows_of_files = "read_parquet(?, union_by_name = true)"
-            query = f"select count(note), count(label) from (select {columns} from {rows_of_files})"
-            found = connection.execute(query, [[str(file) for file in files]]).fetchone()
-            assert found == (n_notes, 24 * len(paths))
-
-
-def test_a_column_that_is_not_optional_must_be_in_the_file(tmp_path: Path) -> None:
+def test_every_column_must_be_in_the_file(tmp_path: Path) -> None:
     make_variants().drop("label").write_parquet(tmp_path / "r")
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
-        read_stage_file(tmp_path / "r", NOTED, ["note", "label"])
+        read_stage_file(tmp_path / "r", VARIANTS)

@@ -1,6 +1,5 @@
 """Editions that hosts exchange through a bucket."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -8,9 +7,10 @@ import pytest
 from config.tables import StorageConfig
 from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from storage.manifests import read_manifest_files
+from storage.manifests import read_manifest, read_manifest_files
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_everything
+from storage.records import write_record
 from tasks.edition.edition import Edition
 from tests.storage.conftest import Host, read_tree
 
@@ -91,9 +91,8 @@ def test_different_edition_of_the_same_name_is_an_error(hosts: tuple[Host, Host]
     first, second = (Mirror(host) for host in hosts)
     first.push_edition(edition.edition_id)
     path = hosts[1].root / edition.folder / "manifest.json"
-    path.parent.mkdir(parents=True)
-    manifest = json.loads((hosts[0].root / edition.folder / "manifest.json").read_text())
-    path.write_text(json.dumps(manifest | {"left_out": [{"what": "another head"}]}))
+    manifest = read_manifest(hosts[0].root, edition.edition_id)
+    write_record(path, manifest | {"left_out": [{"what": "another head"}]})
     for exchange in (second.pull_edition, second.push_edition):
         with pytest.raises(InputError, match=r"differ: .*delete"):
             exchange(edition.edition_id)

@@ -143,6 +143,26 @@ def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluati
     assert read_tree(first.root, "predictions") == read_tree(second.root, "predictions")
 
 
+def test_an_evaluation_has_no_record_while_its_files_are_replaced(
+    evaluations: list[Evaluation], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluate(evaluations[0], SlowEngine())
+    words = Scoring(words=AnswerWords(true=("yes",), false=("no",)))
+    changed = replace(evaluations[0], scoring=words)
+    finish(changed, ask_model(changed, forbid))
+    mirror = Mirror(changed.storage)
+    assert mirror.bucket is not None
+    assert mirror.bucket.read(f"{changed.folder}/run.json") is not None
+
+    def fail(path: str, source: Path) -> None:
+        raise InputError("the storage is unreachable")
+
+    monkeypatch.setattr(mirror.bucket, "send", fail)
+    with pytest.raises(InputError, match="unreachable"):
+        mirror.push_evaluation(changed.edition_id, changed.model_id)
+    assert mirror.bucket.read(f"{changed.folder}/run.json") is None
+
+
 def test_failures_of_other_hosts_are_fetched_until_they_are_removed(
     evaluations: list[Evaluation],
 ) -> None:

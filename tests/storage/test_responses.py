@@ -1,5 +1,5 @@
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pyarrow.parquet as pq
@@ -7,8 +7,7 @@ import pytest
 
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
-from storage.files import read_stage_file
-from storage.responses import ResponseStore
+from storage.responses import ResponseStore, read_response_file
 
 K1, K2, K3, K4 = (f"{i:032x}" for i in range(1, 5))
 FULL = Completion(" True\n", "ok", None, "stop", 12, 2, -0.25, -1.5, "Fever?", "x, fp_1")
@@ -50,22 +49,16 @@ def test_response_is_stored_unchanged(store: ResponseStore) -> None:
     ]
 
 
-def test_answers_without_reasoning_are_stored_in_the_same_columns_as_before_it(store: ResponseStore) -> None:
-    path = append(store, k1=Completion("True"), k2=FAILED)
-    assert pq.read_schema(path).names == RESPONSES.names[: RESPONSES.names.index("reasoning")]
-    assert store.read(["prompt_key", "reasoning"]).rows() == [(K1, None), (K2, None)]
-
-
 def test_selected_prompts_are_read_from_each_file_once(
     store: ResponseStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paths: list[Path] = []
 
-    def read_file(path: Path, *arguments: Any) -> pl.DataFrame:  # noqa: ANN401
+    def read_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
         paths.append(path)
-        return read_stage_file(path, *arguments)
+        return read_response_file(path, columns)
 
-    monkeypatch.setattr("storage.responses.read_stage_file", read_file)
+    monkeypatch.setattr("storage.responses.read_response_file", read_file)
     wanted = frozenset({K1, K2})
     assert store.read_selected(wanted).rows() == []
     first = append(store, k1=FAILED, k3=FULL)

@@ -6,9 +6,11 @@ import polars as pl
 
 from benchmarks.designed_models import MODELS, Pairs, Statement
 from schemas.transformations import TRANSFORMATIONS
+from storage.records import write_record
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.stage_rows import Row, write_record
+from tests.support.stage_rows import Row, write_run
 from warehouse.publishing import build_warehouse
+from warehouse.records import require_record
 
 EDITION = "contest-weekly-0000000a"
 N_PAIRS = 60
@@ -69,6 +71,8 @@ def publish_contest(root: Path) -> DataFolder:
     path = data.root / "predictions" / EDITION / "chatty/requests/all.parquet"
     asked = pl.read_parquet(path)
     asked.with_columns(prompt_style=pl.lit("chat")).write_parquet(path)
+    record = require_record(path.parents[1] / "run.json")
+    write_run(path.parents[1], {name: value for name, value in record.items() if name != "files"})
     data.write_answers(EDITION, "lenient", expert, policies=("coin-flip",))
     for name, relation in (("early", "signs"), ("late", "sites")):
         part = DataFolder(root, [pair for pair in data.pairs if pair[0] == relation])

@@ -7,14 +7,15 @@ from pathlib import Path
 
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
+from storage.records import write_record
 from tests.support.stage_rows import (
     Row,
     describe_file,
     digest,
     response_row,
-    write_record,
     write_responses,
     write_rows,
+    write_run,
 )
 from warehouse.query import run_query
 
@@ -192,15 +193,13 @@ class DataFolder:
         policies: tuple[str, ...] = ("strict",),
         weigh: Weigh = weigh_alike,
         fail: Fail = never_fail,
-        max_error_rate: float | None = None,
+        max_error_rate: float = 0.01,
         n_repeats: int = 1,
-        is_old: bool = False,
     ) -> None:
         """Let the model answer every test sample by its rule, and score the answers under every policy.
 
         Args:
             n_repeats: how often it gives each answer.
-            is_old: write failed prompts as before there was a column for their error: as no answer.
         """
         responses: dict[str, Row] = {}
         requests, predictions = [], []
@@ -217,7 +216,7 @@ class DataFolder:
                 asked | {"n_demonstrations_dropped": 0, "prompt_style": "completion", "sampling": "{}"}
             )
             judged = [asked | judge(sample, None if error else answer, policy) for policy in policies]
-            if error is not None and not is_old:
+            if error is not None:
                 judged = [row | {"prediction": None, "is_correct": None, "error": error} for row in judged]
             predictions += judged
         given = list(responses.values())
@@ -230,26 +229,22 @@ class DataFolder:
         responses: list[Row],
         requests: list[Row],
         predictions: list[Row],
-        max_error_rate: float | None = None,
+        max_error_rate: float = 0.01,
     ) -> None:
         self.write_responses(edition_id, model_id, responses)
         folder = self.root / "predictions" / edition_id / model_id
         write_rows(folder / "requests" / "all.parquet", REQUESTS, requests)
         write_rows(folder / "predictions" / "all.parquet", PREDICTIONS, predictions)
-        write_record(
-            folder / "run.json",
+        write_run(
+            folder,
             {
                 "edition_id": edition_id,
-                "model_id": model_id,
                 "scoring_policies": sorted({row["scoring_policy"] for row in predictions}),
                 "n_samples": len(requests),
                 "n_asked": len(requests),
-                "n_reused": 0,
                 "n_errors": sum(row["status"] == "error" for row in responses),
-                "finished_at": "2026-11-20T12:00:00+02:00",
-                "duration_s": 1.5,
-            }
-            | ({} if max_error_rate is None else {"max_error_rate": max_error_rate}),
+                "max_error_rate": max_error_rate,
+            },
         )
 
     def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:

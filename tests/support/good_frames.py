@@ -36,8 +36,8 @@ def make_frame(name: str) -> pl.DataFrame:
     }[name]()
     stage = STAGES[name]
     schema = pl.DataFrame(stage.schema.empty_table()).schema
-    optional = {column.name: None for column in stage.columns if column.is_optional}
-    return pl.DataFrame([[(optional | row)[c] for c in stage.names] for row in rows], schema, orient="row")
+    empty = {column.name: None for column in stage.columns if column.is_nullable}
+    return pl.DataFrame([[(empty | row)[c] for c in stage.names] for row in rows], schema, orient="row")
 
 
 def list_triplets() -> list[Row]:

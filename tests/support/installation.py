@@ -10,10 +10,10 @@ from pathlib import Path
 
 from deploy.local.installation import Installation
 from deploy.local.watchdog import INSTALLATION_MARK, find_marked
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import write_record
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query

@@ -1,6 +1,5 @@
 """A small data folder on disk with questions about knowledge points, and what models answered to them."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +12,10 @@ from schemas.question_stages import (
     QUESTION_REQUESTS,
     QUESTIONS,
 )
+from storage.records import write_record
 from tests.support.data_folder import DataFolder, fail_response
-from tests.support.stage_rows import Row, describe_file, digest, response_row, write_record, write_rows
+from tests.support.stage_rows import Row, describe_file, digest, response_row, write_rows, write_run
+from warehouse.records import require_record
 
 # The answer of a model to a repeat of a question; None is no answer.
 AnswerRule = Callable[[Row, int], str | None]
@@ -118,7 +119,7 @@ class QuestionFolder:
         """Write an edition with the questions, and with the pairs and samples of `data`."""
         self.data.write_edition(edition_id, methods, knowledge=knowledge, attempts=attempts)
         folder = self.data.root / "editions" / edition_id
-        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest = require_record(folder / "manifest.json")
         questions = self.list_questions()
         for relation in sorted({row["relation"] for row in questions}):
             rows = [row for row in questions if row["relation"] == relation]
@@ -173,18 +174,14 @@ class QuestionFolder:
         write_rows(folder / "question_requests" / "all.parquet", QUESTION_REQUESTS, requests)
         write_rows(folder / "question_readings" / "all.parquet", QUESTION_READINGS, readings)
         write_rows(folder / "question_predictions" / "all.parquet", QUESTION_PREDICTIONS, predictions)
-        write_record(
-            folder / "run.json",
+        write_run(
+            folder,
             {
                 "edition_id": edition_id,
-                "model_id": model_id,
                 "scoring_policies": list(policies),
                 "n_samples": len(requests) // n_repeats,
                 "n_asked": len(requests),
-                "n_reused": 0,
                 "n_errors": sum(row["status"] == "error" for row in responses),
-                "finished_at": "2026-11-20T12:00:00+02:00",
-                "duration_s": 1.5,
             },
         )
 

@@ -1,7 +1,6 @@
 """Build rows and records, and write them to disk."""
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow.parquet as pq
 
 from schemas.columns import Stage
 from schemas.stages import RESPONSES
+from storage.records import write_record
 
 Row = dict[str, Any]
 
@@ -19,14 +19,11 @@ def digest(*parts: object, n: int = 16) -> str:
 
 
 def write_rows(path: Path, stage: Stage, rows: list[Row]) -> None:
-    """Write the rows; an optional column that no row has is left out, as in older files."""
+    """Write the rows; a nullable column that a row lacks is null."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    optional = {c.name: None for c in stage.columns if c.is_optional}
-    names = [name for name in stage.names if name not in optional or any(name in row for row in rows)]
-    schema = pa.schema([stage.schema.field(name) for name in names])
-    pq.write_table(
-        pa.Table.from_pylist([{n: (optional | row)[n] for n in names} for row in rows], schema), path
-    )
+    empty = {column.name: None for column in stage.columns if column.is_nullable}
+    filled = [{name: (empty | row)[name] for name in stage.names} for row in rows]
+    pq.write_table(pa.Table.from_pylist(filled, stage.schema), path)
 
 
 def write_responses(root: Path, model_id: str, rows: list[Row]) -> Path:
@@ -42,9 +39,35 @@ def describe_file(path: Path, n_rows: int) -> Row:
     return {"rows": n_rows, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def write_record(path: Path, record: Row) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record), encoding="utf-8")
+def write_measured(root: Path, edition_id: str, stage: Stage, rows: list[Row], *reports: Row) -> None:
+    """Write what was measured on an edition, and its record."""
+    path = f"{stage.name}/{edition_id}.parquet"
+    write_rows(root / path, stage, rows)
+    file = {"path": path, "n_rows": len(rows), "sha256": describe_file(root / path, len(rows))["sha256"]}
+    write_record((root / path).with_suffix(".json"), {"checks": list(reports), "file": file})
+
+
+def write_run(folder: Path, record: Row) -> None:
+    """Write the record of an evaluation, which lists all Parquet files of its folder."""
+    files = {
+        path.relative_to(folder).as_posix(): describe_file(path, pq.read_metadata(path).num_rows)
+        for path in sorted(folder.glob("*/*.parquet"))
+    }
+    usual: Row = {
+        "model_id": folder.name,
+        "n_reused": 0,
+        "n_open": 0,
+        "n_demonstrations": 5,
+        "pairs_per_relation": None,
+        "max_error_rate": 0.01,
+        "served": None,
+        "finished_at": "2026-11-20T12:00:00+02:00",
+        "duration_s": 1.5,
+        "checks": [],
+        "responses": [],
+        "files": files,
+    }
+    write_record(folder / "run.json", usual | record)
 
 
 def response_row(model_id: str, prompt_key: str, prompt: str, answer: bool | None) -> Row:

@@ -5,7 +5,7 @@ import pytest
 from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import write_rows
+from tests.support.stage_rows import write_measured, write_rows
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_quality_views import attempt, measured, write_grades
 from warehouse.publishing import build_warehouse
@@ -33,7 +33,7 @@ def test_attempts_are_loaded_with_all_their_columns(data: DataFolder) -> None:
 
 def test_diversity_and_grades_are_loaded(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
-    write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
+    write_measured(data.root, EDITION, DIVERSITY, [measured(sample, 0.5, None)])
     grades = write_grades(data, "ada", "pretexeval", [5, 3])
     write_rows(data.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
     build_warehouse(data.root)
@@ -45,7 +45,7 @@ def test_diversity_and_grades_are_loaded(data: DataFolder) -> None:
 
 def test_those_of_a_missing_edition_are_skipped(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
-    write_rows(data.root / "diversity" / f"{OTHER}.parquet", DIVERSITY, [measured(sample, 0.5, None)])
+    write_measured(data.root, OTHER, DIVERSITY, [measured(sample, 0.5, None)])
     grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]
     write_rows(data.root / "reviews" / OTHER / "ada.parquet", HUMAN_GRADES, grades)
     build_warehouse(data.root)

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from report.page_rows import read_contents
+from storage.records import write_record
 from tasks.quality.freshness_limit import record_freshness_limit
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
@@ -16,7 +17,7 @@ from tests.support.expected_views import (
     judge_samples,
     pair_up,
 )
-from tests.support.stage_rows import Row, digest, write_record
+from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
 from warehouse.freshness import describe_freshness, describe_stale_texts

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import Row, digest, write_record
+from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
@@ -66,8 +67,7 @@ def data(tmp_path: Path) -> DataFolder:
     return small
 
 
-@pytest.mark.parametrize("is_old", [False, True], ids=["", "written before"])
-def test_failed_prompts_are_never_scored(data: DataFolder, is_old: bool) -> None:
+def test_failed_prompts_are_never_scored(data: DataFolder) -> None:
     data.write_model("m")
     data.write_answers(
         EDITION,
@@ -76,7 +76,6 @@ def test_failed_prompts_are_never_scored(data: DataFolder, is_old: bool) -> None
         policies=POLICIES,
         fail=fail_three,
         max_error_rate=0.05,
-        is_old=is_old,
     )
     build_warehouse(data.root)
     by_policy = {row["scoring_policy"]: row for row in data.query("from leaderboard")}
@@ -115,7 +114,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         rule = simulated_models.expert if name == "one" else simulated_models.erratic
         small.write_answers(EDITION, name, rule, fail=fail_three, max_error_rate=0.05)
     small.write_model("bad")
-    small.write_answers(EDITION, "bad", simulated_models.expert, fail=fail_three, is_old=True)
+    small.write_answers(EDITION, "bad", simulated_models.expert, fail=fail_three)
     build_warehouse(small.root)
     return small
 
@@ -173,7 +172,13 @@ def test_prompt_answered_later_counts_as_failed_until_it_is_scored_again(data: D
 
 
 def write_failure(data: DataFolder, name: str, model_id: str | None) -> None:
-    record = {"model_id": model_id, "reason": f"{name} is down", "failed_at": "2026-11-21T12:00:00+00:00"}
+    record = {
+        "edition_id": EDITION,
+        "model": name,
+        "model_id": model_id,
+        "reason": f"{name} is down",
+        "failed_at": "2026-11-21T12:00:00+00:00",
+    }
     write_record(data.root / "failures" / EDITION / f"{name}.json", record)
 
 

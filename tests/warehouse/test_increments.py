@@ -10,11 +10,12 @@ import pytest
 
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE
+from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
 from tests.support.simulated_models import expert, silent
-from tests.support.stage_rows import Row, digest, response_row, write_record
+from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse import published, publishing
 from warehouse.publishing import build_warehouse
@@ -94,7 +95,8 @@ def test_every_step_gives_the_tables_of_a_rebuild(tmp_path: Path, extended: list
     data.write_model("middle")
     data.write_answers(EDITION, "middle", expert, methods=methods, fail=fail_itch, max_error_rate=0.9)
     folder.write_answers(EDITION, "middle", erratic)
-    write_record(root / "failures" / EDITION / "another.json", {"reason": "it is down"})
+    failure = {"edition_id": EDITION, "model": "another", "reason": "it is down"}
+    write_record(root / "failures" / EDITION / "another.json", failure)
     publish(root)
     # Both sort before what was there, so that the numbers of runs and clusters change.
     data.add_pair("symptoms", "Abscess", "Aching", "Fever")

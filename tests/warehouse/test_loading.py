@@ -5,9 +5,10 @@ import pytest
 
 from primitives.errors import InputError
 from schemas.stages import SAMPLES
+from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
-from tests.support.stage_rows import describe_file, digest, response_row, write_record, write_rows
+from tests.support.stage_rows import describe_file, digest, response_row, write_rows
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -31,8 +32,7 @@ def test_everything_complete_is_loaded(data: DataFolder) -> None:
     assert count(data, "responses") == count(data, "predictions") == 64
     (run,) = dump(data, "runs")
     assert run[:10] == (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5, 0.01)
-    # What answered and its prices are not in the record. Style and sampling are from the requests; records of
-    # older versions are of five demonstrations.
+    # What answered and its prices are not in the record. Style and sampling are from the requests.
     assert run[10:] == (None, None, None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
@@ -147,12 +147,6 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
         build_warehouse(data.root)
 
 
-def test_a_run_without_predictions_is_an_error(data: DataFolder) -> None:
-    (data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet").unlink()
-    with pytest.raises(InputError, match=r"expert/predictions: no Parquet file"):
-        build_warehouse(data.root)
-
-
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"edition_id": "another"}', '{"checksum": "0", "n": 1}'])
 def test_a_damaged_record_is_set_aside_and_named(
     data: DataFolder, content: str, caplog: pytest.LogCaptureFixture
@@ -169,13 +163,16 @@ def test_a_damaged_record_is_set_aside_and_named(
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("changed", "message"),
     [
-        ('{"finished_at": "yesterday"}', "not an ISO time"),
-        ('{"n_samples": "many"}', "a value that does not fit"),
+        ({"finished_at": "yesterday"}, "not an ISO time"),
+        ({"n_samples": "many"}, "a value that does not fit"),
     ],
 )
-def test_a_record_that_makes_no_sense_is_an_error(data: DataFolder, content: str, message: str) -> None:
-    (data.root / "predictions" / EDITION / "expert" / "run.json").write_text(content)
+def test_a_record_that_makes_no_sense_is_an_error(
+    data: DataFolder, changed: dict[str, str], message: str
+) -> None:
+    path = data.root / "predictions" / EDITION / "expert" / "run.json"
+    write_record(path, require_record(path) | changed)
     with pytest.raises(InputError, match=message):
         build_warehouse(data.root)

@@ -6,7 +6,7 @@ import pytest
 
 from schemas.stages import DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import Row, digest, write_rows
+from tests.support.stage_rows import Row, digest, write_measured, write_rows
 from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import pick
 from warehouse.publishing import build_warehouse
@@ -123,7 +123,7 @@ def test_diversity(data: DataFolder) -> None:
         *(measured(s, 0.1, 0.75) for s in symptoms),
         *(measured(s, 0.0, None) for s in single),
     ]
-    write_rows(data.root / "diversity" / f"{EDITION}.parquet", DIVERSITY, rows)
+    write_measured(data.root, EDITION, DIVERSITY, rows)
     build_warehouse(data.root)
     means = {(r["method"], r["relation"]): list(r.values())[3:] for r in data.query("from diversity")}
     assert means == {

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
-from tests.support.stage_rows import Row, write_record
+from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION
 from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
@@ -125,8 +126,8 @@ def test_failures_of_a_setting(folder: QuestionFolder) -> None:
     folder.data.write_model("m")
     folder.data.write_answers(EDITION, "m", simulated_models.expert)
     failures = folder.data.root / "failures" / EDITION
-    record = {"model_id": "m", "reason": "the key has expired", "failed_at": "2026-11-20T12:00:00"}
-    write_record(failures / "answer_only" / "m.json", record)
+    record = {"edition_id": EDITION, "model": "m", "model_id": "m", "reason": "the key has expired"}
+    write_record(failures / "answer_only" / "m.json", record | {"failed_at": "2026-11-20T12:00:00"})
     build_warehouse(folder.data.root)
     rows = folder.data.query("select setting, model_id, reason from not_evaluated")
     assert rows == [{"setting": "answer_only", "model_id": "m", "reason": "the key has expired"}]

@@ -9,7 +9,7 @@ import pytest
 from schemas.stages import GUESSES
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.stage_rows import Row, digest, write_rows
+from tests.support.stage_rows import Row, digest, write_measured
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 
@@ -113,7 +113,7 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     methods = ("pretexeval", "direct")
     data.write_edition(EDITION, methods)
     rows = [triplet | {"guesser": "overlap", "guess": guess(triplet)} for triplet in data.triplets()]
-    write_rows(data.root / "guesses" / f"{EDITION}.parquet", GUESSES, rows)
+    write_measured(data.root, EDITION, GUESSES, rows)
     for rule in RULES:
         data.write_model(rule.__name__)
         data.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=("strict", "excluded"))

@@ -3,8 +3,7 @@
 -- accepted_rate was accepted: by the gate if a language model wrote it, by a reviewer if the rephraser is
 -- `reviewed`. fallback_rate fell back to the statement. as_is_rate is as written: a statement, a text of
 -- llmeval, a rewording that no gate checked (gate = "off"), or a wording of a pool that nobody has reviewed.
--- Editions of earlier versions count wordings of such pools as accepted. mean_attempts is the mean number of
--- attempts per sample. Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was
+-- mean_attempts is the mean number of attempts per sample. Of the n_attempts to reword them, acceptance_rate passed; it is null where the gate was
 -- off. n_judged attempts have both verdicts of the judge; judge_agreement is the share
 -- with yes in both (the text follows from the statement, and the statement from the text). The view
 -- rejection_reasons has the reasons for the rejected attempts.

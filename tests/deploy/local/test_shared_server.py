@@ -86,7 +86,7 @@ class Team:
 
 
 class ForeignTeam(Team):
-    """A team that uses names of earlier versions of pretexeval: pools cpu and gpu, a flow `regenerate`."""
+    """A team with names like ours: pools cpu and gpu, a flow `regenerate`."""
 
     def register(self) -> None:
         for name, limit in FOREIGN_LIMITS.items():
@@ -181,25 +181,6 @@ def test_automations_touch_only_runs_of_their_installation(
     foreign.set_state(theirs[0], "CRASHED")
     time.sleep(2)
     assert foreign.read_state(theirs[0]) == "Crashed"
-
-
-def test_what_an_earlier_version_registered_moves_with_one_command(
-    described: dict[str, Any], installation: Installation, folder: Path, foreign: ForeignTeam
-) -> None:
-    home = folder / "lab"
-    step = {"prefect.deployments.steps.set_working_directory": {"directory": str(home)}}
-    flow_id = foreign.ask("POST", "flows/", {"name": "build-test-set"})["id"]
-    old = {"flow_id": flow_id, "name": "build-test-set", "tags": ["pretexeval"], "pull_steps": [step]}
-    foreign.ask("POST", "deployments/", old | {"work_pool_name": "cpu"})
-    assert (
-        "left       deployment build-test-set/build-test-set"
-        in deploy(installation, home, "lab").require().out
-    )
-    moved = deploy(installation, home, "lab", "--move").require().out
-    assert "deleted    deployment build-test-set/build-test-set" in moved
-    found = send(installation, "GET", "deployments/name/build-test-set/build-test-set")
-    assert found.status_code == 404
-    assert foreign.describe() == described
 
 
 REQUESTS = [

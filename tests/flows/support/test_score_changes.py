@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from flows.support.score_changes import find_score_changes, read_leaderboard
+from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
-from tests.support.stage_rows import Row, write_record
+from tests.support.stage_rows import Row
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.records import require_record

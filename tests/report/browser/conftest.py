@@ -71,7 +71,7 @@ class HostileFolder(DataFolder):
         responses: list[Row],
         requests: list[Row],
         predictions: list[Row],
-        max_error_rate: float | None = None,
+        max_error_rate: float = 0.01,
     ) -> None:
         """Write the run with these responses instead; one model is asked in chat style, one reasons."""
         for k, row in enumerate(responses):

@@ -10,6 +10,7 @@ import pytest
 
 from schemas.stages import REQUESTS
 from storage.layout import RUN
+from storage.records import write_record
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.evaluation import requests
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
@@ -18,7 +19,6 @@ from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete
 from tasks.evaluation.scoring import score_again
 from tests.support.evaluations import ask_model, finish, list_keys
-from tests.support.stage_rows import write_record
 from warehouse.records import require_record
 
 

@@ -1,0 +1,156 @@
+"""Figures of views that were worked out by hand, in one warehouse that is built once."""
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from scipy.stats import norm
+
+from schemas.transformations import NAMES
+from storage.records import write_record
+from tests.support.data_folder import DataFolder, Rule
+from tests.support.stage_rows import Row, digest, response_row
+from tests.warehouse.conftest import EDITION
+from warehouse.publishing import build_warehouse
+from warehouse.records import require_record
+
+# Head -> how many of the eight samples of its true and of its false triplet the model `uneven` has right.
+RIGHT = {
+    **{f"sign {k}": right for k, right in enumerate([(7, 3), (2, 4), (1, 5), (3, 0), (4, 4), (8, 7)])},
+    **{f"site {k}": right for k, right in enumerate([(8, 8), (8, 8), (5, 2), (0, 6)])},
+}
+PRICE = {"input": 2.0, "output": 10.0, "currency": "EUR"}
+
+
+class PartlyCounted(DataFolder):
+    """A data folder in which every fourth answer lacks its numbers of tokens."""
+
+    def write_responses(self, name: str, model_id: str, responses: list[Row]) -> Path:
+        unknown = {"n_prompt_tokens": None, "n_completion_tokens": None}
+        return super().write_responses(
+            name, model_id, [row | (unknown if k % 4 == 0 else {}) for k, row in enumerate(responses)]
+        )
+
+
+# Half of the samples of each sign, and one more; no sample of a site.
+BALANCED = {head: (0, 0) if head.startswith("site") else (4, 4) for head in RIGHT} | {"sign 0": (5, 4)}
+
+
+def answer_by(n_right: dict[str, tuple[int, int]]) -> Rule:
+    """Return a rule that has the first samples of each triplet right."""
+
+    def answer(sample: Row) -> bool:
+        place, n = NAMES.index(sample["transformation"]), n_right[sample["head"]]
+        return bool(sample["label"] == (place < n[0 if sample["is_positive"] else 1]))
+
+    return answer
+
+
+def find_wilson_limits(share: float, n: float) -> tuple[float, float]:
+    z = norm.ppf(0.975)
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return middle - reach, middle + reach
+
+
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
+    data = PartlyCounted(tmp_path_factory.mktemp("worked") / "data")
+    for head in RIGHT:
+        data.add_pair(head.split()[0], head, f"{head} true", f"{head} false")
+    replies = [response_row("writer", digest("reply", k, n=32), "Reword it.", None) for k in range(4)]
+    attempts = [
+        {
+            "variant_id": digest(k),
+            "relation": "sign",
+            "attempt": 1,
+            "rephraser": "writer",
+            "prompt_key": reply["prompt_key"],
+            "text": None,
+            "is_accepted": False,
+            "reasons": ["empty"],
+        }
+        for k, reply in enumerate(replies)
+    ]
+    data.write_edition(EDITION, attempts=attempts)
+    data.write_model("writer")
+    model = data.root / "responses" / "writer" / "model.json"
+    write_record(model, require_record(model) | {"price": PRICE})
+    data.write_responses("replies", "writer", replies)
+    data.write_model("uneven", [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
+    data.write_answers(EDITION, "uneven", answer_by(RIGHT))
+    run = data.root / "predictions" / EDITION / "uneven" / "run.json"
+    write_record(run, require_record(run) | {"price": PRICE})
+    data.write_model("balanced")
+    data.write_answers(EDITION, "balanced", answer_by(BALANCED))
+    data.write_model("wavering")
+    asked: Counter[str] = Counter()
+
+    def waver(sample: Row) -> bool:
+        """Answer the inverted samples otherwise in the second repeat."""
+        asked[sample["text"]] += 1
+        return bool(sample["label"]) != (sample["transformation"] == "inv" and asked[sample["text"]] > 1)
+
+    def fail(sample: Row) -> str | None:
+        return "timed out" if sample["transformation"] == "none" else None
+
+    data.write_answers(EDITION, "wavering", waver, fail=fail, max_error_rate=1.0, n_repeats=2)
+    build_warehouse(data.root)
+    return data
+
+
+def test_pair_details_tell_the_true_triplet_from_the_false_one(worked: DataFolder) -> None:
+    rows = worked.query("from pair_details where model_id = 'uneven'")
+    assert {row["head"]: (row["n_correct_of_true"], row["n_correct_of_false"]) for row in rows} == RIGHT
+    assert {(row["true_tail"], row["false_tail"]) for row in rows} == {
+        (f"{head} true", f"{head} false") for head in RIGHT
+    }
+
+
+def test_a_fact_is_suspect_if_at_most_two_of_its_eight_samples_are_right(worked: DataFolder) -> None:
+    rows = worked.query("from suspect_facts where model_id = 'uneven'")
+    assert [(row["head"], row["is_positive"], row["n_right"]) for row in rows] == [
+        ("sign 1", True, 2),
+        ("sign 2", True, 1),
+        ("sign 3", False, 0),
+    ]
+    assert {row["suspect_rate"] for row in rows} == {3 / 12}
+
+
+def test_samples_of_which_a_prompt_failed_have_no_same_answer(worked: DataFolder) -> None:
+    """Of eight transformations one failed, and one of the other seven has another answer."""
+    (row,) = worked.query("from repeat_spread")
+    assert (row["model_id"], row["same_answer_rate"]) == ("wavering", pytest.approx(6 / 7))
+
+
+def test_unknown_tokens_are_counted_apart_from_the_cost(worked: DataFolder) -> None:
+    """A known prompt has 10 tokens and its answer 2: 2 × 10 + 10 × 2 = 40 millionths."""
+    rows = worked.query("from cost where cost is not null")
+    assert {row["role"]: (row["n_prompts"], row["n_unknown"], row["cost"]) for row in rows} == {
+        "evaluated": (160, 40, pytest.approx(120 * 40e-6)),
+        "rephraser": (4, 1, pytest.approx(3 * 40e-6)),
+    }
+
+
+def test_relations_are_strata_in_the_interval_of_their_mean(worked: DataFolder) -> None:
+    """No sign and half of the four sites are mastered; a stratum of m pairs has the factor m/(m−1)."""
+    choice = "where model_id = 'uneven' and weighting = 'relations'"
+    (row,) = worked.query(f"from weighted_accuracy {choice}")
+    variance = 0.5**2 * 4 / 3 * (0.5 * 0.5) / 4
+    limits = find_wilson_limits(0.25, 0.25 * 0.75 / (variance * 10 / 9))
+    assert row["mastery"] == 0.25
+    found = row["mastery_fixed_base_ci_low"], row["mastery_fixed_base_ci_high"]
+    assert found == pytest.approx(limits, abs=1e-6)
+
+
+def test_a_stratum_in_which_all_is_wrong_has_a_variance(worked: DataFolder) -> None:
+    """Its share is drawn towards the mean by one observation, and independent samples bound the interval."""
+    choice = "where model_id = 'balanced' and weighting = 'relations'"
+    (row,) = worked.query(f"from weighted_accuracy {choice}")
+    mean = 0.5 * 49 / 96
+    drawn = [(49 + mean) / 97, (0 + mean) / 65]
+    variance = sum(0.5**2 / n * share * (1 - share) for n, share in zip((96, 64), drawn, strict=True))
+    limits = find_wilson_limits(mean, mean * (1 - mean) / variance)
+    assert row["average_accuracy"] == pytest.approx(mean)
+    assert (row["fixed_base_ci_low"], row["fixed_base_ci_high"]) == pytest.approx(limits, abs=1e-6)
