@@ -8,7 +8,6 @@ import pytest
 from config.tables import KnowledgeConfig
 from knowledge.reader import read_knowledge_base
 from training.card import MODELS, read_card, write_card
-from training.entailment_card import read_entailment_card, write_entailment_card
 from training.facet_card import read_facet_card, write_facet_card
 from training.train_facets import read_base
 from training.writer_card import read_writer_card, write_writer_card
@@ -26,14 +25,9 @@ def rewrite_writer_card(source: Path, target: Path) -> None:
     write_writer_card(target, read_writer_card(source))
 
 
-def rewrite_entailment_card(source: Path, target: Path) -> None:
-    write_entailment_card(target, read_entailment_card(source))
-
-
 REWRITERS = {
     "reference-large": rewrite_card,
     "reference-small": rewrite_card,
-    "reference-entailment": rewrite_entailment_card,
     "reference-facets-large": rewrite_facet_card,
     "reference-facets-small": rewrite_facet_card,
     "reference-writer": rewrite_writer_card,
