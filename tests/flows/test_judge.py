@@ -1,4 +1,4 @@
-"""A real build whose rewordings are judged by the reference entailment model."""
+"""A real build whose rewordings are judged by an entailment model."""
 
 import json
 from pathlib import Path
@@ -11,16 +11,13 @@ from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tests.flows.test_rephrase import list_prompts, read_stage
 from tests.support.command import (
-    REPOSITORY,
     make_rows,
     read_stamps,
     run_command,
     write_base,
     write_config,
 )
-from training.entailment_card import NAME
-
-MODEL = REPOSITORY / "models" / NAME
+from tests.support.tiny_entailment import LABELS, write_tiny_model
 
 
 def write_judged(folder: Path, *, is_binding: bool) -> tuple[Path, Edition]:
@@ -34,7 +31,11 @@ def write_judged(folder: Path, *, is_binding: bool) -> tuple[Path, Edition]:
         knowledge={"name": "own", "format": "table", "path": str(base)},
         rephraser={"kind": "model", "writer": "player", "max_attempts": 1},
         writers=[{"name": "player", "engine": "recorded", "model": str(recording)}],
-        judge={"model": str(MODEL), "mask_names": True, "is_binding": is_binding},
+        judge={
+            "model": str(write_tiny_model(folder / "judge", max_tokens=128)),
+            "mask_names": True,
+            "is_binding": is_binding,
+        },
     )
     edition = plan_edition(load_config(config))
     rows = [
@@ -61,7 +62,7 @@ def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(tmp_path: Path) -> N
     assert edition.rephraser.judge is not None
     model_id = edition.rephraser.judge.writer.model_id
     (file,) = (tmp_path / "data" / "responses" / model_id).glob("part-*.parquet")
-    assert set(json.loads(pl.read_parquet(file)["response"][0])) == {"entailment", "not_entailment"}
+    assert set(json.loads(pl.read_parquet(file)["response"][0])) == set(LABELS)
     asked = read_stamps(tmp_path / "data", "responses/**/*.parquet")
     # An edition that the judge does not bind is another one, and its pairs are asked already.
     other, recorded = write_judged(tmp_path, is_binding=False)

@@ -11,7 +11,9 @@ LABELS = ("contradiction", "neutral", "entailment")
 WORDS = ("x", "y", "may", "treat", "be", "treated", "by", "cannot", "salbutamol", "asthma", "eczema", ".")
 
 
-def write_tiny_model(folder: Path, labels: Sequence[str] = LABELS, seed: int = 0) -> Path:
+def write_tiny_model(
+    folder: Path, labels: Sequence[str] = LABELS, seed: int = 0, max_tokens: int = 32
+) -> Path:
     """Write the model with its tokenizer into the folder, and return the folder."""
     torch.manual_seed(seed)
     vocabulary = {word: number for number, word in enumerate(("[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS))}
@@ -28,7 +30,7 @@ def write_tiny_model(folder: Path, labels: Sequence[str] = LABELS, seed: int = 0
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=16,
-        max_position_embeddings=32,
+        max_position_embeddings=max_tokens,
         id2label=dict(enumerate(labels)),
         label2id={label: number for number, label in enumerate(labels)},
         initializer_range=1.0,
