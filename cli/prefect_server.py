@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from cli.empty_history import keep_empty_history
 from deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from deploy.local.services import SERVER_FILE
-from preflight.server_checks import require_server
+from preflight.services import require_server
 from primitives.errors import InputError
 from primitives.http_client import fetch_local
 
