@@ -153,7 +153,7 @@ def check_machine(machine: Machine, models: Sequence[EngineConfig]) -> Iterator[
 
 
 def _gb(n_bytes: float) -> str:
-    return f"{n_bytes / 1e9:.1f} GB"
+    return f"{n_bytes / 1e9:.2f} GB"
 
 
 def check_vllm(machine: Machine, *, is_needed: bool) -> Finding:
@@ -224,7 +224,7 @@ def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:
     reserved = int(gpu.total_bytes * config.gpu_memory_utilization)
     if gpu.total_bytes and (gpu.free_bytes < reserved or n_bytes // n_gpus >= reserved):
         raise InputError(
-            f"{found} over {n_gpus} GPUs: vLLM takes {_gb(reserved)} of each, {_gb(gpu.free_bytes)} are free; "
-            "end other processes (see nvidia-smi), raise tensor_parallel_size, change "
+            f"{found} over {n_gpus} GPUs: vLLM takes {_gb(reserved)} of each, {_gb(gpu.free_bytes)} are "
+            "free; end other processes (see nvidia-smi), raise tensor_parallel_size, change "
             "gpu_memory_utilization, or use a quantized model"
         )
