@@ -129,8 +129,8 @@ def render_preview(preview: EditionPreview) -> str:
         for fact in facts:
             lines += ["", f"  {fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}"]
             for each in fact.texts:
-                answer = "true" if each.label else "false"
-                lines.append(f"    {each.method:<10}  {each.form:<10}  {answer:<5}  {each.text}")
+                about, answer = "fact" if each.is_positive else "twin", "true" if each.label else "false"
+                lines.append(f"    {each.method:<10}  {about}  {each.form:<10}  {answer:<5}  {each.text}")
     return "\n".join([*map(escape_line, lines), *([f"\n{preview.warnings}"] if preview.warnings else [])])
 
 
