@@ -61,7 +61,7 @@ def require_named_server() -> None:
     if address and address not in _own | _answered:
         from preflight.services import require_server
 
-    require_server()
+        require_server()
         _answered.add(address)
 
 

@@ -1,6 +1,6 @@
 """What asking a model takes: prompts, tokens, time and cost, each as a range with its basis."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +39,10 @@ class Span:
         factor = other if isinstance(other, Span) else Span.of(other)
         return Span(self.low * factor.low, self.high * factor.high)
 
+    def render(self, show: Callable[[float], str]) -> str:
+        """Return one number, or `1,200 to 3,600`."""
+        return " to ".join(dict.fromkeys(map(show, (self.low, self.high))))
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -48,7 +52,6 @@ class Estimate:
     part: str
     """rephraser, judge, llmeval, evaluation, or the setting of questions."""
     n_prompts: Span
-    """All prompts of the part."""
     n_answered: int
     """The prompts that have an answer already."""
     n_to_ask: Span
@@ -65,6 +68,7 @@ class Estimate:
 
 Measured = tuple[Span | None, str]
 """A measured value, None if it was never measured; and its basis, for people."""
+NO_RATE: Measured = (None, "time not measured")
 
 
 @dataclass
@@ -78,6 +82,8 @@ class Tally:
     n_prompts: int = 0
     """Distinct prompts times repeats."""
     n_answered: int = 0
+    n_answered_later: int = 0
+    """Prompts with an answer that follow from replies to the counted ones."""
     n_unwritten: int = 0
     """Prompts about texts that a language model has yet to write."""
     _sampled: list[tuple[int, list[str]]] = field(default_factory=list)
@@ -88,54 +94,45 @@ class Tally:
         """Of each repeat, the keys of prompts that need not be asked."""
         return [self.store.read_settled_keys(repeat) for repeat in range(self.n_repeats)]
 
-    def add(self, n_distinct: int, texts: list[str], find_keys: Callable[[], Collection[str]]) -> None:
-        """Count distinct prompts.
-
-        Args:
-            texts: some of the prompts.
-            find_keys: as for `count_answered`.
-        """
+    def add(self, n_distinct: int, texts: list[str], find_keys: Callable[[], Iterable[str]]) -> None:
+        """Count distinct prompts, of which some texts are given."""
         n, n_answered = n_distinct * self.n_repeats, self.count_answered(find_keys)
         self.n_prompts += n
         self.n_answered += n_answered
         self._sampled.append((n - n_answered, texts))
 
-    def count_answered(self, find_keys: Callable[[], Collection[str]]) -> int:
-        """Return how many of the prompts have an answer, over all repeats.
+    def count_answered(self, find_keys: Callable[[], Iterable[str]]) -> int:
+        """Return how many prompts have an answer, over all repeats.
 
         Args:
             find_keys: returns the keys of the prompts. To make those of all MedLAMA statements takes 10 s, so
                 it is only called if the model has been asked something.
         """
-        if not any(self.settled):
-            return 0
-        keys = set(find_keys())
+        keys = set(find_keys()) if any(self.settled) else set()
         return sum(len(keys & settled) for settled in self.settled)
 
     def estimate(
-        self,
-        completion: Measured,
-        rate: Measured,
-        notes: Sequence[str] = (),
-        counts: tuple[Span, int, Span] | None = None,
+        self, completion: Measured, rate: Measured, notes: Sequence[str] = (), per_prompt: Span | None = None
     ) -> Estimate:
         """Return what asking the prompts takes.
 
         Args:
             completion: tokens of one completion.
             rate: prompts per second.
-            counts: the number of all prompts, of those with an answer, and of those to ask; by default, as
-                they were counted.
+            per_prompt: how often each counted prompt is followed by further ones, itself included; once each
+                if not given.
         """
-        counted = (Span.of(self.n_prompts), self.n_answered, Span.of(self.n_prompts - self.n_answered))
-        n_prompts, n_answered, n_to_ask = counts or counted
+        n_prompts = (per_prompt or Span(1, 1)) * self.n_prompts
+        n_answered = self.n_answered + self.n_answered_later
+        # The counted prompts are certain if there is one each; those that follow depend on replies.
+        n_least = min(self.n_prompts - self.n_answered, n_prompts.low)
+        n_to_ask = Span(max(n_prompts.low - n_answered, n_least), max(n_prompts.high - n_answered, n_least))
         config, counter, prompts_per_s = self.config, TokenCounter(self.config), rate[0]
-        prompt_tokens = n_to_ask * self._average_tokens(counter)
-        completion_tokens = n_to_ask * (completion[0] or Span.of(0))
+        tokens_in = n_to_ask * self._average_tokens(counter)
+        tokens_out = n_to_ask * (completion[0] or Span.of(0))
         cost = None
         if config.price_input is not None and config.price_output is not None:
-            paid_in = prompt_tokens * (config.price_input / MILLION)
-            cost = paid_in + completion_tokens * (config.price_output / MILLION)
+            cost = (tokens_in * config.price_input + tokens_out * config.price_output) * (1 / MILLION)
         basis = f"as characters / {CHARACTERS_PER_TOKEN}: its tokenizer is not on this machine"
         if counter.is_exact:
             basis = "counted by the model's tokenizer on a sample of prompts"
@@ -145,8 +142,8 @@ class Tally:
             n_prompts,
             n_answered,
             n_to_ask,
-            prompt_tokens,
-            completion_tokens,
+            tokens_in,
+            tokens_out,
             None if prompts_per_s is None else n_to_ask * (1 / prompts_per_s.low),
             cost,
             config.price_currency,

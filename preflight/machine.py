@@ -183,10 +183,10 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
         InputError: a file is missing or damaged, or the model does not fit on this machine.
     """
     name = f"model {config.name}"
-    if config.engine == "imported" and config.revision is not None:
-        return Finding(name, "ok", f"responses imported as revision {config.revision}")
     if config.engine not in IN_PROCESS:
-        return Finding(name, "ok", f"recorded responses {find_recording(config)}")
+        is_declared = config.engine == "imported" and config.revision is not None
+        found = f"imported as revision {config.revision}" if is_declared else str(find_recording(config))
+        return Finding(name, "ok", f"recorded responses {found}")
     folder = find_folder(config) or find_cached_folder(config)
     download = f"hf download {config.model}" + (f" --revision {config.revision}" if config.revision else "")
     if folder is None:
@@ -208,12 +208,10 @@ def check_local_model(config: EngineConfig, machine: Machine) -> Finding:
 def _require_fit(config: EngineConfig, machine: Machine, n_bytes: int) -> None:
     """Check the size of the weights' files against the memory of the GPUs, or of this machine."""
     found, n_gpus = f"weights of {_gb(n_bytes)}", config.n_gpus
+    if not machine.uses_gpus and n_bytes + PROCESS_BYTES > machine.free_bytes:
+        free = f"{_gb(machine.free_bytes)} of memory are free"
+        raise InputError(f"{found} on the CPU, and {free}; end other processes, or use a smaller model")
     if not machine.uses_gpus:
-        if n_bytes + PROCESS_BYTES > machine.free_bytes:
-            raise InputError(
-                f"{found} on the CPU, and {_gb(machine.free_bytes)} of memory are free; end other processes, "
-                "or use a smaller model"
-            )
         return
     if n_gpus > len(machine.gpus):
         raise InputError(

@@ -66,7 +66,7 @@ def plan_run(config: Config, mirror: Mirror) -> RunPlan:
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
         mirror.sync_responses(model_id)
     counted = CountedSamples([each for each in evaluations if each.subject.setting is None])
-    writer_parts = list_writer_parts(edition)
+    writer_parts = list(list_writer_parts(edition))
     for piece in preview_pieces(edition) if edition.has_triplets else ():
         counted.add(piece)
         for part in writer_parts:
@@ -103,12 +103,11 @@ def render_plan(plan: RunPlan) -> str:
     parts = [
         f"edition {plan.edition_id}: {'complete: nothing to build' if plan.is_there else 'not built yet'}"
     ]
-    for columns, counts in (
+    for names, counts in (
         (("method", "samples"), plan.n_samples),
         (("type", "questions"), plan.n_questions),
     ):
-        if counts:
-            parts.append(align(columns, [[name, f"{n:,}"] for name, n in counts.items()]))
+        parts += [align(names, [[name, f"{n:,}"] for name, n in counts.items()])] if counts else []
     parts += plan.facts.render()
     if plan.n_anchor_prompts:
         parts.append(
@@ -116,91 +115,69 @@ def render_plan(plan: RunPlan) -> str:
             "same ones in every period; the table does not contain them"
         )
     if plan.asked_pairs:
-        parts.append(_render_asked_pairs(plan.asked_pairs))
+        rows = [
+            [each.model, each.relation, f"{each.n_pairs:,}", f"{each.n_asked_pairs:,}"]
+            for each in plan.asked_pairs
+        ]
+        parts.append(align(["model", "relation", "pairs", "asked pairs"], rows))
     if not plan.estimates:
         return "\n\n".join([*parts, "no models"])
-    rows = [_render_row(estimate) for estimate in plan.estimates]
-    parts.append(align(COLUMNS, [*rows, _render_total(plan.estimates)]))
+    parts.append(align(COLUMNS, [_render_row(each) for each in [*plan.estimates, _add_up(plan.estimates)]]))
     # Models with the same basis share a line.
-    names: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for estimate in plan.estimates:
-        if estimate.n_to_ask.high > 0:
-            names.setdefault((estimate.part, estimate.notes), []).append(estimate.name)
-    notes = [f"  {part} by {', '.join(by)}: {'; '.join(notes)}" for (part, notes), by in names.items()]
+    names_of: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for each in plan.estimates:
+        if each.n_to_ask.high > 0:
+            names_of.setdefault((each.part, each.notes), []).append(each.name)
+    lines = [
+        f"  {part} by {', '.join(names)}: {'; '.join(notes)}" for (part, notes), names in names_of.items()
+    ]
     return "\n\n".join(
-        [*parts, "\n".join(["basis of the estimates:", *notes]) if notes else "nothing to ask"]
+        [*parts, "\n".join(["basis of the estimates:", *lines]) if lines else "nothing to ask"]
     )
 
 
-def _render_asked_pairs(asked_pairs: Iterable[AskedPairs]) -> str:
-    """Return a line per relation: its test pairs, and how many of them each model with a budget is asked."""
-    counts: dict[str, list[str]] = {}
-    for asked in asked_pairs:
-        row = counts.setdefault(asked.relation, [asked.relation, f"{asked.n_pairs:,}"])
-        row.append(f"{asked.n_asked_pairs:,}")
-    models = dict.fromkeys(asked.model for asked in asked_pairs)
-    return align(["relation", "pairs", *(f"{model} asks" for model in models)], [*counts.values()])
+def _add_up(estimates: Sequence[Estimate]) -> Estimate:
+    """Return the sum; its time is unknown if one is, its cost without a price or with several currencies."""
+    times = [each.duration_s for each in estimates if each.n_to_ask.high > 0]
+    costs = {each.currency: each.cost for each in estimates if each.cost is not None}
+    return Estimate(
+        "all",
+        "",
+        _sum(each.n_prompts for each in estimates),
+        sum(each.n_answered for each in estimates),
+        _sum(each.n_to_ask for each in estimates),
+        _sum(each.n_prompt_tokens for each in estimates),
+        _sum(each.n_completion_tokens for each in estimates),
+        None if None in times else _sum(filter(None, times)),
+        _sum(each.cost for each in estimates if each.cost) if len(costs) == 1 else None,
+        next(iter(costs), ""),
+    )
+
+
+def _sum(spans: Iterable[Span]) -> Span:
+    return sum(spans, Span.of(0))
 
 
 def _render_row(estimate: Estimate) -> list[str]:
-    duration = "not measured" if estimate.duration_s is None else render_duration(estimate.duration_s)
+    n, time, cost = estimate.n_to_ask, estimate.duration_s, estimate.cost
     return [
         estimate.name,
         estimate.part,
-        render_span(estimate.n_prompts),
+        estimate.n_prompts.render(_show_number),
         f"{estimate.n_answered:,}",
-        render_span(estimate.n_to_ask),
-        render_span(estimate.n_prompt_tokens),
-        render_span(estimate.n_completion_tokens),
-        duration if estimate.n_to_ask.high else "0 s",
-        "no price" if estimate.cost is None else render_cost(estimate.cost, estimate.currency),
+        n.render(_show_number),
+        estimate.n_prompt_tokens.render(_show_number),
+        estimate.n_completion_tokens.render(_show_number),
+        "0 s" if not n.high else "not measured" if time is None else time.render(_show_seconds),
+        "no price" if cost is None else f"{cost.render('{:,.2f}'.format)} {estimate.currency}",
     ]
 
 
-def _render_total(estimates: Sequence[Estimate]) -> list[str]:
-    """Return the last line; it says so where a time or a price is unknown and missing from the total."""
-    prompts, to_ask, tokens_in, tokens_out = (
-        render_span(sum((getattr(each, name) for each in estimates), Span.of(0)))
-        for name in ("n_prompts", "n_to_ask", "n_prompt_tokens", "n_completion_tokens")
-    )
-    asking = [each.duration_s for each in estimates if each.n_to_ask.high > 0]
-    times = [each for each in asking if each is not None]
-    time = render_duration(sum(times, Span.of(0))) if times or not asking else "not measured"
-    if times and len(times) < len(asking):
-        time += " and more"
-    costs: dict[str, Span] = {}
-    for each in estimates:
-        if each.cost is not None:
-            costs[each.currency] = costs.get(each.currency, Span.of(0)) + each.cost
-    cost = " + ".join(render_cost(span, currency) for currency, span in costs.items()) or "no price"
-    if costs and any(each.cost is None and each.n_to_ask.high for each in estimates):
-        cost += " and more"
-    n_answered = f"{sum(each.n_answered for each in estimates):,}"
-    return ["all", "", prompts, n_answered, to_ask, tokens_in, tokens_out, time, cost]
+def _show_number(value: float) -> str:
+    return f"{value:,.0f}" if value < 1e6 else f"{value / 1e6:,.1f}M"
 
 
-def render_span(span: Span) -> str:
-    """Return `1,200` or `1,200 to 3,600`; millions as `2.5M`."""
-    return _join(
-        f"{value:,.0f}" if value < 1e6 else f"{value / 1e6:,.1f}M" for value in (span.low, span.high)
-    )
-
-
-def render_cost(span: Span, currency: str) -> str:
-    """Return `1.20 USD` or `1.20 to 3.60 USD`."""
-    return f"{_join(f'{value:,.2f}' for value in (span.low, span.high))} {currency}"
-
-
-def render_duration(span: Span) -> str:
-    """Return the duration in seconds, minutes or hours, depending on its length."""
-    return _join(map(_render_seconds, (span.low, span.high)))
-
-
-def _render_seconds(seconds: float) -> str:
+def _show_seconds(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _join(ends: Iterable[str]) -> str:
-    return " to ".join(dict.fromkeys(ends))

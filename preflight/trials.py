@@ -18,7 +18,6 @@ from engines.loading import load_engine
 from preflight.machine import Finding
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
-from schemas.stages import GATE_OFF
 from tasks.asking.question_prompts import render_answer
 from tasks.asking.reasoning import find_marks, read_answers
 from tasks.asking.writer_replies import read_reply
@@ -35,13 +34,9 @@ from tasks.judging.judge import Judge
 MAX_SHOWN = 80
 """Characters of an answer or a thought that are shown."""
 UNFINISHED = "the thought did not end: raise max_tokens, or correct reasoning_marks of the model"
-UNREAD = (
-    "see how the model is asked (prompt_style, system_prompt, max_tokens) and how answers are read "
-    "(true_words and false_words in [scoring], reasoning_marks)"
-)
+UNREAD = "see prompt_style, system_prompt, max_tokens, reasoning_marks, and the words of [scoring]"
 REJECTED = (
-    "one rejection is no fault, because a run asks up to max_attempts times; if most are rejected, change "
-    "the writer or the instruction in [rephraser] (docs/gate.md)"
+    "one rejection is no fault; if most are rejected, change the writer or the instruction in [rephraser]"
 )
 FEW_LINES = "see the instruction and max_tokens in [llmeval]: a reply has one statement per line"
 NO_VERDICT = "see the instruction and max_tokens in [judge]: the judge answers Yes or No"
@@ -92,19 +87,15 @@ def ask_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) 
     else:
         rows, setting = next(iter(preview_questions(edition))), config.questions.settings[0]
     for model in config.models:
-        trials.append(_try_model(plan_evaluation(config, edition.edition_id, model.name, setting), rows))
+        evaluation = plan_evaluation(config, edition.edition_id, model.name, setting)
+        settings, (key, *_) = evaluation.request_settings, evaluation.subject.rows.key
+        requests = evaluation.subject.build_requests(rows, settings, 1)
+        request = requests.frame.head(1)
+        read = partial(_read_answer, evaluation, request, rows.filter(pl.col(key) == request[key][0]))
+        trials.append(Trial("answer", model, requests.prompts[0], settings.sampling, read))
     wanted = [trial for trial in trials if trial.model in asked]
     with ThreadPoolExecutor(len(wanted) or 1) as pool:
         return list(pool.map(Trial.run, wanted))
-
-
-def _try_model(evaluation: Evaluation, rows: pl.DataFrame) -> Trial:
-    settings, (key, *_) = evaluation.request_settings, evaluation.subject.rows.key
-    requests = evaluation.subject.build_requests(rows, settings, 1)
-    request = requests.frame.head(1)
-    row = rows.filter(pl.col(key) == request[key][0])
-    read = partial(_read_answer, evaluation, request, row)
-    return Trial("answer", evaluation.model, requests.prompts[0], settings.sampling, read)
 
 
 def _read_answer(
@@ -168,10 +159,8 @@ def _read_rewording(
         rounds.send({"rephraser": {prompt.key: reply}})
     except StopIteration as end:
         (attempt,) = end.value.to_dicts()
-    if GATE_OFF in attempt["reasons"]:
-        return "used as it is, because the gate is off", ""
     if not rephraser.has_gate:
-        return "empty, so the statement is used", ""
+        return "used without a check, because the gate is off", ""
     if attempt["is_accepted"]:
         return "accepted by the gate", ""
     return f"rejected by the gate ({', '.join(attempt['reasons'])})", REJECTED
@@ -190,7 +179,6 @@ def _read_statements(reply: Reply) -> tuple[str, str]:
     return f"read as {n_lines} of {N_STATEMENTS} statements", FEW_LINES if n_lines < N_STATEMENTS else ""
 
 
-def _shorten(text: str | None) -> str:
+def _shorten(text: str) -> str:
     """Return the text in quotation marks on one line, cut to MAX_SHOWN characters."""
-    text = text or ""
     return repr(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…")

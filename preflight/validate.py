@@ -113,14 +113,12 @@ def validate_config(config: Config) -> Validation:
         find_doubtful_wordings(edition),
         tuple(_list_warnings(edition)),
         tuple(identify_model(writer).model_id for writer in config.list_writers()),
-        tuple(_describe_models(config, problems)),
+        tuple(
+            CheckedModel(model.name, None if problem else identify_model(model).model_id, problem)
+            for model in config.models
+            for problem in [problems.get(model.name)]
+        ),
     )
-
-
-def _describe_models(config: Config, problems: Mapping[str, str]) -> Iterator[CheckedModel]:
-    for model in config.models:
-        problem = problems.get(model.name)
-        yield CheckedModel(model.name, None if problem else identify_model(model).model_id, problem)
 
 
 def _count_relations(edition: Edition) -> list[dict[str, Any]]:
