@@ -34,9 +34,13 @@ from tasks.judging.judge import Judge
 MAX_SHOWN = 80
 """Characters of an answer or a thought that are shown."""
 UNFINISHED = "the thought did not end: raise max_tokens, or correct reasoning_marks of the model"
-UNREAD = "see prompt_style, system_prompt, max_tokens, reasoning_marks, and the words of [scoring]"
+UNREAD = (
+    "see how the model is asked (prompt_style, system_prompt, max_tokens) and how answers are read "
+    "(true_words and false_words in [scoring], reasoning_marks)"
+)
 REJECTED = (
-    "one rejection is no fault; if most are rejected, change the writer or the instruction in [rephraser]"
+    "one rejection is no fault, because a run asks up to max_attempts times; if most are rejected, change "
+    "the writer or the instruction in [rephraser] (docs/gate.md)"
 )
 FEW_LINES = "see the instruction and max_tokens in [llmeval]: a reply has one statement per line"
 NO_VERDICT = "see the instruction and max_tokens in [judge]: the judge answers Yes or No"

@@ -1,7 +1,7 @@
 """`pretexeval validate`: the edition and the models that a configuration describes, and what is wrong."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,20 +21,15 @@ from preflight.reading import (
     render_doubtful_wordings,
 )
 from report.console import align
-from schemas.question_stages import TYPES
 from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import list_left_out
-from tasks.edition.preview import preview_questions
 from tasks.edition.recipes import find_recipe, select_facts
-from tasks.questions.missing import Form, count_carriers, find_points, group_missing
+from tasks.questions.missing import find_points, group_missing
 
 MAX_LEFT_OUT_SHOWN = 10
 MAX_NAMES_SHOWN = 3
-# How many questions of each type, in each form, are asked about a point. One RQ offers the right option, the
-# other a wrong one.
-N_QUESTIONS = {"MCQ": 1, "RQ": 2, "MAQ": 1, "TFQ": 1}
 
 
 @dataclass(frozen=True)
@@ -61,10 +56,6 @@ class Validation:
     relations: list[dict[str, Any]]
     """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
     and test samples at most, since heads may lack a negative; the tails; the rows of the base."""
-    n_points: int
-    """The heads, or the questions of a bank, that questions are asked about."""
-    questions: list[dict[str, Any]]
-    """The number of test questions of each type and form."""
     missing_questions: list[str]
     """A line per kind of question that cannot be asked, with the reason."""
     facts: FactCounts
@@ -90,23 +81,13 @@ def validate_config(config: Config) -> Validation:
     edition = read_edition(config)
     for writer in config.list_writers():
         require_readable(writer)
-    base, counts, n_points, missing = edition.base, Counter[Form](), 0, list[str]()
-    if edition.has_questions:
-        count = _count_questions if edition.has_triplets else _count_bank
-        n_points, missing = count(edition, counts)
+    base = edition.base
     return Validation(
         edition.edition_id,
         str(edition.pool.path or edition.pool.name),
         len(base.items) if isinstance(base, QuestionBank) else None,
         _count_relations(edition) if edition.has_triplets else [],
-        n_points,
-        [
-            {"type": kind, "is_negated": is_negated, "n_questions": counts[kind, is_negated]}
-            for kind in TYPES
-            for is_negated in (False, True)
-            if counts[kind, is_negated]
-        ],
-        missing,
+        list(_list_missing_questions(edition)) if edition.has_questions else [],
         count_facts(edition),
         len(base.left_out) + sum(base.not_listed.values()),
         base.left_out,
@@ -155,37 +136,25 @@ def _list_warnings(edition: Edition) -> Iterator[str]:
         yield "The gate is off: nothing checks that the rewordings say what their statements say."
 
 
-def _count_bank(edition: Edition, counts: Counter[Form]) -> tuple[int, list[str]]:
-    """Add the questions of a bank; return how many are turned into some, and lines about the others."""
-    tested = pl.concat(preview_questions(edition)).filter(split="test")
-    for kind, is_negated, n in tested.group_by("type", "is_negated").len().iter_rows():
-        counts[kind, is_negated] += n
-    reasons = Counter(item.reason for item in list_left_out(edition, None))
-    lines = [f"left out of the bank, {n:,} times: {reason}" for reason, n in reasons.most_common()]
-    return tested["point_id"].n_unique(), lines
-
-
-def _count_questions(edition: Edition, counts: Counter[Form]) -> tuple[int, list[str]]:
-    """Add the questions that heads carry; return how many heads are tested, and lines about the others.
+def _list_missing_questions(edition: Edition) -> Iterator[str]:
+    """Yield a line per kind of question that heads cannot carry, or reason why a bank has fewer questions.
 
     Piece by piece, and without drawing the options, which takes most of the time.
     """
-    n_points, heads = 0, dict[tuple[str, str, bool, str], tuple[int, list[str]]]()
+    if not edition.has_triplets:
+        reasons = Counter(item.reason for item in list_left_out(edition, None))
+        yield from (f"left out of the bank, {n:,} times: {reason}" for reason, n in reasons.most_common())
+        return
+    heads: dict[tuple[str, str, str], list[str]] = {}
     for name, piece in edition.pieces.items():
         triplets = find_recipe(edition, TRIPLETS.name).build(edition, name, {})
         points = find_points(select_facts(edition, piece, triplets), edition.sampling)
-        n_points += len(points.tested)
-        counts.update({form: n * N_QUESTIONS[form[0]] for form, n in count_carriers(points).items()})
         for item in group_missing(points):
-            key = (points.relation, item["type"], item["is_negated"], item["reason"])
-            n_heads, names = heads.get(key, (0, []))
-            heads[key] = n_heads + item["n_heads"], (names + item["heads"])[: MAX_NAMES_SHOWN + 1]
-    lines = [
-        f"{relation}: no {'negated ' * is_negated}{kind} about {n:,} heads "
-        f"({', '.join(names[:MAX_NAMES_SHOWN])}{', …' * (n > MAX_NAMES_SHOWN)}): {reason}"
-        for (relation, kind, is_negated, reason), (n, names) in heads.items()
-    ]
-    return n_points, lines
+            kind = f"{'negated ' * item['is_negated']}{item['type']}"
+            heads.setdefault((points.relation, kind, item["reason"]), []).extend(item["heads"])
+    for (relation, kind, reason), names in heads.items():
+        shown = ", ".join(names[:MAX_NAMES_SHOWN]) + ", …" * (len(names) > MAX_NAMES_SHOWN)
+        yield f"{relation}: no {kind} about {len(names):,} heads ({shown}): {reason}"
 
 
 def render_validation(found: Validation) -> str:
@@ -193,10 +162,13 @@ def render_validation(found: Validation) -> str:
     parts = [f"edition {found.edition_id}"]
     if found.n_bank_questions is not None:
         parts.append(f"{found.n_bank_questions:,} questions in the bank")
-    parts += [_render_rows(found.relations)] if found.relations else []
-    if found.questions:
-        lines = [f"questions about {found.n_points:,} points", _render_rows(found.questions)]
-        parts.append("\n".join([*lines, *(f"  {line}" for line in found.missing_questions)]))
+    if found.relations:
+        names = [name.removeprefix("n_").replace("_", " ") for name in found.relations[0]]
+        rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
+        parts.append(align(names, rows))
+    if found.missing_questions:
+        lines = [f"  {line}" for line in found.missing_questions]
+        parts.append("\n".join(["questions that cannot be asked:", *lines]))
     parts += found.facts.render()
     if found.left_out:
         shown = found.left_out[:MAX_LEFT_OUT_SHOWN]
@@ -209,10 +181,3 @@ def render_validation(found: Validation) -> str:
     models = [f"model {each.model_id or f'{each.model}: cannot be evaluated'}" for each in found.models]
     writers = ["\n".join(f"writer {model_id}" for model_id in found.writers)] if found.writers else []
     return "\n\n".join([*parts, *writers, *found.warnings, "\n".join(models) or "no models"])
-
-
-def _render_rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return a table; its columns have the names of the keys."""
-    names = [name.removeprefix("n_").removeprefix("is_").replace("_", " ") for name in rows[0]]
-    cells = [[f"{value:,}" if type(value) is int else str(value) for value in row.values()] for row in rows]
-    return align(names, cells)

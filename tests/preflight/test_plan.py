@@ -203,30 +203,21 @@ def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_built(ba
     assert only(plan).n_to_ask == Span.of(0)
 
 
-def test_without_a_tokenizer_tokens_are_characters_divided_by_four(base: Path) -> None:
-    config = configure(base)
-    build(config)
-    evaluation = plan_evaluation(config, plan_edition(config).edition_id, "far")
-    prompts = {prompt.text for prompt in list_prompts(evaluation)}
-    estimate = only(plan_here(config))
-    assert estimate.n_prompt_tokens.low == pytest.approx(sum(map(len, prompts)) / 4, rel=0.05)
-    assert estimate.n_completion_tokens == Span(len(prompts), len(prompts) * 8)
-    assert "its tokenizer is not on this machine" in estimate.notes[-3]
-
-
-def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
+@pytest.mark.parametrize("is_local", [False, True])
+def test_tokens_are_those_of_the_prompts_of_a_run(base: Path, is_local: bool) -> None:
+    """Counted by the model's own tokenizer if it is on this machine, else as characters / 4."""
     from tokenizers import Tokenizer
 
-    config = configure(base, {"name": "near", "engine": "vllm", "model": REFERENCE, "base_url": None})
-    build(config)
-    evaluation = plan_evaluation(config, plan_edition(config).edition_id, "near")
+    local = {"engine": "vllm", "model": REFERENCE, "base_url": None}
+    config = configure(base, local if is_local else {})
+    evaluation = plan_evaluation(config, build(config), "far")
     prompts = {prompt.text for prompt in list_prompts(evaluation)}
     tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
+    counts = [len(tokenizer.encode(text).ids) if is_local else len(text) / 4 for text in prompts]
     estimate = only(plan_here(config))
-    assert estimate.n_prompt_tokens.low == pytest.approx(
-        sum(len(tokenizer.encode(text).ids) for text in prompts), rel=0.05
-    )
-    assert "counted by the model's tokenizer" in estimate.notes[-3]
+    assert estimate.n_prompt_tokens.low == pytest.approx(sum(counts), rel=0.05)
+    assert estimate.n_completion_tokens.low == len(prompts)
+    assert ("counted by the model's tokenizer" in estimate.notes[0]) == is_local
 
 
 def test_time_and_completions_are_as_measured_before(base: Path) -> None:

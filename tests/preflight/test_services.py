@@ -57,7 +57,7 @@ def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: p
     assert web.requests == [(BLOCK, "Bearer entry")]
 
 
-@pytest.mark.parametrize("body", [{}, {"data": {"value": " "}}, {"data": {"value": [1]}}, {"data": 1}, 3])
+@pytest.mark.parametrize("body", [{"data": {"value": " "}}, {"data": 1}, 3])
 def test_a_block_without_a_text_is_no_key(monkeypatch: pytest.MonkeyPatch, body: object) -> None:
     with serve_routes({BLOCK: (200, body)}) as web:
         monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
@@ -93,9 +93,7 @@ def test_the_http_status_decides(status: int, words: str) -> None:
     assert words in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "route", [(404, {}), (200, "text"), (200, [1]), (200, {"data": 3}), (200, {"data": [1]}), (200, None)]
-)
+@pytest.mark.parametrize("route", [(404, {}), (200, "text"), (200, {"data": 3}), (200, {"data": [1]})])
 def test_an_endpoint_that_lists_nothing_is_a_warning(route: Route) -> None:
     with serve_routes({"/v1/models": route}) as web:
         assert ask(f"{web.address}/v1").state == "warning"

@@ -116,22 +116,16 @@ TABLES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BASES)
 def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
     config = configure(tmp_path, BASES[name], negatives=negatives, **TABLES[negatives])
-    assert find_refusal(validate_config, config) == find_refusal(build, config)
+    said = find_refusal(validate_config, config)
+    assert said == find_refusal(build, config)
+    if name in (*REFUSED, "usual"):
+        assert (said is None) == (name == "usual")
 
 
 REFUSED = ("all heads share one tail", "five heads", "one head", "all rows are also true")
 
 
-@pytest.mark.parametrize("negatives", TABLES)
-def test_only_bases_with_nothing_to_test_are_refused(tmp_path: Path, negatives: str) -> None:
-    for name in REFUSED:
-        said = find_refusal(validate_config, configure(tmp_path, BASES[name], negatives=negatives))
-        assert said is not None
-        assert "may_treat" in said
-    assert find_refusal(validate_config, configure(tmp_path, BASES["usual"], negatives=negatives)) is None
-
-
-@pytest.mark.parametrize("name", [*REFUSED, "a second relation of five heads", "usual"])
+@pytest.mark.parametrize("name", ["five heads", "usual"])
 def test_the_doctor_decides_as_validate_does(tmp_path: Path, name: str) -> None:
     config = configure(tmp_path, BASES[name])
     path = write_config(
