@@ -1,7 +1,7 @@
-"""The subcommands for checks before a run: validate, plan, doctor."""
+"""The subcommands before a run: validate, preview, plan and doctor."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,11 +11,13 @@ from cli.subcommands import (
     add_command,
     add_config,
     add_format,
+    read_count,
     report_error,
     write_json,
     write_output,
 )
 from config.file import load_config
+from primitives.errors import InputError
 
 
 def add_commands(subcommands: Subcommands) -> None:
@@ -26,6 +28,14 @@ def add_commands(subcommands: Subcommands) -> None:
     parser = add_command(subcommands, "validate", validate, summary, examples)
     add_config(parser)
     add_format(parser, "text", "json")
+    summary = "Show the texts and the false twins of a few facts per relation, before any model is asked."
+    pages = [example, f"{example} --pairs 5 --html preview.html"]
+    parser = add_command(subcommands, "preview", preview, summary, pages)
+    add_config(parser)
+    parser.add_argument(
+        "--pairs", type=read_count, default=2, metavar="N", help="facts of each relation (default: 2)"
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write them as a page in place of printing")
     summary = "Estimate what a run would take: prompts, tokens, time and cost."
     limited = f"{example} --model reference-small --limit 5"
     parser = add_command(subcommands, "plan", plan, summary, [*examples, limited])
@@ -44,32 +54,28 @@ def add_commands(subcommands: Subcommands) -> None:
         "--no-prompt",
         action="store_true",
         help="send no prompt; without it, every endpoint is asked one prompt of the edition, as a run would "
-        "ask it, unless its answer is stored",
+        "ask it",
     )
     add_format(parser, "text", "json")
 
 
 def validate(options: argparse.Namespace) -> int:
     """Check a configuration and everything that it names; the exit status is 1 if a model cannot be used."""
-    from engines.model_files import require_some_usable
-    from preflight.config_summary import render_summary, summarize_config
+    from preflight.validate import render_validation, validate_config
 
-    config = load_config(options.config)
-    problems = require_some_usable(config.models)
-    edition, summary = summarize_config(config, problems)
+    found = validate_config(load_config(options.config))
     if options.format == "json":
-        write_json(asdict(summary))
+        write_json(asdict(found))
     else:
-        write_output(render_summary(edition, summary))
-    return _report_unusable(problems)
+        write_output(render_validation(found))
+    return _report_unusable([model.problem for model in found.models if model.problem is not None])
 
 
 def plan(options: argparse.Namespace) -> int:
     """Print what a run would ask and take; the exit status is 1 if a model cannot be used."""
     from cli.in_process import open_mirror
     from engines.model_files import require_some_usable
-    from preflight.run_plan import plan_run
-    from preflight.run_plan_text import render_plan
+    from preflight.plan import plan_run, render_plan
 
     config = select_evaluations(load_config(options.config), options)
     problems = require_some_usable(config.models)
@@ -79,24 +85,40 @@ def plan(options: argparse.Namespace) -> int:
         write_json(asdict(planned))
     else:
         write_output(render_plan(planned))
-    return _report_unusable(problems)
+    return _report_unusable(problems.values())
 
 
-def _report_unusable(problems: Mapping[str, str]) -> int:
-    """Report why each of these models cannot be used, and return the exit status."""
-    for problem in problems.values():
+def _report_unusable(problems: Collection[str]) -> int:
+    """Report why models cannot be used, and return the exit status."""
+    for problem in problems:
         report_error(problem)
     return 1 if problems else 0
 
 
 def doctor(options: argparse.Namespace) -> int:
     """Print the findings of the doctor; the exit status is 1 if one is failing."""
-    from preflight.doctor import collect_findings
-    from preflight.findings import has_failures, render_findings
+    from preflight.doctor import collect_findings, render_findings
 
     findings = collect_findings(options.config, asks_endpoints=not options.no_prompt)
     if options.format == "json":
         write_json([asdict(finding) for finding in findings])
     else:
         write_output(render_findings(findings))
-    return 1 if has_failures(findings) else 0
+    return 1 if any(finding.state == "failing" for finding in findings) else 0
+
+
+def preview(options: argparse.Namespace) -> int:
+    """Print the preview, or write it as a page and print the path."""
+    from preflight.fact_preview import preview_edition, render_page, render_preview
+    from storage.files import write_bytes
+
+    if options.html is not None and options.html.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{options.html} does not end in .html: a page replaces an earlier page only")
+    config = load_config(options.config)
+    previewed = preview_edition(config, options.pairs)
+    if options.html is None:
+        write_output(render_preview(previewed))
+    else:
+        write_bytes(options.html, render_page(previewed, config.report.title).encode())
+        write_output(options.html)
+    return 0

@@ -19,7 +19,6 @@ from cli import (
     exports,
     imports,
     pipeline,
-    preview,
     review,
     scaffold,
     sql,
@@ -95,7 +94,6 @@ def build_parser() -> argparse.ArgumentParser:
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (
         scaffold,
-        preview,
         pipeline,
         before_run,
         deployment,

@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 from cli.empty_history import keep_empty_history
 from deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from deploy.local.services import SERVER_FILE
-from preflight.server_checks import require_server
 from primitives.errors import InputError
 from primitives.http_client import fetch_local
 
@@ -60,6 +59,8 @@ def require_named_server() -> None:
     """
     address = os.environ.get("PREFECT_API_URL", "")
     if address and address not in _own | _answered:
+        from preflight.services import require_server
+
         require_server()
         _answered.add(address)
 

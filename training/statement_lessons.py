@@ -18,7 +18,7 @@ from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.variants import derive_variants
 from tasks.evaluation.demonstrations import draw_demonstrations
-from training.lessons import FIRST_SEED, Course, Draw, Lesson, Subject, Turn, draw_triplets
+from training.lessons import FIRST_SEED, Course, Draw, Lesson, Subject, Turn, draw_lesson_triplets
 
 # Each fixed part of a prompt and each answer is one token, which cuts prompts to a third of their length.
 FRAME = (*QUESTION.split("{}"), SEPARATOR, " True", " False")
@@ -120,7 +120,7 @@ def draw_samples(subject: Subject, seed: int, random: Random) -> pl.DataFrame:
     """
     frames = []
     for relation, heads in subject.tails.items():
-        triplets = draw_triplets(subject.base, relation, seed)
+        triplets = draw_lesson_triplets(subject.base, relation, seed)
         tested = triplets.filter(pl.col("split") == "test", pl.col("head").is_in(list(heads)))
         demonstrating = triplets.filter(pl.col("split") == "demonstration")
         strange = subject.copy_triplets(relation, tested, SHARE_STRANGE_STATEMENTS, random)

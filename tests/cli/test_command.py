@@ -85,17 +85,13 @@ def test_validate_describes_a_run_and_writes_nothing(tmp_path: Path, blocked: Pa
     assert not root.exists()
 
 
-def test_validate_counts_the_questions_and_says_which_are_missing(tmp_path: Path, blocked: Path) -> None:
+def test_validate_says_which_questions_are_missing(tmp_path: Path, blocked: Path) -> None:
     path = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     base = {"name": "own", "format": "table", "path": str(path)}
     asked = {"settings": ["answer_only"]}
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=base, questions=asked)
     lines = answer(["validate", config], tmp_path, blocked).out.splitlines()
-    # 9 of the 14 heads are tested. Of all 14, 9 have one tail and 5 have two.
-    assert "questions about 9 points" in lines
-    counts = {tuple(line.split()[:2]): line.split()[2:] for line in lines if " affirmed " in line}
-    assert counts["MCQ", "affirmed"] == ["9", "9"]
-    assert counts["RQ", "affirmed"] == ["18", "9"]
+    # Of the 14 heads, 9 have one tail and 5 have two.
     (line,) = (line for line in lines if "no negated MCQ" in line and "there are 2" in line)
     assert "about 5 heads" in line
     assert "needs 3 tails that are true of the head" in line

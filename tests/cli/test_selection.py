@@ -13,7 +13,7 @@ from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.recorded_evaluations import list_evaluations
-from tests.preflight.test_run_plan import Parrot
+from tests.preflight.test_plan import Parrot
 from tests.support.command import make_rows, write_base, write_config
 from tests.support.evaluations import ask_model, finish
 from tests.support.small_bases import write_files

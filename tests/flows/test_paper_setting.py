@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from config.file import load_config
-from preflight.config_summary import render_summary, summarize_config
 from preflight.fact_preview import preview_edition
+from preflight.validate import validate_config
 from report.paper_tables import render_paper_tables
 from tests.support.command import make_rows, run_command, write_base, write_config
 from tests.support.data_folder import query_rows
@@ -50,10 +50,10 @@ def test_a_run_without_the_gate_uses_the_first_reply_and_says_so(
             models=[{"name": "student", "model": "student", **served}],
         )
 
-        _, preview = preview_edition(load_config(config), 1)
+        preview = preview_edition(load_config(config), 1)
         assert "nothing will check its rewordings" in preview.unwritten["pretexeval"]
-        summary = render_summary(*summarize_config(load_config(config), {}))
-        assert "The gate is off: nothing checks that the rewordings say" in summary
+        (warning,) = validate_config(load_config(config)).warnings
+        assert warning.startswith("The gate is off: nothing checks that the rewordings say")
         run_command("run", config, folder=tmp_path, environment=prefect_server).require()
         asked = [body for _, _, body in endpoint.requests if "paraphrase" in body["prompt"]]
 

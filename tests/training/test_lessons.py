@@ -19,7 +19,7 @@ from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tasks.evaluation.question_requests import build_question, select_demonstrations
 from tasks.questions.questions import Facts, build_questions
 from training.__main__ import MODELS
-from training.lessons import STRANGERS, Lesson, Subject, draw_triplets, read_recipes
+from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, read_recipes
 from training.loop import Training
 from training.question_lessons import FORMS, TaughtRelation
 from training.statement_lessons import (
@@ -192,7 +192,7 @@ def test_replies_follow_from_the_base(taught: TaughtRelation, form: Form) -> Non
 
 
 def test_the_shown_demonstrations_are_those_of_the_evaluation(taught: TaughtRelation) -> None:
-    base, triplets = taught.subject.base, draw_triplets(taught.subject.base, RELATION, 6)
+    base, triplets = taught.subject.base, draw_lesson_triplets(taught.subject.base, RELATION, 6)
     facts = Facts(RELATION, base.select_relation(RELATION), base.select_false(RELATION), triplets)
     questions = build_questions(facts, taught.wording, TripletSampling(6))
     shots: dict[Form, list[AnsweredQuestion]] = {}

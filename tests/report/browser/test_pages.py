@@ -33,8 +33,8 @@ def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "storage": {"root": own / "data"},
         }
     )
-    edition, preview = preview_edition(config, 1)
-    (folder / "preview.html").write_text(render_page(edition, preview, "Own"), encoding="utf-8")
+    preview = preview_edition(config, 1)
+    (folder / "preview.html").write_text(render_page(preview, "Own"), encoding="utf-8")
     return folder
 
 

@@ -8,8 +8,8 @@ import pytest
 from config.file import Config
 from config.tables import ReleaseConfig
 from knowledge.left_out import LeftOut
-from preflight.config_summary import render_summary, summarize_config
-from preflight.new_facts import FactAge, count_ages
+from preflight.reading import count_facts
+from preflight.validate import render_validation, validate_config
 from primitives.errors import InputError
 from tasks.edition.buildable import require_buildable
 from tasks.edition.planning import plan_edition
@@ -31,14 +31,14 @@ def configure(folder: Path, *n_new: int, n_heads: int = 20) -> Config:
 
 
 def test_a_relation_with_too_few_new_facts_is_left_out(tmp_path: Path) -> None:
-    edition, summary = summarize_config(configure(tmp_path, 12, 6), {})
-    assert edition.base.relations == ["may_treat"]
+    summary = validate_config(configure(tmp_path, 12, 6))
+    assert [each["relation"] for each in summary.relations] == ["may_treat"]
     reason = "too few heads have a fact that the older release lacks (6)"
     assert summary.left_out == (LeftOut("may_prevent", "the relation", reason),)
     # Heads have one tail, and those whose number is a multiple of three have two.
-    assert (summary.n_new_facts, summary.n_known_facts) == (12 + 4, (8 + 3) + (14 + 5))
-    text = render_summary(edition, summary)
-    assert f"may be tested: {summary.n_new_facts}; " in text
+    assert (summary.facts.n_tested, summary.facts.n_known) == (12 + 4, (8 + 3) + (14 + 5))
+    text = render_validation(summary)
+    assert f"may be tested: {summary.facts.n_tested}; " in text
     assert f"  may_prevent: the relation: {reason}\n" in text
 
 
@@ -63,8 +63,8 @@ def test_ages_name_another_edition_of_the_same_triplets(tmp_path: Path) -> None:
     aged_table = table.model_copy(update={"releases": (release,)})
     aged = plan_edition(config.model_copy(update={"knowledge": aged_table}))
     assert aged.edition_id != plain.edition_id
-    assert count_ages(plain) == ()
-    assert count_ages(aged) == (FactAge("2023", 11), FactAge("new", 16))
+    assert count_facts(plain).n_by_release == {}
+    assert count_facts(aged).n_by_release == {"2023": 11, "new": 16}
     frames = [build_frames(edition, "may_treat")["triplets"] for edition in (plain, aged)]
     assert frames[0].drop("first_release").equals(frames[1].drop("first_release"))
     ages = frames[1].filter("is_positive")

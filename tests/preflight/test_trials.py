@@ -1,6 +1,7 @@
-"""The one prompt that the doctor sends to every endpoint: real, never stored, and read as a run reads it."""
+"""The one prompt that the doctor sends to every model, writer and judge: not stored, read as in a run."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from config.file import load_config
 from preflight.doctor import collect_findings
-from preflight.findings import Finding
+from preflight.machine import Finding
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
@@ -22,11 +23,12 @@ from tests.support.endpoint import (
     reply_to_chat,
     serve_endpoint,
 )
-from tests.support.evaluations import ask_model, list_prompts
+from tests.support.evaluations import list_prompts
 from tests.support.small_bases import write_files
 
 SECRET = "sk-very-secret"
 Answer = Callable[[Body, int], EndpointReply]
+WriterAnswer = Callable[[Body], EndpointReply]
 
 
 def write(folder: Path, endpoint: Endpoint, **settings: object) -> Path:
@@ -66,19 +68,6 @@ def test_the_prompt_is_one_of_the_run_and_nothing_is_stored(tmp_path: Path) -> N
     complete_edition(edition, list(write_files(edition).values()), [])
     prompts = list_prompts(plan_evaluation(loaded, edition.edition_id, "far"))
     assert body["messages"] in [json.loads(prompt.text) for prompt in prompts]
-
-
-def test_a_stored_answer_is_shown_and_not_asked_again(tmp_path: Path) -> None:
-    with serve_endpoint(lambda *_: build_reply(" True")) as endpoint:
-        config = write(tmp_path, endpoint)
-        loaded = load_config(config)
-        edition = plan_edition(loaded)
-        complete_edition(edition, list(write_files(edition).values()), [])
-        ask_model(plan_evaluation(loaded, edition.edition_id, "far"))
-        n_before = len(endpoint.requests)
-        found = find_answer(config)
-        assert len(endpoint.requests) == n_before
-    assert "stored answer: ' True', read as true" in found.found
 
 
 CUT = {"finish_reason": "length"}
@@ -167,3 +156,86 @@ def test_only_the_first_line_of_a_completion_is_read(tmp_path: Path) -> None:
     with serve_endpoint(lambda *_: build_reply(" maybe\nTrue")) as endpoint:
         found = find_answer(write(tmp_path, endpoint))
     assert "read as no answer" in found.found
+
+
+LINES = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
+
+
+def say(text: str) -> WriterAnswer:
+    return lambda _: reply_to_chat({"content": text})
+
+
+def reword(body: Body) -> EndpointReply:
+    """Return the statement of a prompt for a rewording with one other word."""
+    statement = read_content(body).rpartition("Statement: ")[2]
+    return reply_to_chat({"content": statement.replace("The drug", "The medication")})
+
+
+def read_content(body: Body) -> str:
+    content: str = body["messages"][-1]["content"]
+    return content
+
+
+def answer_as(answers: dict[str, WriterAnswer]) -> Callable[[Body, int], EndpointReply]:
+    return lambda body, _: answers[body["model"]](body)
+
+
+def write_writers(folder: Path, endpoint: Endpoint) -> Path:
+    """Write a configuration with a writer, a judge and a writer of llmeval, and no evaluated model."""
+    base = write_base(folder / "own.tsv", make_rows("may_treat"))
+    table = {"engine": "openai", "base_url": endpoint.base_url}
+    return write_config(
+        folder / "c.toml",
+        folder / "data",
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        edition={"methods": ["pretexeval", "llmeval"]},
+        rephraser={"kind": "model", "writer": "poet", "instruction": "Reword.\nStatement: {statement}"},
+        judge={"writer": "judge"},
+        llmeval={"writer": "author"},
+        writers=[table | {"name": name, "model": name} for name in ("poet", "judge", "author")],
+        models=[],
+    )
+
+
+def find_replies(config: Path) -> dict[str, Finding]:
+    found = collect_findings(config, asks_endpoints=True)
+    return {each.name: each for each in found if re.match("(rewording|verdict|statements) of ", each.name)}
+
+
+def test_every_role_is_asked_once_as_a_run_asks_it(tmp_path: Path) -> None:
+    answers = {"poet": reword, "judge": say("Yes."), "author": say(LINES)}
+    with serve_endpoint(answer_as(answers)) as endpoint:
+        config = write_writers(tmp_path, endpoint)
+        found = find_replies(config)
+        asked = {body["model"]: read_content(body) for _, _, body in endpoint.requests}
+        assert len(endpoint.requests) == 3
+    assert [(each.state, each.remedy) for each in found.values()] == [("ok", "")] * 3
+    assert "accepted by the gate" in found["rewording of poet"].found
+    assert "in chat style: 'Yes.', read as yes with the score 1" in found["verdict of judge"].found
+    assert "read as 8 of 8 statements" in found["statements of author"].found
+    statement = asked["poet"].removeprefix("Reword.\nStatement: ")
+    assert asked["judge"].count(f'"{statement}"') == 2
+    assert not (tmp_path / "data").exists()
+
+
+REPLIES: dict[str, tuple[str, WriterAnswer, str, str, str]] = {
+    "rejected": ("rewording of poet", say("Something else."), "warning", "rejected by the gate (", "max_att"),
+    "thought": ("rewording of poet", say("<think>hm"), "warning", "unfinished reasoning", "max_tokens"),
+    "no verdict": ("verdict of judge", say("Perhaps."), "warning", "no answer", "[judge]"),
+    "denial": ("verdict of judge", say("No"), "warning", "read as no", "every rewording"),
+    "few lines": ("statements of author", say("One short statement."), "warning", "1 of 8", "[llmeval]"),
+    "refused": ("statements of author", lambda _: build_error(401, "wrong key"), "failing", "401", ""),
+    "broken": ("rewording of poet", lambda _: build_error(500, "no memory"), "failing", "500", ""),
+}
+
+
+@pytest.mark.parametrize("name", REPLIES)
+def test_a_reply_that_a_run_cannot_use_is_explained(tmp_path: Path, name: str) -> None:
+    finding, answer, state, words, remedy = REPLIES[name]
+    answers = {"poet": reword, "judge": say("Yes."), "author": say(LINES)}
+    with serve_endpoint(answer_as(answers | {finding.split()[-1]: answer})) as endpoint:
+        found = find_replies(write_writers(tmp_path, endpoint))
+    assert {each.name for each in found.values() if each.state != "ok"} == {finding}
+    assert found[finding].state == state
+    assert words in found[finding].found
+    assert remedy in found[finding].remedy

@@ -1,6 +1,7 @@
 """`validate` accepts a base exactly if a build succeeds, and refuses it with the same message."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import polars as pl
 import pytest
 
 from config.file import Config
-from preflight.config_summary import summarize_config
+from config.tables import EditionConfig, KnowledgeConfig
 from preflight.doctor import collect_findings
+from preflight.reading import find_doubtful_wordings, render_doubtful_wordings
+from preflight.validate import validate_config
 from primitives.errors import InputError
 from schemas.question_stages import QUESTIONS
 from storage.files import FileRef
@@ -19,7 +22,7 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
-from tests.support.command import write_config
+from tests.support.command import make_rows, write_base, write_config
 from tests.support.small_bases import STAGES
 
 Row = dict[str, str]
@@ -112,24 +115,16 @@ TABLES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", BASES)
 def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
     config = configure(tmp_path, BASES[name], negatives=negatives, **TABLES[negatives])
-    assert find_refusal(summarize_config, config, {}) == find_refusal(build, config)
+    said = find_refusal(validate_config, config)
+    assert said == find_refusal(build, config)
+    if name in (*REFUSED, "usual"):
+        assert (said is None) == (name == "usual")
 
 
 REFUSED = ("all heads share one tail", "five heads", "one head", "all rows are also true")
 
 
-@pytest.mark.parametrize("negatives", TABLES)
-def test_only_bases_with_nothing_to_test_are_refused(tmp_path: Path, negatives: str) -> None:
-    for name in REFUSED:
-        said = find_refusal(summarize_config, configure(tmp_path, BASES[name], negatives=negatives), {})
-        assert said is not None
-        assert "may_treat" in said
-    assert (
-        find_refusal(summarize_config, configure(tmp_path, BASES["usual"], negatives=negatives), {}) is None
-    )
-
-
-@pytest.mark.parametrize("name", [*REFUSED, "a second relation of five heads", "usual"])
+@pytest.mark.parametrize("name", ["five heads", "usual"])
 def test_the_doctor_decides_as_validate_does(tmp_path: Path, name: str) -> None:
     config = configure(tmp_path, BASES[name])
     path = write_config(
@@ -138,7 +133,7 @@ def test_the_doctor_decides_as_validate_does(tmp_path: Path, name: str) -> None:
         knowledge=config.knowledge.model_dump(mode="json", exclude_none=True),
     )
     (found,) = (finding for finding in collect_findings(path) if finding.name == "edition")
-    said = find_refusal(summarize_config, config, {})
+    said = find_refusal(validate_config, config)
     assert (found.state, found.found if said else None) == ("failing" if said else "ok", said)
 
 
@@ -159,7 +154,43 @@ def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None
     )
     questions = {"settings": ["answer_only"], "wording": str(wording)}
     config = configure(tmp_path, BASES["usual"], questions=questions)
-    said = find_refusal(summarize_config, config, {})
+    said = find_refusal(validate_config, config)
     assert said == find_refusal(build, config)
     assert said is not None
     assert "may_treat" in said
+
+
+POOL = """extends = "revised"
+[may_cure]
+instance = ["TakesDrug", "HasCurableDisease"]
+none = ["The drug [X] may cure [Y].", "The drug [X] may cause [Y]."]
+inv = ["The disease [Y] may be cured by [X].", "The disease [X] may be cured by [Y]."]
+ins = "If a patient takes [X], then [Y] is among the diseases it may cause."
+inv_ins = "If a patient has [Y], then [X] is among the drugs that may cure it."
+dn = ["The drug [X] cannot cure [Y].", "The drug [X] cannot cause [Y]."]
+inv_dn = ["The disease [Y] cannot be cured by [X].", "The disease [X] cannot be cured by [Y]."]
+ins_dn = "If a patient takes [X], then [Y] is not among the diseases it may cause."
+inv_ins_dn = "If a patient has [Y], then [X] is not among the drugs that may cure it."
+"""
+
+
+def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(POOL)
+    path = write_base(tmp_path / "own.tsv", make_rows("may_cure", "may_treat"))
+    knowledge = KnowledgeConfig(name="own", format="table", path=path)
+    own = plan_edition(Config(knowledge=knowledge, edition=EditionConfig(pool=str(tmp_path / "own.toml"))))
+    lines = render_doubtful_wordings(str(own.pool.path), find_doubtful_wordings(own)).splitlines()
+    assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
+    # The texts with the reason predicate alone come last.
+    cells = ("inv", "inv_dn", "none", "ins", "dn", "ins_dn")
+    assert [line.split(": ")[0].strip() for line in lines[1:]] == [f"[may_cure] {cell}" for cell in cells]
+    assert lines[1].endswith(": 'The disease [X] may be cured by [Y].': roles")
+    assert lines[3].endswith(": 'The drug [X] may cause [Y].': predicate")
+    assert lines[4].endswith("then [Y] is among the diseases it may cause.': predicate")
+    rephraser = own.config.rephraser.model_copy(update={"gate": "off"})
+    without_gate = replace(own, config=own.config.model_copy(update={"rephraser": rephraser}))
+    assert find_doubtful_wordings(without_gate) == ()
+
+
+def test_bundled_pools_are_not_checked_again() -> None:
+    assert find_doubtful_wordings(plan_edition(Config())) == ()

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,19 +8,19 @@ import pytest
 
 from config.anchors import AnchorsConfig
 from config.file import Config
-from engines.identity import identify_model
-from preflight.estimates import Estimate, Span
-from preflight.run_plan import RunPlan, plan_run
-from preflight.run_plan_text import render_cost, render_plan
+from config.questions import QuestionsConfig
+from preflight.estimates import Estimate, Span, measure_completions
+from preflight.plan import RunPlan, plan_run, render_plan
+from preflight.reading import FactCounts
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
+from storage.responses import ResponseStore
 from tasks.drawing import pieces
 from tasks.edition.anchors import plan_anchors
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.request_files import key_requests
 from tests.support.command import REPOSITORY, block_packages, make_rows, run_command, write_base, write_config
 from tests.support.evaluations import ask_model, list_prompts
 from tests.support.small_bases import write_files
@@ -121,7 +122,7 @@ def test_a_plan_shows_what_a_budget_asks(base: Path) -> None:
         ("far", "may_treat", 1),
     ]
     lines = [line.split() for line in render_plan(plan).splitlines()]
-    assert ["may_prevent", str(plan.asked_pairs[0].n_pairs), "2"] in lines
+    assert ["far", "may_prevent", str(plan.asked_pairs[0].n_pairs), "2"] in lines
     build(config)
     assert only(plan).n_to_ask == Span.of(ask(config))
     more = configure(base, {"budget": 4 * 34})
@@ -148,14 +149,33 @@ def test_a_plan_does_not_depend_on_the_size_of_pieces(
     assert whole.n_prompts.low > 0
 
 
+@pytest.mark.parametrize("limit", [{}, {"pairs_per_relation": 7}])
+def test_questions_of_a_cut_relation_are_counted_as_a_run_asks_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+) -> None:
+    """Demonstrations are in the first piece of a relation, and a limit is one of the whole relation."""
+    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
+    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
+    config = configure(base, limit, format=2)
+    config = config.model_copy(update={"questions": QuestionsConfig(settings=("answer_only",))})
+    plan = plan_here(config)
+    (estimate,) = (each for each in plan.estimates if each.part == "answer_only")
+    assert len(plan_edition(config).pieces) > 2
+    evaluation = plan_evaluation(config, build(config), "far", "answer_only")
+    assert estimate.n_to_ask == Span.of(ask_model(evaluation, lambda _: Parrot()).n_asked)
+    (after,) = (each for each in plan_here(config).estimates if each.part == "answer_only")
+    assert (after.n_answered, after.n_to_ask) == (estimate.n_prompts.low, Span.of(0))
+
+
 def test_each_repeat_is_counted(base: Path) -> None:
     sampled = {"temperature": 0.5, "seed": 1}
     once = plan_here(configure(base, sampled))
     build(configure(base, sampled))
     ask(configure(base, sampled))
     rest = plan_here(configure(base, sampled | {"repeats": 3}))
-    assert only(rest).n_prompts == only(once).n_prompts.times(3)
-    assert only(rest).n_to_ask == only(once).n_to_ask.times(2)
+    assert only(rest).n_prompts == only(once).n_prompts * 3
+    assert only(rest).n_to_ask == only(once).n_to_ask * 2
 
 
 def test_anchors_are_counted(base: Path) -> None:
@@ -183,30 +203,21 @@ def test_answers_to_shared_prompts_are_found_for_an_edition_that_is_not_built(ba
     assert only(plan).n_to_ask == Span.of(0)
 
 
-def test_without_a_tokenizer_tokens_are_characters_divided_by_four(base: Path) -> None:
-    config = configure(base)
-    build(config)
-    evaluation = plan_evaluation(config, plan_edition(config).edition_id, "far")
-    prompts = {prompt.text for prompt in list_prompts(evaluation)}
-    estimate = only(plan_here(config))
-    assert estimate.n_prompt_tokens.low == pytest.approx(sum(map(len, prompts)) / 4, rel=0.05)
-    assert estimate.n_completion_tokens == Span(len(prompts), len(prompts) * 8)
-    assert "its tokenizer is not on this machine" in estimate.notes[0]
-
-
-def test_tokens_are_counted_by_the_models_own_tokenizer(base: Path) -> None:
+@pytest.mark.parametrize("is_local", [False, True])
+def test_tokens_are_those_of_the_prompts_of_a_run(base: Path, is_local: bool) -> None:
+    """Counted by the model's own tokenizer if it is on this machine, else as characters / 4."""
     from tokenizers import Tokenizer
 
-    config = configure(base, {"name": "near", "engine": "vllm", "model": REFERENCE, "base_url": None})
-    build(config)
-    evaluation = plan_evaluation(config, plan_edition(config).edition_id, "near")
+    local = {"engine": "vllm", "model": REFERENCE, "base_url": None}
+    config = configure(base, local if is_local else {})
+    evaluation = plan_evaluation(config, build(config), "far")
     prompts = {prompt.text for prompt in list_prompts(evaluation)}
     tokenizer = Tokenizer.from_file(f"{REFERENCE}/tokenizer.json")
+    counts = [len(tokenizer.encode(text).ids) if is_local else len(text) / 4 for text in prompts]
     estimate = only(plan_here(config))
-    assert estimate.n_prompt_tokens.low == pytest.approx(
-        sum(len(tokenizer.encode(text).ids) for text in prompts), rel=0.05
-    )
-    assert "counted by the model's tokenizer" in estimate.notes[0]
+    assert estimate.n_prompt_tokens.low == pytest.approx(sum(counts), rel=0.05)
+    assert estimate.n_completion_tokens.low == len(prompts)
+    assert ("counted by the model's tokenizer" in estimate.notes[0]) == is_local
 
 
 def test_time_and_completions_are_as_measured_before(base: Path) -> None:
@@ -218,20 +229,13 @@ def test_time_and_completions_are_as_measured_before(base: Path) -> None:
         folder = base.parent / "data" / "predictions" / name / evaluation.model_id
         folder.mkdir(parents=True)
         (folder / "run.json").write_text(json.dumps({"n_asked": n_asked, "duration_s": seconds}))
-    (base.parent / "data" / "predictions" / "one" / "other-model").mkdir()
+    broken = base.parent / "data" / "predictions" / "broken" / evaluation.model_id
+    broken.mkdir(parents=True)
+    (broken / "run.json").write_text("{")
     estimate = only(plan_here(configure(base)))
-    assert estimate.duration_s == estimate.n_to_ask.times(1 / 20)
-    assert estimate.n_completion_tokens == estimate.n_to_ask.times(2)
-    assert any(
-        "20.0 prompts per second, loading included, as for 400 earlier prompts" in note
-        for note in estimate.notes
-    )
-
-
-def test_a_time_that_was_never_measured_is_reported_as_unknown(base: Path) -> None:
-    plan = plan_here(configure(base))
-    assert only(plan).duration_s is None
-    assert "not measured" in render_plan(plan)
+    assert estimate.duration_s == estimate.n_to_ask * (1 / 20)
+    assert estimate.n_completion_tokens == estimate.n_to_ask * 2
+    assert "20.0 prompts per second, loading included, as for 400 earlier prompts" in estimate.notes[-1]
 
 
 def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
@@ -243,18 +247,8 @@ def test_cost_follows_from_tokens_and_prices(base: Path) -> None:
     tokens_in, tokens_out = paid.n_prompt_tokens, paid.n_completion_tokens
     assert paid.cost.low == pytest.approx((tokens_in.low * 2 + tokens_out.low * 10) / 1e6)
     assert paid.cost.high == pytest.approx((tokens_in.high * 2 + tokens_out.high * 10) / 1e6)
-    assert f" {render_cost(paid.cost, 'EUR')}" in render_plan(plan).split("all ")[1]
-
-
-def test_a_price_does_not_change_the_identity_of_a_model(base: Path) -> None:
-    plain, priced = configure(base), configure(base, {"price_input": 1.0, "price_output": 2.0})
-    assert identify_model(plain.models[0]) == identify_model(priced.models[0])
-    edition_id = build(plain)
-    assert plan_edition(priced).edition_id == edition_id
-    keys = [key_requests(plan_evaluation(config, edition_id, "far")) for config in (plain, priced)]
-    assert keys[0] == keys[1]
-    assert ask(plain) > 0
-    assert ask(priced) == 0
+    shown = f"{paid.cost.low:,.2f} to {paid.cost.high:,.2f} EUR"
+    assert shown.replace(" to 0.00", "") in render_plan(plan).split("all ")[1]
 
 
 def test_the_command_loads_nothing_and_asks_nobody(tmp_path: Path, base: Path) -> None:
@@ -291,3 +285,26 @@ def test_a_lost_file_is_drafted_and_not_written(base: Path) -> None:
     lost.unlink()
     assert plan_here(config).n_samples == whole.n_samples
     assert not lost.exists()
+
+
+def test_completions_are_measured_on_the_prompts_meant(tmp_path: Path) -> None:
+    store = ResponseStore(tmp_path, "m-1")
+    assert measure_completions(store, 50)[0] == Span(1, 50)
+    prompts = [Prompt("completion", text) for text in ("Write (a).", "Judge [b].", "Judge [c].")]
+    completions = [Completion("x", n_completion_tokens=n) for n in (40, 2, None)]
+    store.append(["1", "2", "3"], prompts, completions)
+    store.append(["4"], prompts[:1], [Completion(None, status="error", error="gone")])
+    assert measure_completions(store, 50)[0] == Span.of(21)
+    assert measure_completions(store, 30, "Write (")[0] == Span.of(30)
+    assert measure_completions(store, 30, "Draw (")[0] == Span(1, 30)
+
+
+def test_a_total_says_where_a_time_or_a_price_is_missing() -> None:
+    known = Span.of(30)
+    paid = Estimate("a", "evaluation", known, 0, known, known, known, Span(30, 9000), Span(1, 2.5), "USD")
+    free = replace(paid, name="b", n_to_ask=Span(1200, 2_500_000), duration_s=None, cost=None)
+    plan = RunPlan("own-seed1-00000000", True, {}, {}, FactCounts(1, None, {}), 0, (), (paid, free))
+    lines = [" ".join(line.split()) for line in render_plan(plan).splitlines()]
+    assert "a evaluation 30 0 30 30 30 30 s to 2.5 h 1.00 to 2.50 USD" in lines
+    # The second model has no price, and its time was never measured.
+    assert "all 60 0 1,230 to 2.5M 60 60 not measured 1.00 to 2.50 USD" in lines
