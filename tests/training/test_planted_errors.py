@@ -78,7 +78,7 @@ def plant_facts(base: KnowledgeBase, relations: Sequence[str], path: Path) -> fr
         true = set(rows.filter(is_unit)["tail"])
         tails = set(rows.filter(relation=relation)["tail"]) - true - {head}
         (tail, *_) = draw_order(tails, "planted tail", head)
-        false = rows.filter(is_unit).head(1).with_columns(pl.lit(tail).alias("tail"))
+        false = rows.filter(is_unit).head(1).with_columns(tail=pl.lit(tail), also_true=pl.lit(False))
         rows = pl.concat([rows.filter(~is_unit), false])
         facts.add((relation, head))
     rows.write_parquet(path)

@@ -44,15 +44,13 @@ def pairs() -> pl.DataFrame:
 def test_a_fixed_base_is_covered(connection: duckdb.DuckDBPyConnection, n_pairs: int) -> None:
     """Counts below 50 right or wrong samples, and 20 pairs, make the interval deliberately too wide."""
     n_editions = min(2000, 150_000 // n_pairs)
-    # Three standard errors below 95 %.
-    least = 0.95 - 3 * (0.05 * 0.95 / n_editions) ** 0.5
     for accuracy, pair_share in product((0.02, 0.5, 0.98), (0.0, 0.7)):
         way = Answering(accuracy, 0, 0, pair_share)
         cell = measure_coverage(connection, list_separate_pairs(n_pairs), way, n_editions, 1, ["average"])
         score, difference = (each.fixed_base_covers for each in cell["average"])
         is_few = n_pairs <= 20 or 2 * K * n_pairs * min(accuracy, 1 - accuracy) < 50
-        assert score >= least, way
-        assert difference >= least, way
+        assert score >= 0.93, way
+        assert difference >= 0.93, way
         assert score <= (0.995 if is_few else 0.97), way
 
 

@@ -75,13 +75,14 @@ def test_every_wording_is_used_before_one_comes_back(
 
 
 def draw_texts(config: Config) -> list[str]:
-    """Return the texts of the samples of an edition."""
+    """Return the texts of the test samples of an edition."""
     edition, texts = plan_edition(config), []
     for piece in edition.pieces:
         frames: dict[str, Any] = {}
         for stage in (TRIPLETS, VARIANTS, STATEMENTS, SAMPLES):
             frames[stage.name] = find_recipe(edition, stage.name).build(edition, piece, frames)
-        texts += frames[SAMPLES.name]["text"].to_list()
+        tested = frames[TRIPLETS.name].filter(split="test")
+        texts += frames[SAMPLES.name].join(tested, on="triplet_id", how="semi")["text"].to_list()
     return texts
 
 
