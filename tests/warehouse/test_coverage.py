@@ -1,77 +1,116 @@
-"""Intervals and tests keep their rates on 5,000 simulated editions of each kind (interval_coverage.py)."""
+"""Coverage of intervals and rates of tests on simulated editions (benchmarks/coverage.py)."""
+
+from collections.abc import Iterator
+from itertools import product
 
 import duckdb
+import numpy as np
+import polars as pl
 import pytest
+from scipy.stats import binom
 
-from benchmarks import interval_coverage
-from benchmarks.interval_coverage import (
-    DISCORDANCE,
-    SIZES,
+from benchmarks.coverage import (
+    MEASURES,
+    Answering,
     K,
-    average_coverage,
-    difference_coverage,
-    mastery_coverage,
-    mcnemar_rejections,
+    list_separate_pairs,
+    measure_budget,
+    measure_coverage,
+    open_macros,
+    simulate,
 )
-from warehouse.catalogue import create_tables
 
-# With fewer right or wrong samples than this, or with no more pairs than this, counts are so small that the
-# interval is deliberately too wide (above 96 %).
-FEW_SAMPLES = 50
-FEW_PAIRS = 20
+SIZES = (20, 100, 500)
+DISCORDANCE = (0.02, 0.1, 0.3, 1.0)
 
 
-def test_average_accuracy_is_covered_as_often_as_it_says() -> None:
-    cells = average_coverage(seed=1)
-    assert len(cells) == 18
-    for cell, (covered, _) in cells.items():
-        rare = min(cell.accuracies[0], 1 - cell.accuracies[0])
-        is_few = cell.n_pairs <= FEW_PAIRS or K * cell.n_pairs * rare < FEW_SAMPLES
-        assert covered >= 0.94, cell
-        assert covered <= (0.99 if is_few else 0.96), cell
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_macros() as opened:
+        yield opened
 
 
-def test_more_pairs_and_independent_samples_make_it_narrower() -> None:
-    cells = average_coverage(seed=1)
-    widths = {(c.accuracies, c.clustering, c.n_pairs): width for c, (_, width) in cells.items()}
-    for accuracies, clustering, n_pairs in widths:
-        assert widths[accuracies, "none", n_pairs] <= widths[accuracies, clustering, n_pairs]
-        assert widths[accuracies, clustering, 500] <= widths[accuracies, clustering, n_pairs]
+@pytest.fixture(scope="module")
+def pairs() -> pl.DataFrame:
+    """Return 500 pairs of 21 relations, in which some heads and tails occur much more often than others."""
+    rng, n = np.random.default_rng(3), 500
+    relation = pl.Series(rng.zipf(1.4, n) % 21).rank("dense").cast(pl.String)
+    head, tail, other = (np.floor(size * rng.random(n) ** 1.5).astype(int) for size in (250, 200, 200))
+    columns = {"head": head, "tail": tail, "tail_other": other}
+    return pl.DataFrame({"relation": relation, "pair_id": [str(k) for k in range(n)], **columns})
 
 
-def test_the_paired_difference_is_covered() -> None:
-    for cell, (covered, _) in difference_coverage(seed=2).items():
-        assert covered >= 0.94, cell
+@pytest.mark.parametrize("n_pairs", SIZES)
+def test_a_fixed_base_is_covered(connection: duckdb.DuckDBPyConnection, n_pairs: int) -> None:
+    """Counts below 50 right or wrong samples, and 20 pairs, make the interval deliberately too wide."""
+    n_editions = min(2000, 150_000 // n_pairs)
+    for accuracy, pair_share in product((0.02, 0.5, 0.98), (0.0, 0.7)):
+        way = Answering(accuracy, 0, 0, pair_share)
+        cell = measure_coverage(connection, list_separate_pairs(n_pairs), way, n_editions, 1, ["average"])
+        score, difference = (each.fixed_base_covers for each in cell["average"])
+        is_few = n_pairs <= 20 or 2 * K * n_pairs * min(accuracy, 1 - accuracy) < 50
+        assert score >= 0.93, way
+        assert difference >= 0.93, way
+        assert score <= (0.995 if is_few else 0.97), way
 
 
-def test_mastery_is_covered() -> None:
+@pytest.mark.parametrize("accuracy", [0.7, 0.95])
+def test_new_facts_are_covered_and_pairs_alone_are_too_narrow(
+    connection: duckdb.DuckDBPyConnection, pairs: pl.DataFrame, accuracy: float
+) -> None:
+    """Of 400 editions, 95 % have a standard error of 1.1 points."""
+    cell = measure_coverage(connection, pairs, Answering(accuracy, 0.5, 0.05), 400, seed=1)
+    assert cell.keys() == set(MEASURES)
+    for measure, (score, difference) in cell.items():
+        assert score.n_effective > 100
+        assert 0.92 <= score.covers <= 0.98, measure
+        assert score.fixed_base_covers < 0.91, measure
+        assert difference.covers >= 0.925, measure
+        assert difference.fixed_base_covers < 0.945, measure
+
+
+def test_a_budget_saves_prompts_and_its_intervals_cover(pairs: pl.DataFrame) -> None:
+    found = measure_budget(pairs, Answering(0.65, 0, 0.05, spread=0.6), 200, seed=1)
+    assert len(found) == 4
+    for key, (covers, _) in found.items():
+        assert 0.9 <= covers <= 0.99, key
+    assert found["average", "relations"][1] > 0.2
+
+
+def test_the_simulated_answers_have_the_expected_scores(pairs: pl.DataFrame) -> None:
+    way = Answering(0.8, 0.25, 0.1)
+    (right,) = simulate(pairs, way, 400, np.random.default_rng(2))
+    found = {"average": right.mean(), "joint": right.all(-1).mean(), "mastery": right.all((-2, -1)).mean()}
+    assert found == pytest.approx({name: truth[0] for name, truth in way.expect(1).items()}, abs=0.01)
+
+
+def test_mastery_is_covered(connection: duckdb.DuckDBPyConnection) -> None:
     """Compute the coverage exactly, by the binomial, because Wilson's interval swings about 95 %."""
-    cells = mastery_coverage()
-    assert len(cells) == 9
-    for cell, covered in cells.items():
-        assert 0.94 <= covered <= 0.965, cell
+    for n, p in product(SIZES, (0.02, 0.5, 0.98)):
+        limits = "wilson_low(k / $n, $n) and wilson_high(k / $n, $n)"
+        sql = f"select k from range($n + 1) as t (k) where $p between {limits}"
+        covering = [k for (k,) in connection.execute(sql, {"n": n, "p": p}).fetchall()]
+        assert 0.94 <= binom.pmf(covering, n, p).sum() <= 0.965, (n, p)
 
 
-def test_mcnemar_rejects_at_most_at_its_nominal_rate() -> None:
-    rejections = mcnemar_rejections(seed=3)
-    assert len(rejections) == len(SIZES) * len(DISCORDANCE)
-    assert max(rejections.values()) <= 0.05
-    assert max(rejections.values()) > 0.035, "it should reject where there is enough to see"
+def test_mcnemar_rejects_at_most_at_its_nominal_rate(connection: duckdb.DuckDBPyConnection) -> None:
+    rng, rejections = np.random.default_rng(3), {}
+    for n, share in product(SIZES, DISCORDANCE):
+        differ = rng.binomial(n, share, 5000)
+        connection.register("simulated", pl.DataFrame({"n": differ, "b": rng.binomial(differ, 0.5)}))
+        sql = "select avg((mcnemar_p(b, n - b) <= 0.05)::integer) from simulated"
+        ((rejections[n, share],),) = connection.execute(sql).fetchall()
+    assert 0.035 < max(rejections.values()) <= 0.05
     assert all(rate == 0 for (n, share), rate in rejections.items() if n * share < 1)
 
 
-def test_an_interval_that_is_too_narrow_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interval_that_is_too_narrow_would_be_found(connection: duckdb.DuckDBPyConnection) -> None:
     """The simulation notices a wrong interval: with z = 1.7 instead of 1.96 the coverage is 91 %."""
-
-    def create_narrow(connection: duckdb.DuckDBPyConnection) -> None:
-        create_tables(connection)
-        for name, sign in (("low", "-"), ("high", "+")):
-            connection.execute(
-                f"create or replace macro wilson_{name}(p, n) as "
-                f"(p * n + 1.445 {sign} 1.7 * sqrt(p * (1 - p) * n + 0.7225)) / (n + 2.89)"
-            )
-
-    monkeypatch.setattr(interval_coverage, "create_tables", create_narrow)
-    covered = [covers for cell, (covers, _) in average_coverage(seed=1).items() if cell.n_pairs == 500]
-    assert len(covered) == 6
-    assert max(covered) < 0.93
+    for name, sign in (("low", "-"), ("high", "+")):
+        connection.execute(
+            f"create or replace macro wilson_{name}(p, n) as "
+            f"(p * n + 1.445 {sign} 1.7 * sqrt(p * (1 - p) * n + 0.7225)) / (n + 2.89)"
+        )
+    way = Answering(0.5, 0, 0, 0.7)
+    cell = measure_coverage(connection, list_separate_pairs(100), way, 1500, 1, ["average"])
+    assert cell["average"][0].fixed_base_covers < 0.93

@@ -1,12 +1,12 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.stale_weeks import draw_week
 from config.file import Config
 from config.tables import KnowledgeConfig
 from flows.support.periods import plan_period
@@ -14,6 +14,9 @@ from knowledge.reader import read_knowledge_base
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.triplets import draw_triplets
+from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from tasks.edition.planning import plan_edition
+from tasks.edition.recipes import find_recipe
 
 RELATION = "symptoms"
 BASE = read_knowledge_base(KnowledgeConfig())
@@ -62,9 +65,21 @@ def test_every_wording_is_used_before_one_comes_back(first: int, n_turns: int, n
     assert len(used) == n_wordings
 
 
+def draw_texts(config: Config) -> list[str]:
+    """Return the texts of the test samples of an edition."""
+    edition, texts = plan_edition(config), []
+    for piece in edition.pieces:
+        frames: dict[str, Any] = {}
+        for stage in (TRIPLETS, VARIANTS, STATEMENTS, SAMPLES):
+            frames[stage.name] = find_recipe(edition, stage.name).build(edition, piece, frames)
+        tested = frames[TRIPLETS.name].filter(split="test")
+        texts += frames[SAMPLES.name].join(tested, on="triplet_id", how="semi")["text"].to_list()
+    return texts
+
+
 def test_scheduled_weeks_repeat_no_text_before_they_must() -> None:
     """A head of the base with one tail has four wordings of each form."""
     config = Config.model_validate({"knowledge": {"relations": [RELATION]}})
-    weeks = [draw_week(plan_period(config, MONDAY + timedelta(weeks=week))) for week in range(4)]
-    texts = [text for week in weeks for texts in week.texts.values() for text in texts]
+    weeks = [plan_period(config, MONDAY + timedelta(weeks=week)) for week in range(4)]
+    texts = [text for week in weeks for text in set(draw_texts(week))]
     assert len(texts) - len(set(texts)) < 0.01 * len(texts)

@@ -1,0 +1,319 @@
+"""Coverage of the 95 % intervals on simulated editions: ``python -m benchmarks --only coverage``.
+
+The intervals come from the warehouse's own SQL. There are three simulations:
+
+- a base held fixed, where the pair is the only cluster;
+- new facts: the pairs, heads and tails are those of a real edition, by default of the bundled base;
+- a budget, which asks the same number of pairs of each relation, by the view `weighted_accuracy`.
+
+A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the sum of
+parts of the head, of the tail, of the pair and of the sample (a probit model with random effects), so that
+answers are correlated within heads, tails and pairs, and the true score is known exactly.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+from scipy.special import ndtr, ndtri
+
+from benchmarks.measuring import build_edition
+from primitives.toml_files import parse_toml
+from report.console import align
+from schemas.transformations import TRANSFORMATIONS
+from tasks.evaluation.asked_pairs import RelationSize, divide_budget
+from warehouse.catalogue import create_tables, read_sql
+
+K = len(TRANSFORMATIONS)
+MODEL_CORRELATION = 0.5
+"""Correlation of what two models know about a head, a tail or a pair."""
+MEASURES = ("average", "joint", "mastery")
+N_BUDGET_PAIRS = 210
+
+Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
+
+
+@dataclass(frozen=True)
+class Answering:
+    """The average accuracy of a simulated model, and the parts of the variance of heads, tails and pairs."""
+
+    accuracy: float
+    head_share: float
+    tail_share: float
+    pair_share: float = 0.2
+    spread: float = 0.0
+    """Standard deviation of the means of the relations; `accuracy` is that of the middle relation."""
+
+    def place(self, n_relations: int) -> Array:
+        """Return the mean of the normal variable of each relation, in an order that sizes do not follow."""
+        places = np.random.default_rng(n_relations).permutation(n_relations) + 0.5
+        return np.asarray(ndtri(self.accuracy) + self.spread * ndtri(places / n_relations))
+
+    @property
+    def scales(self) -> tuple[float, float, float, float]:
+        """Return the standard deviations of head, tail, pair and sample."""
+        own = 1 - self.head_share - self.tail_share - self.pair_share
+        return self.head_share**0.5, self.tail_share**0.5, self.pair_share**0.5, own**0.5
+
+    def expect(self, n_relations: int) -> dict[str, Array]:
+        """Return measure -> its expected value in each relation, by Gauss-Hermite quadrature."""
+        places, (head, tail, pair, sample) = self.place(n_relations), self.scales
+        x, weights = np.polynomial.hermite_e.hermegauss(60)
+        weights = weights / weights.sum()
+        common = places[:, None, None] + np.hypot(head, pair) * x[:, None] + tail * x
+        all_right = ndtr(common / sample) ** K @ weights
+        return {"average": ndtr(places), "joint": all_right @ weights, "mastery": all_right**2 @ weights}
+
+
+def read_pairs(edition: Path) -> pl.DataFrame:
+    """Return the test pairs of an edition, with numbers of the head and of both tails.
+
+    A name is one cluster in all relations, as in the views.
+    """
+    triplets = pl.read_parquet(edition / "triplets" / "*.parquet").filter(split="test")
+    code = pl.col("head", "tail").str.to_lowercase().rank("dense").cast(pl.Int64) - 1
+    numbered = triplets.with_columns(code).select("relation", "pair_id", "head", "tail", "is_positive")
+    true, false = (numbered.filter(is_positive=sign).drop("is_positive") for sign in (True, False))
+    paired = true.join(false.select("pair_id", "tail"), on="pair_id", suffix="_other")
+    return paired.sort("relation", "pair_id")
+
+
+def list_separate_pairs(n: int) -> pl.DataFrame:
+    """Return so many pairs of one relation, each with a head and tails of its own."""
+    number = pl.int_range(n, eager=True)
+    columns = {"head": number, "tail": number, "tail_other": number + n}
+    return pl.DataFrame({"relation": ["r"] * n, "pair_id": number.cast(pl.String), **columns})
+
+
+def simulate(
+    pairs: pl.DataFrame, answering: Answering, n_editions: int, rng: np.random.Generator, n_models: int = 1
+) -> list[Array]:
+    """Return for each model which samples are right, by edition, pair, triplet (true, false) and sample."""
+    relations = pairs["relation"].rank("dense").to_numpy() - 1
+    head, tail, pair, sample = answering.scales
+    heads, tails = pairs["head"].to_numpy(), pairs.select("tail", "tail_other").to_numpy()
+    mean = answering.place(pairs["relation"].n_unique())[relations]
+    sizes = (heads.max() + 1, tails.max() + 1, len(pairs))
+    known = [rng.standard_normal((n_editions, size), dtype=np.float32) for size in sizes]
+    models = []
+    for number in range(n_models):
+        if number:
+            fresh = [rng.standard_normal(each.shape, dtype=np.float32) for each in known]
+            mix = MODEL_CORRELATION, (1 - MODEL_CORRELATION**2) ** 0.5
+            known = [mix[0] * one + mix[1] * other for one, other in zip(known, fresh, strict=True)]
+        common = mean + head * known[0][:, heads] + pair * known[2]
+        chances = ndtr((common[..., None] + tail * known[1][:, tails]) / sample)
+        models.append(rng.random((*chances.shape, K), dtype=np.float32) < chances[..., None])
+    return models
+
+
+def combine_samples(measure: str, right: Array) -> Array:
+    """Return what the measure counts: samples, triplets that are all right, or pairs that are all right."""
+    axes = {"average": (), "joint": (-1,), "mastery": (-2, -1)}[measure]
+    return np.asarray(right.all(axes, keepdims=True) if axes else right)
+
+
+def observe(pairs: pl.DataFrame, measure: str, right: Array, other: Array | None = None) -> pl.DataFrame:
+    """Return rows for estimate_shares.sql: the score of a model, or its difference from another one."""
+    mine = combine_samples(measure, right)
+    theirs = np.zeros_like(mine) if other is None else combine_samples(measure, other)
+    columns = {
+        "key": np.repeat(np.arange(len(mine)), len(pairs)),
+        "head_cluster": np.tile(pairs["head"], len(mine)),
+        "positive_tail_cluster": np.tile(pairs["tail"], len(mine)),
+        "negative_tail_cluster": np.tile(pairs["tail_other"], len(mine)),
+    }
+    for side, prefix in zip(range(mine.shape[2]), ("", "negative_"), strict=False):
+        one, two = mine[:, :, side], theirs[:, :, side]
+        columns[f"{prefix}gained"] = (one & ~two).sum(-1, dtype=np.int32).ravel()
+        columns[f"{prefix}n"] = np.full(one.shape[:2], one.shape[-1], np.int32).ravel()
+        if other is not None:
+            columns[f"{prefix}lost"] = (two & ~one).sum(-1, dtype=np.int32).ravel()
+    return pl.DataFrame(columns).with_columns(measure=pl.lit(measure))
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Shares of simulated editions: by the interval for new facts, and by that of a base held fixed."""
+
+    covers: float
+    fixed_base_covers: float
+    width: float
+    n_effective: float
+
+
+def count_covered(connection: duckdb.DuckDBPyConnection, rows: pl.DataFrame, truth: float) -> Covered:
+    """Return how often the intervals of estimate_shares.sql contain the truth."""
+    connection.register("observations", rows)
+    found = connection.execute(
+        "select avg(($truth between ci_low and ci_high)::integer), "
+        "avg(($truth between fixed_base_ci_low and fixed_base_ci_high)::integer), "
+        "avg(ci_high - ci_low), any_value(n_effective) from estimate_shares('observations')",
+        {"truth": truth},
+    ).fetchall()
+    return Covered(*found[0])
+
+
+def measure_coverage(
+    connection: duckdb.DuckDBPyConnection,
+    pairs: pl.DataFrame,
+    way: Answering,
+    n_editions: int,
+    seed: int,
+    measures: Sequence[str] = MEASURES,
+) -> dict[str, tuple[Covered, Covered]]:
+    """Return measure -> coverage of the score, and of the difference of two equally good models (0)."""
+    one, other = simulate(pairs, way, n_editions, np.random.default_rng(seed), 2)
+    truths = way.expect(1)
+    return {
+        measure: (
+            count_covered(connection, observe(pairs, measure, one), float(truths[measure][0])),
+            count_covered(connection, observe(pairs, measure, one, other), 0),
+        )
+        for measure in measures
+    }
+
+
+def measure_budget(
+    pairs: pl.DataFrame, answering: Answering, n_editions: int, seed: int
+) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return (measure, weighting) -> coverage, and the prompts saved against the same share of each relation.
+
+    The variance falls as 1 / prompts.
+    """
+    rng, sizes = np.random.default_rng(seed), pairs.group_by("relation").len().sort("relation")
+    spend = {str(name): RelationSize(n, 2 * K) for name, n in sizes.iter_rows()}
+    share = {name: max(2, round(N_BUDGET_PAIRS * n / len(pairs))) for name, n in sizes.iter_rows()}
+    rows = []
+    for counts in (divide_budget(2 * K * N_BUDGET_PAIRS, spend, 1), share):
+        limit = pl.col("relation").replace_strict(counts, return_dtype=pl.Int64)
+        asked = pairs.filter(pl.int_range(pl.len()).over("relation") < limit)
+        (right,) = simulate(asked, answering, n_editions, rng)
+        rows.append(read_weighted(pairs, asked, right))
+    found = {}
+    for (measure, truths), weighting in product(answering.expect(len(sizes)).items(), ("relations", "pairs")):
+        if measure != "joint":
+            truth = float(np.average(truths, weights=sizes["len"] if weighting == "pairs" else None))
+            low, high = (
+                ("ci_low", "ci_high") if measure == "average" else ("mastery_ci_low", "mastery_ci_high")
+            )
+            budget, same = (each.filter(weighting=weighting) for each in rows)
+            widths = [float(((each[high] - each[low]) ** 2).sum()) for each in (budget, same)]
+            covers = float(((budget[low] <= truth) & (truth <= budget[high])).to_numpy().mean())
+            found[measure, weighting] = covers, 1 - widths[0] / widths[1]
+    return found
+
+
+def read_weighted(pairs: pl.DataFrame, asked: pl.DataFrame, right: Array) -> pl.DataFrame:
+    """Return the rows of the view weighted_accuracy for simulated answers to some pairs of an edition."""
+    bits = (right.reshape(*right.shape[:2], 2 * K) << np.arange(2 * K)).sum(-1).ravel()
+    runs = np.repeat(np.arange(len(right)), len(asked))
+    answers = pl.concat([asked] * len(right)).with_columns(run=pl.Series(runs), correct_bits=pl.Series(bits))
+    with open_macros() as connection:
+        connection.register("drawn", pairs)
+        connection.register("answers", answers)
+        connection.execute(
+            "create or replace table triplets as "
+            "select 'e' as edition_id, relation, pair_id, 'test' as split, true as is_positive from drawn"
+        )
+        connection.execute(
+            f"""
+            create or replace table pair_scores as
+            select
+                run, 'e' as edition_id, run::varchar as model_id, model_id as model, 'pretexeval' as method,
+                'strict' as scoring_policy, 0 as repeat, relation, pair_id, head as head_cluster,
+                tail as positive_tail_cluster, tail_other as negative_tail_cluster,
+                {2 ** (2 * K) - 1} as asked_bits, asked_bits as graded_bits,
+                correct_bits::integer as correct_bits, {2 * K} as n_asked, 0 as n_errors, 0 as n_no_answer,
+                true as is_complete, correct_bits = asked_bits as is_mastered
+            from answers
+            """
+        )
+        connection.execute(read_sql("views/weighted_accuracy.sql"))
+        rows = connection.execute("from weighted_accuracy").fetchall()
+        names = [column[0] for column in connection.description or ()]
+        return pl.DataFrame(rows, names, orient="row", infer_schema_length=None)
+
+
+def open_macros() -> duckdb.DuckDBPyConnection:
+    """Return a database with the tables and macros of the warehouse."""
+    connection = duckdb.connect()
+    create_tables(connection)
+    connection.execute(read_sql("estimate_shares.sql"))
+    return connection
+
+
+def render_fixed_base(n_editions: int) -> str:
+    """Return the coverage of average accuracy over pairs that share neither heads nor tails."""
+    rows = []
+    with open_macros() as connection:
+        for seed, (n_pairs, *shares) in enumerate(product((20, 100, 500), (0.02, 0.5, 0.98), (0.0, 0.7))):
+            way = Answering(shares[0], 0, 0, shares[1])
+            pairs = list_separate_pairs(n_pairs)
+            found = measure_coverage(connection, pairs, way, n_editions, seed, ["average"])["average"]
+            covers = [f"{each.fixed_base_covers:.1%}" for each in found]
+            rows.append([str(n_pairs), *(f"{share:.0%}" for share in shares), *covers])
+    return align(["pairs", "accuracy", "pair", "covers", "difference covers"], rows)
+
+
+def render_new_facts(pairs: pl.DataFrame, n_editions: int) -> str:
+    """Return one row per measure and share of the tails: ranges over accuracies and shares of the heads."""
+    rows = []
+    for tails in (0.0, 0.05, 0.2):
+        ways = [Answering(p, heads, tails) for p in (0.5, 0.7, 0.9, 0.97) for heads in (0.0, 0.25, 0.5)]
+        with open_macros() as connection:
+            cells = [
+                measure_coverage(connection, pairs, way, n_editions, seed) for seed, way in enumerate(ways)
+            ]
+        for measure in MEASURES:
+            scores, differences = zip(*(cell[measure] for cell in cells), strict=True)
+            ranges = [
+                [each.covers for each in scores],
+                [each.fixed_base_covers for each in scores],
+                [1 - each.covers for each in differences],
+                [1 - each.fixed_base_covers for each in differences],
+            ]
+            n_effective = f"{scores[0].n_effective:.1f}"
+            shown = [f"{min(shares):.1%} to {max(shares):.1%}" for shares in ranges]
+            rows.append([measure, f"{tails:.0%}", n_effective, *shown])
+    columns = ["measure", "tails", "n_effective", "covers", "pairs only", "false alarms", "pairs only"]
+    return align(columns, rows)
+
+
+def render_budget(pairs: pl.DataFrame, n_editions: int) -> str:
+    """Return one row per measure and weighting: ranges over levels, spreads and shares of the heads."""
+    ways = [
+        Answering(*values) for values in product((0.65, 0.9), (0.0, 0.25), (0.05,), (0.2,), (0.0, 0.6, 1.0))
+    ]
+    cells = [measure_budget(pairs, way, n_editions, seed) for seed, way in enumerate(ways)]
+    rows = []
+    for key in cells[0]:
+        ranges = zip(*(cell[key] for cell in cells), strict=True)
+        rows.append([*key, *(f"{min(shares):.1%} to {max(shares):.1%}" for shares in ranges)])
+    return align(["measure", "weighting", "covers", "saved"], rows)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the tables of the three simulations."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks --only coverage", description=__doc__)
+    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
+    parser.add_argument("--editions", type=int, default=500, help="simulated editions of each kind of model")
+    options = parser.parse_args(arguments)
+    print("A base held fixed", render_fixed_base(options.editions), sep="\n\n", flush=True)
+    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
+    with tempfile.TemporaryDirectory(prefix="pretexeval-coverage-") as name:
+        edition = build_edition(
+            Path(name), **{key: tables[key] for key in ("knowledge", "edition") if key in tables}
+        )
+        pairs = read_pairs(edition)
+    print(
+        f"\nNew facts, {len(pairs)} pairs", render_new_facts(pairs, options.editions), sep="\n\n", flush=True
+    )
+    print("\nA budget", render_budget(pairs, options.editions), sep="\n\n")

@@ -1,0 +1,136 @@
+"""Shared parts of the benchmarks: measured processes, built editions, and an endpoint with a rule."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from primitives.toml_files import write_toml
+from report.console import align
+from storage.layout import edition_folder
+
+REPOSITORY = Path(__file__).parents[1]
+REFERENCE = "PRETEXEVAL_REFERENCE_DATA"
+MEDLAMA = {"name": "medlama", "format": "medlama", "path": f"${REFERENCE}/medlama.parquet"}
+FIGURES = ("wall (s)", "processor (s)", "peak memory (GB)")
+
+
+@dataclass(frozen=True)
+class FinishedProcess:
+    """Time, memory and errors of a process that succeeded; children that it waited for are included."""
+
+    wall_s: float
+    cpu_s: float
+    peak_bytes: int
+    """Peak memory of the process, or of its largest child."""
+    stderr: str
+
+    def render(self) -> list[str]:
+        """Return the cells of the columns FIGURES."""
+        return [f"{self.wall_s:.1f}", f"{self.cpu_s:.1f}", f"{self.peak_bytes / 1e9:.2f}"]
+
+
+def run_program(command: list[str], folder: Path, **variables: str) -> FinishedProcess:
+    """Run a program in a new process, and measure it.
+
+    Args:
+        folder: folder for the files `stdout` and `stderr`.
+        variables: environment variables to add.
+
+    Raises:
+        SystemExit: if the process fails, with the end of its stderr.
+    """
+    started = time.monotonic()
+    environment = {"PYTHONPATH": str(REPOSITORY), **os.environ, **variables}
+    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.monotonic() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    errors = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}:\n{errors[-2000:]}")
+    # Linux counts ru_maxrss in KiB.
+    return FinishedProcess(wall_s, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, errors)
+
+
+def run_command(folder: Path, *arguments: object) -> FinishedProcess:
+    """Run `pretexeval` with the arguments, and measure it."""
+    program = Path(sys.executable).with_name("pretexeval")
+    return run_program([str(program), *map(str, arguments)], folder)
+
+
+def write_config(path: Path, root: Path, **tables: Any) -> Path:  # noqa: ANN401
+    """Write a configuration with these tables, whose results are under the root."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_toml(path, {"storage": {"root": str(root.absolute())}, **tables})
+    return path
+
+
+def build_edition(folder: Path, **tables: Any) -> Path:  # noqa: ANN401
+    """Build the edition of these tables in a data folder of its own, and return its folder."""
+    config = write_config(folder / "config.toml", folder / "data", **tables)
+    run_command(folder, "build", config)
+    (edition,) = (folder / "data" / edition_folder("")).iterdir()
+    return edition
+
+
+def find_reference() -> Path:
+    """Return the folder of the reference data.
+
+    Raises:
+        SystemExit: the environment does not name it.
+    """
+    name = os.environ.get(REFERENCE)
+    if not name or not Path(name).is_dir():
+        raise SystemExit(f"Set {REFERENCE} to the folder of the reference data (medlama.parquet, …).")
+    return Path(name)
+
+
+def tabulate(columns: tuple[str, ...], rows: Mapping[str, list[str]]) -> str:
+    """Return a table whose first column has the keys of the rows."""
+    return align(["", *columns], [[name, *cells] for name, cells in rows.items()])
+
+
+@contextmanager
+def serve_rule(reply: Callable[[str], str]) -> Iterator[str]:
+    """Serve completions at a free port of the loopback interface, and yield the base URL.
+
+    Args:
+        reply: prompt -> the text of the completion. Threads call it concurrently.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["prompt"]
+            choice = {"index": 0, "text": reply(prompt), "finish_reason": "stop"}
+            body = {"id": "x", "object": "text_completion", "model": "rule", "choices": [choice]}
+            content = json.dumps(body).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Print nothing for each request."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
