@@ -1,6 +1,7 @@
 """The services of an installation: the command and the environment of each, and its readiness check."""
 
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Mapping
@@ -52,6 +53,12 @@ NOT_INHERITED = (
     "PREFECT_HOME",
     SERVER_PASSWORD_VARIABLE,
 )
+
+
+def end_with_parent(command: list[str]) -> list[str]:
+    """Return the command with a prefix by which Linux kills its process when the process's parent ends."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "KILL", *command] if setpriv else command
 
 
 @dataclass(frozen=True)
