@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 from deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
@@ -21,6 +23,7 @@ from deploy.local.services import SERVER_FILE, end_with_parent
 from preflight.server_checks import require_server
 from primitives.errors import InputError
 from primitives.http_client import fetch_local
+from storage.user_cache import copy_cached, keep_cached
 
 TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 MAX_STARTS = 3
@@ -38,6 +41,8 @@ class _OwnServer:
     command: list[str]
     home: Path
     process: "subprocess.Popen[bytes]"
+    is_new: bool
+    """Whether the server creates the tables of its history."""
     has_answered: bool = False
 
 
@@ -60,12 +65,15 @@ def start_server(home: Path) -> None:
     """
     home.mkdir(parents=True, exist_ok=True)
     _require_intact_history(home / HISTORY)
+    # Prefect creates the tables by more than a hundred migrations, which take 4 s of one core. Changes that
+    # SQLite left in files beside the history must not be applied to a copy.
+    is_new = not list(home.glob(f"{HISTORY}*")) and not copy_cached(_name_copy(), home / HISTORY)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     command = [sys.executable, "-P", str(SERVER_FILE), "--port", str(port), "--log-level", "error"]
-    _own.append(_OwnServer(address, command, home, _launch(command, home)))
+    _own.append(_OwnServer(address, command, home, _launch(command, home), is_new))
 
 
 def is_own_server() -> bool:
@@ -115,6 +123,24 @@ def wait_for_server() -> None:
             )
         time.sleep(0.05)
     server.has_answered = True
+    # The environment may name another database.
+    if server.is_new and (server.home / HISTORY).is_file():
+        keep_cached(_name_copy(), partial(_copy_history, server.home / HISTORY))
+
+
+def _copy_history(history: Path, copy: Path) -> None:
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(history)) as source,
+            contextlib.closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+    except sqlite3.Error as error:
+        raise OSError(str(error)) from error
+
+
+def _name_copy() -> str:
+    return f"prefect-{version('prefect')}.db"
 
 
 def _find_own() -> _OwnServer | None:
