@@ -36,6 +36,10 @@ class Wording:
     edition_format: int = 1
 
 
+SAMPLES_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
+
 def build_samples(
     statements: pl.DataFrame,
     triplets: pl.DataFrame,

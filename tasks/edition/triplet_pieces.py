@@ -13,6 +13,9 @@ from tasks.drawing.pieces import Piece
 from tasks.drawing.planned_heads import PlannedHeads, plan_heads
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 
+TRIPLETS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
 
 def build_triplet_piece(
     piece: Piece, find_facts: Callable[[], RelationFacts], sampling: TripletSampling

@@ -7,6 +7,9 @@ from primitives.mixing import combine, hash_column, read_ids, write_ids
 from schemas.stages import VARIANTS
 from schemas.transformations import TRANSFORMATIONS, Transformation
 
+VARIANTS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
 
 def derive_variants(
     triplets: pl.DataFrame, instance: tuple[str, str], edition_format: int = 1

@@ -62,6 +62,10 @@ def turn_item(item: MedqaItem) -> TurnedItem | str:
     return clause if isinstance(clause, str) else TurnedItem(item, asked, clause)
 
 
+MEDQA_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
+
 def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int) -> pl.DataFrame:
     """Return the questions of the items that can be turned, as rows of ``QUESTIONS``.
 

@@ -38,6 +38,10 @@ class DrawnQuestions:
     missing: list[MissingQuestion]
 
 
+QUESTIONS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
+
 def build_questions(
     facts: Facts, wording: RelationWording, sampling: TripletSampling, source: str | None = None
 ) -> pl.DataFrame:

@@ -29,7 +29,7 @@ from tasks.asking.progress import Advance
 from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
-from tasks.edition.stage_files import StageFiles, provide_files, store_files, validate_files
+from tasks.edition.stage_files import StageFiles, check_files, provide_files, record_check
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated, write_failure
@@ -198,14 +198,13 @@ def build(edition: Edition, engine: Engine) -> None:
         mirror = Mirror(edition.config.storage)
         if not edition.has_model_texts():
             rows = [join_entities(statements.read(edition.root, "r"), triplets.read(edition.root, "r"))]
-            (frame,) = ask_rounds(mirror, rows, edition.rephraser, _show_nothing, lambda _: engine)
-            store_files(edition, ATTEMPTS.name, {"r": frame}, triplets, statements, mirror=mirror)
+            ask_rounds(mirror, rows, edition.rephraser, _show_nothing, lambda _: engine)
         attempts = [provide_files(edition, ATTEMPTS.name, triplets, statements)]
     stages += [*attempts, provide_files(edition, SAMPLES.name, triplets, statements, *attempts)]
     if edition.has_questions:
         stages.append(provide_files(edition, QUESTIONS.name, triplets))
     for stage in stages:
-        validate_files(edition, stage)
+        record_check(edition, stage, check_files(edition, stage))
     files = [ref for stage in stages for ref in stage.files.values()]
     complete_edition(edition, files, list_left_out(edition, partial(triplets.read, edition.root)))
 
