@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.empty_history import copy_empty_history
 from cli.finished_run import find_published, is_evaluated_here
-from cli.prefect_history import set_aside_damaged_history
 from cli.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from config.file import Config
 from config.tables import StorageConfig
 from deploy.local.client_settings import load_client_settings
-from deploy.local.watchdog import start_watchdog
 from engines.identity import identify_model
 from engines.loading import begin_loading
 from engines.model_files import find_problem, require_some_usable
@@ -46,8 +43,8 @@ def prepare_prefect(root: Path) -> None:
     Variables that the user has set stay. Call this before Prefect is imported.
 
     Raises:
-        InputError: if the data folder cannot be written, its disk is full, or the environment names a server
-            that cannot be used.
+        InputError: if the data folder cannot be written, its disk is full, the history of the server is
+            damaged, or the environment names a server that cannot be used.
     """
     home = root.absolute() / PREFECT_FOLDER
     # Each of the two folders may belong to another user.
@@ -75,10 +72,7 @@ def prepare_prefect(root: Path) -> None:
     if has_server:
         require_named_server()
     else:
-        set_aside_damaged_history(home)
-        copy_empty_history(home)
-        start_watchdog()
-        start_server()
+        start_server(Path(os.environ["PREFECT_HOME"]))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import fetch_edition, plan_edition
-from tasks.edition.stage_files import StageFiles, fetch_stored_files
+from tasks.edition.stage_files import StageFiles
 
 
 @flow(
@@ -71,7 +71,6 @@ def build_sample_stages(edition: Edition, build: RunStage, mirror: Mirror) -> li
         for writer in edition.writers:
             mirror.sync_responses(writer.model_id)
     if edition.rephraser:
-        fetch_stored_files(edition, ATTEMPTS.name, triplets, statements, mirror=mirror)
         attempts.append(build(edition, ATTEMPTS.name, triplets, statements))
     samples = build(edition, SAMPLES.name, triplets, statements, *attempts)
     return [triplets, variants, statements, *attempts, samples]

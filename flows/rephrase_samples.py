@@ -3,6 +3,7 @@
 from datetime import datetime
 from pathlib import Path
 
+import polars as pl
 from prefect import flow, get_run_logger, task
 
 from flows.support.artifacts import show_run_progress
@@ -10,14 +11,16 @@ from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
+from flows.support.stage_task import provide_stage
 from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writer_replies import ask_for_replies
 from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition
+from tasks.edition.llmeval import Llmeval
 from tasks.edition.planning import plan_edition
-from tasks.edition.rephraser import warn_of_weak_writer
-from tasks.edition.stage_files import provide_files, store_files
+from tasks.edition.rephraser import Rephraser, warn_of_weak_writer
+from tasks.edition.stage_files import StageFiles
 from tasks.edition.statements import join_entities
 
 
@@ -46,48 +49,56 @@ def rephrase_samples(
     config = find_config(config, config_file, moment)
     provide_keys(config.list_writers())
     edition = plan_edition(config)
+    # Another host may build the edition, so its files may be missing here. Building them takes seconds.
+    triplets = provide_stage(edition, TRIPLETS.name)
     problems = []
-    for ask in (ask_rephraser, ask_llmeval):
+    for write in (_write_rewordings, _write_statements):
         try:
-            ask(edition)
+            write(edition, triplets)
         except InputError as error:
             problems.append(str(error))
     if problems:
         raise InputError("\n".join(problems))
 
 
-@task(name="ask-rephraser", **RETRIES)
-def ask_rephraser(edition: Edition) -> None:
-    """Ask for every rewording and every verdict of the judge, and write the attempts that result."""
+def _write_rewordings(edition: Edition, triplets: StageFiles) -> None:
     if edition.rephraser is None:
         return
+    variants = provide_stage(edition, VARIANTS.name, triplets)
+    statements = provide_stage(edition, STATEMENTS.name, triplets, variants)
+    attempts = ask_rephraser(edition, edition.rephraser, triplets, statements)
+    provide_stage(edition, ATTEMPTS.name, triplets, statements, rows=attempts)
+
+
+def _write_statements(edition: Edition, triplets: StageFiles) -> None:
+    if edition.llmeval is not None:
+        ask_llmeval(edition, edition.llmeval, triplets)
+
+
+@task(name="ask-rephraser", **RETRIES)
+def ask_rephraser(
+    edition: Edition, rephraser: Rephraser, triplets: StageFiles, statements: StageFiles
+) -> dict[str, pl.DataFrame]:
+    """Ask for every rewording and every verdict of the judge; return name of a piece -> attempts."""
     mirror = open_mirror(edition.config.storage)
-    # Another host may build the edition, so its files may be missing here. Building them takes seconds.
-    triplets = provide_files(edition, TRIPLETS.name)
-    variants = provide_files(edition, VARIANTS.name, triplets)
-    statements = provide_files(edition, STATEMENTS.name, triplets, variants)
     rows = [
         join_entities(statements.read(edition.root, piece), triplets.read(edition.root, piece))
         for piece in edition.pieces
     ]
-    attempts = ask_rounds(mirror, rows, edition.rephraser, show_run_progress)
-    frames = dict(zip(edition.pieces, attempts, strict=True))
-    store_files(edition, ATTEMPTS.name, frames, triplets, statements, mirror=mirror)
-    if warning := warn_of_weak_writer(edition.rephraser, attempts):
+    attempts = ask_rounds(mirror, rows, rephraser, show_run_progress)
+    if warning := warn_of_weak_writer(rephraser, attempts):
         get_run_logger().warning(warning)
+    return dict(zip(edition.pieces, attempts, strict=True))
 
 
 @task(name="ask-llmeval", **RETRIES)
-def ask_llmeval(edition: Edition) -> None:
+def ask_llmeval(edition: Edition, llmeval: Llmeval, triplets: StageFiles) -> None:
     """Ask for the statements of method llmeval."""
-    if edition.llmeval is None:
-        return
-    triplets = provide_files(edition, TRIPLETS.name)
     prompts = [
         prompt
         for piece in edition.pieces
-        for prompt in edition.llmeval.build_prompts(triplets.read(edition.root, piece))
+        for prompt in llmeval.build_prompts(triplets.read(edition.root, piece))
     ]
-    writer = edition.llmeval.writer
+    writer = llmeval.writer
     with show_run_progress(f"statements by {writer.config.name}", len(prompts)) as advance:
         ask_for_replies(open_mirror(edition.config.storage), writer, prompts, advance)

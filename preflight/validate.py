@@ -151,7 +151,7 @@ def _list_missing_questions(edition: Edition) -> Iterator[str]:
         facts, sampling = edition.find_facts(piece.relation), edition.sample_relation(piece.relation)
         for item in describe_missing(collect_points(facts, piece, triplets, sampling)):
             kind = f"{'negated ' * item['is_negated']}{item['type']}"
-            heads.setdefault((points.relation, kind, item["reason"]), []).extend(item["heads"])
+            heads.setdefault((piece.relation, kind, item["reason"]), []).extend(item["heads"])
     for (relation, kind, reason), names in heads.items():
         shown = ", ".join(names[:MAX_NAMES_SHOWN]) + ", …" * (len(names) > MAX_NAMES_SHOWN)
         yield f"{relation}: no {kind} about {len(names):,} heads ({shown}): {reason}"

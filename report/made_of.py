@@ -12,13 +12,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from primitives.hashing import hash_json, hash_text
-from primitives.source import hash_source
 from storage.files import write_bytes
 from storage.layout import WAREHOUSE
 
 FOLDER = Path(__file__).parent
-KINDS = (".html", ".css", ".sql", ".js")
-"""The files of this folder that pages are made with, apart from the code."""
+KINDS = (".py", ".html", ".css", ".sql", ".js")
+"""The files of this folder that pages are made with."""
 LIBRARIES = ("altair", "vl-convert-python", "jinja2", "duckdb", "polars", "pyarrow")
 
 
@@ -56,7 +55,7 @@ def _list_files(record: Path, names: list[str]) -> dict[str, list[int]]:
 
 @cache
 def _hash_code() -> str:
-    """Return a hash of the code, the templates and the libraries."""
+    """Return a hash of the files of this folder and of the libraries."""
     files = [path for path in sorted(FOLDER.rglob("*")) if path.suffix in KINDS]
     texts = [path.read_text(encoding="utf-8") for path in files]
-    return hash_text(hash_source("report.page"), *texts, *map(version, LIBRARIES))
+    return hash_text(*texts, *map(version, LIBRARIES))

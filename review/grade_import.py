@@ -12,7 +12,7 @@ from review.export import FILE_NAME, ReviewKey, locate_review_folder, read_key, 
 from review.sheet import GRADES, SheetRow, read_sheet
 from schemas.stages import HUMAN_GRADES
 from storage.files import write_stage_file
-from storage.layout import validation_record
+from storage.layout import checks_record
 from storage.manifests import key_content
 from storage.records import write_record
 from tasks.quality.validation import check_stage
@@ -51,7 +51,8 @@ def import_review(root: Path, path: Path, grader: str, edition_id: str | None = 
     check = check_stage(HUMAN_GRADES, grades, f"{grader} on {edition_id}")
     file = write_stage_file(root, str(target), grades, HUMAN_GRADES, has_page_checksums=True)
     content = key_content(HUMAN_GRADES.name, [file.sha256])
-    write_record(root / validation_record(content), {**check, "key": content, "content": content})
+    record = checks_record(edition_id, f"{HUMAN_GRADES.name}-{grader}")
+    write_record(root / record, {**check, "content": content})
     return root / target
 
 

@@ -18,7 +18,9 @@ REVIEWS_FOLDER = "reviews"
 PAGES_FOLDER = "report"
 LOCKS_FOLDER = "locks"
 REMOVED_FOLDER = "removed"
-VALIDATIONS_FOLDER = "cache/validations"
+CHECKS_FOLDER = "checks"
+TASKS_FOLDER = "cache/tasks"
+"""Prefect's cache: one file per result of a task, named after its key. It may be deleted at any time."""
 
 MANIFEST = "manifest.json"
 """Record of an edition."""
@@ -159,14 +161,9 @@ def pieces_folder(edition_id: str) -> str:
     return f"{samples_folder(edition_id)}/data"
 
 
-def cached_file(key: str) -> str:
-    """Return the record of a stage file that was made under this key."""
-    return f"cache/files/{key}.json"
-
-
-def validation_record(key: str) -> str:
-    """Return the record of a validation that succeeded under this key."""
-    return f"{VALIDATIONS_FOLDER}/{key}.json"
+def checks_record(edition_id: str, name: str) -> str:
+    """Return the record of a validation: of a stage of an edition, or of a grader's grades of it."""
+    return f"{CHECKS_FOLDER}/{edition_id}/{name}.json"
 
 
 def model_lock(model_id: str) -> str:

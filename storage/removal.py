@@ -14,6 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from storage.layout import (
+    CHECKS_FOLDER,
     EVALUATIONS_FOLDER,
     FAILURES_FOLDER,
     LOCKS_FOLDER,
@@ -39,7 +40,13 @@ def list_pieces(edition_id: str) -> list[str]:
 
     Answers and replies of models are not among them, nor are reviews.
     """
-    folders = (EVALUATIONS_FOLDER, QUESTION_EVALUATIONS_FOLDER, FAILURES_FOLDER, PAGES_FOLDER)
+    folders = (
+        EVALUATIONS_FOLDER,
+        QUESTION_EVALUATIONS_FOLDER,
+        FAILURES_FOLDER,
+        CHECKS_FOLDER,
+        PAGES_FOLDER,
+    )
     files = (
         diversity_file,
         diversity_record,

@@ -102,7 +102,7 @@ def _list_defined(node: ast.Module | ast.ClassDef) -> Iterator[str]:
 def list_layout_paths() -> set[str]:
     """Return every path that storage/layout.py gives, with placeholders, without a slash at its end."""
     paths = {layout.WAREHOUSE, layout.PUBLISH_LOCK, layout.page_file(), layout.page_record()}
-    paths |= {layout.PREFECT_FOLDER, layout.POSTGRES_FOLDER, layout.LOGS_FOLDER}
+    paths |= {layout.PREFECT_FOLDER, layout.POSTGRES_FOLDER, layout.LOGS_FOLDER, layout.TASKS_FOLDER}
     for name, function in inspect.getmembers(layout, inspect.isfunction):
         if function.__module__ == layout.__name__:
             parameters = list(inspect.signature(function).parameters)

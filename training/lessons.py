@@ -159,7 +159,9 @@ class Subject:
         """Return the names in no lesson: unseen heads that demonstrate nothing and are nowhere a tail."""
         met = {head for _, head in self.known} | set(self.base.triplets["tail"])
         for relation in self.base.relations:
-            met.update(draw_lesson_triplets(self.base, relation, FIRST_SEED).filter(split="demonstration")["head"])
+            met.update(
+                draw_lesson_triplets(self.base, relation, FIRST_SEED).filter(split="demonstration")["head"]
+            )
         return sorted(set(self.base.triplets["head"]) - met)
 
     def replace_names(self, relation: str, head: str, tail: str, random: Random) -> tuple[str, str]:

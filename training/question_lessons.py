@@ -18,7 +18,7 @@ from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.evaluation.question_requests import build_question, select_demonstrations
 from tasks.questions.questions import draw_questions
-from training.lessons import FIRST_SEED, STRANGERS, Course, Lesson, Subject, Turn, draw_triplets
+from training.lessons import FIRST_SEED, STRANGERS, Course, Lesson, Subject, Turn, draw_lesson_triplets
 from training.statement_lessons import CHAT_TEMPLATE, list_draws
 
 N_OPTIONS = 4

@@ -1,10 +1,10 @@
 """Load what the validation of stages found.
 
-The reports on the stages of editions and on grades are in the cache. They belong to every edition with the
-same rows, which may have none. The reports on measurements and evaluations are in the records of these.
+The reports on the stages of editions and on grades are in the folder `checks` of the root. The reports on
+measurements and evaluations are in the records of these.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,15 @@ import polars as pl
 
 from primitives.checksums import checksum_file
 from schemas.stages import EDITION_STAGES, HUMAN_GRADES
-from storage.layout import VALIDATIONS_FOLDER, diversity_record, freshness_record, guesses_record
-from storage.manifests import find_manifest, key_content
+from storage.layout import checks_record, diversity_record, freshness_record, guesses_record
+from storage.manifests import key_content, read_manifest_files
 from storage.records import find_record, read_reports, set_aside
 from warehouse.appraisals import list_grades
 from warehouse.catalogue import insert_row
 from warehouse.records import parse_time
 
 Report = dict[str, Any]
-NEEDED = {"stage", "content", "n_rows", "checks", "checked_at"}
+NEEDED = {"stage", "content", "n_rows", "checks"}
 REMEDY = "the next build validates the stage again"
 COLUMNS = {
     "edition_id": pl.String,
@@ -45,13 +45,9 @@ order by edition_id, stage, expectation, checked_columns, requirement
 
 
 def load_checks(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Insert one row per loaded edition, stage and expectation, for the stages with a report.
-
-    Of several reports about the same rows, the first counts: the one that was made with the edition.
-    """
-    reports = _read_reports(root)
+    """Insert one row per loaded edition, stage and expectation, for the stages with a report."""
     for (edition_id,) in connection.execute("select edition_id from editions").fetchall():
-        of_edition = [*_select_reports(reports, root, edition_id), *_read_measured(reports, root, edition_id)]
+        of_edition = [*_read_reports(root, edition_id), *_read_measured(root, edition_id)]
         insert_reports(connection, "edition_checks", {"edition_id": edition_id}, of_edition)
 
 
@@ -79,41 +75,33 @@ def insert_reports(
     connection.unregister("found")
 
 
-def _read_reports(root: Path) -> dict[tuple[str, str], Report]:
-    """Return (stage, key of its content) -> report; damaged reports are set aside."""
-    reports = []
-    for path in sorted((root / VALIDATIONS_FOLDER).glob("*.json")):
-        report = find_record(path, REMEDY, key=path.stem)
-        if report is not None and not report.keys() >= NEEDED:
-            set_aside(path, "it is no report of a validation", REMEDY)
-        elif report is not None:
-            reports.append(report)
-    latest_first = sorted(reports, key=lambda report: report["checked_at"], reverse=True)
-    return {(report["stage"], report["content"]): report for report in latest_first}
-
-
-def _select_reports(reports: dict[tuple[str, str], Report], root: Path, edition_id: str) -> list[Report]:
-    manifest = find_manifest(root, edition_id) or {"files": {}}
-    selected = []
+def _read_reports(root: Path, edition_id: str) -> Iterator[Report]:
+    """Yield the reports on the stages of an edition and on its grades; damaged ones are set aside."""
+    listed = read_manifest_files(root, edition_id)
     for stage in EDITION_STAGES:
-        files = [f for path, f in manifest["files"].items() if path.startswith(f"{stage.name}/")]
-        content = key_content(stage.name, [file["sha256"] for file in files])
-        report = reports.get((stage.name, content))
-        if report and report["n_rows"] == sum(file["rows"] for file in files):
-            selected.append(report)
-    return selected
+        files = [ref.sha256 for path, ref in listed.items() if f"/{stage.name}/" in path]
+        yield from _read_report(root / checks_record(edition_id, stage.name), stage.name, files)
+    for path in list_grades(root, edition_id):
+        name = f"{HUMAN_GRADES.name}-{path.stem}"
+        grades = [checksum_file(path)]
+        yield from _read_report(root / checks_record(edition_id, name), HUMAN_GRADES.name, grades)
 
 
-def _read_measured(
-    reports: Mapping[tuple[str, str], Report], root: Path, edition_id: str
-) -> Iterator[Report]:
-    """Yield the reports on what was measured on an edition, and on its grades."""
+def _read_report(path: Path, stage: str, checksums: Sequence[str]) -> Iterator[Report]:
+    """Yield the report of a record if it is about files with these checksums."""
+    report = find_record(path, REMEDY)
+    if report is None:
+        return
+    if not report.keys() >= NEEDED:
+        set_aside(path, "it is no report of a validation", REMEDY)
+    elif report["content"] == key_content(stage, checksums):
+        yield report
+
+
+def _read_measured(root: Path, edition_id: str) -> Iterator[Report]:
+    """Yield the reports on what was measured on an edition."""
     for record in (diversity_record(edition_id), guesses_record(edition_id)):
         yield from read_reports(root / record)
-    for path in list_grades(root, edition_id):
-        content = key_content(HUMAN_GRADES.name, [checksum_file(path)])
-        if report := reports.get((HUMAN_GRADES.name, content)):
-            yield report
 
 
 def _list_rows(report: Report) -> list[tuple[Any, ...]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from primitives.hashing import hash_json
 from storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
+    CHECKS_FOLDER,
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
     FAILURES_FOLDER,
@@ -25,7 +26,6 @@ from storage.layout import (
     QUESTION_EVALUATIONS_FOLDER,
     RESPONSES_FOLDER,
     RUN,
-    VALIDATIONS_FOLDER,
     diversity_file,
     diversity_record,
     freshness_record,
@@ -67,7 +67,7 @@ def _list_parts(root: Path) -> list[Part]:
     ]
     of_editions = [part for edition in editions for part in _list_parts_of_edition(root, edition)]
     checks = [
-        _stamp_all((root / VALIDATIONS_FOLDER).glob("*.json")),
+        _stamp_all((root / CHECKS_FOLDER).glob("*/*.json")),
         *(part.fingerprint for part in (*editions, *of_editions) if part.kind in VALIDATED),
     ]
     return [
@@ -75,7 +75,7 @@ def _list_parts(root: Path) -> list[Part]:
         *(part for part in of_editions if part.kind not in LOADED_AFTER_MODELS),
         *_list_models(root),
         *(part for part in of_editions if part.kind in LOADED_AFTER_MODELS),
-        Part("checks", root / VALIDATIONS_FOLDER, {}, _hash(checks)),
+        Part("checks", root / CHECKS_FOLDER, {}, _hash(checks)),
     ]
 
 

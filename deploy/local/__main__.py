@@ -6,15 +6,12 @@ The command runs until Ctrl-C and restarts services that end.
 import argparse
 import signal
 import sys
-import time
 from pathlib import Path
 
 from deploy.local.installation import start_installation
 from deploy.local.services import Ports
 from primitives.errors import InputError
 from primitives.proxies import bypass_proxies
-
-PAUSE_S = 5.0
 
 
 def main() -> int:
@@ -40,10 +37,9 @@ def main() -> int:
                 f"address and password for other shells: source {installation.client_settings}",
                 flush=True,
             )
-            while True:
-                time.sleep(PAUSE_S)
-                for name in installation.restart_ended():
-                    print(f"{name} had ended and was restarted", flush=True)
+            installation.supervisor.wait()
+            print("deploy.local: supervisord has ended", file=sys.stderr)
+            return 1
     except InputError as error:
         print(f"deploy.local: {error}", file=sys.stderr)
         return 2

@@ -1,16 +1,20 @@
 """An installation on this machine: database, Prefect's server, web server, and workers.
 
-`python -m deploy.local` runs it; tests call `start_installation` with free ports. Its processes end with the
-process that started them.
+`python -m deploy.local` runs it; tests call `start_installation` with free ports. `supervisord` starts the
+services and restarts those that end. It ends with the process that started it, and they end with it.
 """
 
 import os
-import secrets
-import signal
+import subprocess
+import sys
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from xmlrpc.client import ServerProxy
 
 from config.installation_names import INSTALLATION_VARIABLE, find_installation
 from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
@@ -21,21 +25,24 @@ from deploy.local.client_settings import (
     provide_password,
     write_client_settings,
 )
-from deploy.local.service import Process, Service
 from deploy.local.services import (
     CLIENT_DEFAULTS,
+    REPOSITORY,
     Ports,
+    Service,
     build_environment,
-    build_server,
-    build_web_server,
-    build_workers,
     create_pool,
-    remove_password,
+    end_with_parent,
+    list_services,
+    write_configuration,
 )
-from deploy.local.watchdog import INSTALLATION_MARK, start_installation_watchdog
-from storage.layout import LOGS_FOLDER, POSTGRES_FOLDER
+from primitives.errors import InputError
+from storage.layout import LOGS_FOLDER, PAGES_FOLDER, POSTGRES_FOLDER, PREFECT_FOLDER
 
-REPOSITORY = Path(__file__).parents[2]
+START_S = 180.0
+"""Timeout for becoming ready. On two busy cores Prefect's server took 40 s with an empty database."""
+# Ten seconds for the workers, and as many for the server, the web server and the database after them.
+STOP_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -49,20 +56,40 @@ class Installation:
     client_settings: Path
     """The file from which other commands and shells load the address and the password."""
     services: dict[str, Service]
-    """`database`, `server`, `report`, then the workers: each needs only the services before it."""
+    """`database`, `server`, `report`, then the workers `cpu`, `gpu`, `gpu-2`, …"""
+    logs: Path
+    supervisor: "subprocess.Popen[bytes]"
+    control: Any
+    """The methods of `supervisord` (xmlrpc): startProcess, stopProcess, getProcessInfo."""
 
-    @property
-    def workers(self) -> dict[str, Process]:
-        """The processes of the workers by name: `cpu`, `gpu`, `gpu-2`, …"""
-        fixed = ("database", "server", "report")
-        return {name: one.process for name, one in self.services.items() if name not in fixed}
+    def name_process(self, name: str) -> str:
+        """Return the name of a service for `supervisord`."""
+        return f"workers:{name}" if self.services[name].is_worker else name
 
-    def restart_ended(self) -> list[str]:
-        """Start the services that have ended, and return their names."""
-        ended = [one for one in self.services.values() if one.process.poll() is not None]
-        for service in ended:
-            service.start()
-        return [service.name for service in ended]
+    def describe_process(self, name: str) -> dict[str, Any]:
+        """Return the state of a service, with its `pid` and its `statename`."""
+        found: dict[str, Any] = self.control.getProcessInfo(self.name_process(name))
+        return found
+
+    def start(self, name: str) -> None:
+        """Start a service without waiting until it is ready."""
+        self.control.startProcess(self.name_process(name), False)
+
+    def wait(self, name: str) -> None:
+        """Wait until a service is ready for the first time.
+
+        Raises:
+            InputError: it ends first, or takes longer than START_S.
+        """
+        deadline = time.monotonic() + START_S
+        while not self.services[name].is_ready():
+            has_ended = self.describe_process(name)["statename"] not in ("STARTING", "RUNNING")
+            if has_ended or time.monotonic() > deadline:
+                what = "ended" if has_ended else f"was not ready after {START_S:g} s"
+                log = self.logs / f"{name}.log"
+                lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+                raise InputError("\n".join([f"{name} {what}; {log} ends with:", *lines]))
+            time.sleep(0.1)
 
 
 @contextmanager
@@ -75,7 +102,6 @@ def start_installation(
     ports: Ports | None = None,
     database: Path | None = None,
     folder: Path = REPOSITORY,
-    variables: Mapping[str, str] | None = None,
 ) -> Iterator[Installation]:
     """Start all services, and end them after the block; flow runs still active 10 s later are killed.
 
@@ -87,7 +113,6 @@ def start_installation(
         database: PostgreSQL's folder, `root/postgres` by default. If root starts PostgreSQL, PostgreSQL runs
             as its own user, who needs access to this folder.
         folder: the working directory of flow runs.
-        variables: environment variables of all services; they override inherited ones.
 
     Raises:
         InputError: if a service cannot be started, or the name of the installation is not valid.
@@ -95,44 +120,76 @@ def start_installation(
     root = root.absolute()
     named, password = find_installation(name), provide_password(root)
     ports = (ports or Ports()).fill()
-    marks = {INSTALLATION_MARK: secrets.token_hex(8), INSTALLATION_VARIABLE: named.name}
     report_url = f"http://127.0.0.1:{ports.report}/"
     # Somebody may have put a proxy with another address in front of the web server.
     links = {
+        INSTALLATION_VARIABLE: named.name,
         BASE_URL_VARIABLE: os.environ.get(BASE_URL_VARIABLE, report_url),
         SERVED_ROOT_VARIABLE: str(root),
     }
-    environment = build_environment(root, ports.api, variables or {}, password) | marks | links
-    shared = (URL_VARIABLE, PASSWORD_VARIABLE, INSTALLATION_VARIABLE, *links, *CLIENT_DEFAULTS)
+    environment = build_environment(root, ports.api, password) | links
+    shared = (URL_VARIABLE, PASSWORD_VARIABLE, *links, *CLIENT_DEFAULTS)
     file = write_client_settings(root, {each: environment[each] for each in shared})
-    installation = Installation(environment[URL_VARIABLE], report_url, environment, file, {})
     cluster = postgres.open_database(database or root / POSTGRES_FOLDER, ports.database)
+    numbers = {"n_cpu_workers": n_cpu_workers, "n_gpu_workers": n_gpu_workers}
+    services = list_services(root, ports, environment, cluster, folder=folder, **numbers)
     logs = root / LOGS_FOLDER
-    with ExitStack() as stack:
-        stack.callback(start_installation_watchdog(marks[INSTALLATION_MARK]).communicate)
-        open_environment = remove_password(environment)
-        _start(installation, stack, postgres.build_service(cluster, open_environment, logs / "database.log"))
-        settings = cluster.build_settings()
-        _start(installation, stack, build_server(environment, settings, ports.api, logs / "server.log"))
-        pages = build_web_server(environment, root, ports.report, logs / "report.log")
-        _start(installation, stack, pages)
+    for each in (logs, root / PAGES_FOLDER):
+        each.mkdir(parents=True, exist_ok=True)
+    with _run_supervisor(root / PREFECT_FOLDER / "supervisord.conf", services, logs, environment) as running:
+        installation = Installation(
+            environment[URL_VARIABLE], report_url, environment, file, services, logs, *running
+        )
+        for first in ("database", "server", "report"):
+            installation.start(first)
+            installation.wait(first)
         for role, limit in (("cpu", None), ("gpu", max(n_gpu_workers, 1))):
             create_pool(environment, named.name_pool(role), limit)
-        for worker in build_workers(environment, n_cpu_workers, n_gpu_workers, folder, logs):
-            _start(installation, stack, worker, is_waited_for=False)
-        for service in installation.services.values():
-            service.wait()
-        # These callbacks run first: all workers end at the same time instead of one after another.
-        for name in installation.workers:
-            stack.callback(installation.services[name].ask_to_end)
+        workers = [name for name, service in services.items() if service.is_worker]
+        for worker in workers:
+            installation.start(worker)
+        for worker in workers:
+            installation.wait(worker)
         yield installation
 
 
-def _start(
-    installation: Installation, stack: ExitStack, service: Service, *, is_waited_for: bool = True
-) -> None:
-    service.start()
-    stack.callback(service.end, signal.SIGINT if service.name == "database" else signal.SIGTERM)
-    installation.services[service.name] = service
-    if is_waited_for:
-        service.wait()
+@contextmanager
+def _run_supervisor(
+    configuration: Path, services: Mapping[str, Service], logs: Path, environment: Mapping[str, str]
+) -> Iterator[tuple["subprocess.Popen[bytes]", Any]]:
+    """Run `supervisord` during the block; yield its process and its methods."""
+    # The path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="pretexeval-") as short:
+        socket_file = Path(short) / "supervisor.sock"
+        write_configuration(configuration, socket_file, services, logs)
+        command = [sys.executable, "-m", "supervisor.supervisord", "--nodaemon", "-c", str(configuration)]
+        process = subprocess.Popen(
+            end_with_parent(command, "TERM"),
+            env=dict(environment),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            # Ctrl-C in a terminal signals the whole group; services end in order instead.
+            start_new_session=True,
+        )
+        try:
+            deadline = time.monotonic() + START_S
+            while not socket_file.exists():
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise InputError(f"supervisord did not start; see {logs / 'supervisord.log'}")
+                time.sleep(0.05)
+            yield process, _connect(socket_file)
+        finally:
+            process.terminate()
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _connect(socket_file: Path) -> Any:  # noqa: ANN401 - supervisor has no types
+    from supervisor.xmlrpc import SupervisorTransport  # type: ignore[import-untyped]
+
+    transport = SupervisorTransport(None, None, f"unix://{socket_file}")
+    return ServerProxy("http://127.0.0.1", transport=transport).supervisor

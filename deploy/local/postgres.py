@@ -12,8 +12,8 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from deploy.local.service import Service, become
 from primitives.errors import InputError
 
 # Debian's package creates the first user; the second exists on every system.
@@ -31,6 +31,19 @@ class Database:
     password: str
     binaries: Path
     user: str | None
+
+    @property
+    def command(self) -> list[str]:
+        """The command of the cluster; it listens on loopback, asks for a password, has no socket file."""
+        listen = ["-h", "127.0.0.1", "-p", str(self.port), "-k", ""]
+        return [str(self.binaries / "postgres"), "-D", str(self.folder / "cluster"), *listen]
+
+    def is_ready(self) -> bool:
+        """Return whether the cluster takes connections."""
+        address = ["-h", "127.0.0.1", "-p", str(self.port), "-d", NAME, "-U", NAME]
+        return (
+            subprocess.run([str(self.binaries / "pg_isready"), "-q", *address], check=False).returncode == 0
+        )
 
     def build_settings(self) -> dict[str, str]:
         """Return Prefect's settings for this database, as parts: a password in a URL would need quoting."""
@@ -74,18 +87,11 @@ def open_database(folder: Path, port: int) -> Database:
     return database
 
 
-def build_service(database: Database, environment: Mapping[str, str], log: Path) -> Service:
-    """Return the service of the cluster; it listens on loopback, asks for a password, has no socket file."""
-    listen = ["-h", "127.0.0.1", "-p", str(database.port), "-k", ""]
-    probe = [str(database.binaries / "pg_isready"), "-q", *listen[:4], "-d", NAME, "-U", NAME]
-    return Service(
-        name="database",
-        command=[str(database.binaries / "postgres"), "-D", str(database.folder / "cluster"), *listen],
-        environment=_remove_client_settings(environment),
-        log=log,
-        is_ready=lambda: subprocess.run(probe, check=False).returncode == 0,
-        user=database.user,
-    )
+def become(user: str | None) -> dict[str, Any]:
+    """Return the options of Popen that run the child as this user, without root's groups."""
+    if user is None:
+        return {}
+    return {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
 
 def _choose_user() -> str | None:

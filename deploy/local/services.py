@@ -1,11 +1,12 @@
-"""The services of an installation: the command and the environment of each, and its readiness check."""
+"""The services of an installation, and the configuration of the supervisor that runs them."""
 
 import os
+import shlex
+import shutil
 import socket
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.installation_names import INSTALLATION_VARIABLE, InstallationNames
@@ -15,14 +16,15 @@ from deploy.local.client_settings import (
     URL_VARIABLE,
     authorize,
 )
-from deploy.local.service import Service
+from deploy.local.postgres import Database
 from primitives.allocator import VARIABLES
 from primitives.http_client import fetch_local
 from primitives.proxies import list_bypassed
-from storage.layout import PAGES_FOLDER, PREFECT_FOLDER
+from storage.layout import PREFECT_FOLDER
 
+REPOSITORY = Path(__file__).parents[2]
 # It is started by its path, with -P, so that no folder of a user takes the place of a module.
-SERVER_FILE = Path(__file__).parents[1] / "server.py"
+SERVER_FILE = REPOSITORY / "deploy" / "server.py"
 # Workers and commands need these as well.
 CLIENT_DEFAULTS = {
     # By default a run starts 9-16 s after it is scheduled; this setting halves the delay.
@@ -43,6 +45,8 @@ DEFAULTS = CLIENT_DEFAULTS | {
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }
+# For services that do not use the password of Prefect's server.
+NO_PASSWORD = {PASSWORD_VARIABLE: "", SERVER_PASSWORD_VARIABLE: ""}
 # Variables with these prefixes belong to another installation, or to the process that starts this one.
 NOT_INHERITED = (
     "PREFECT__",
@@ -52,6 +56,66 @@ NOT_INHERITED = (
     "PREFECT_HOME",
     SERVER_PASSWORD_VARIABLE,
 )
+
+
+def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
+    """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", signal, "--", *command] if setpriv else command
+
+
+HEAD = """\
+[supervisord]
+logfile={logs}/supervisord.log
+pidfile={path}.pid
+{user}
+[unix_http_server]
+file={socket_file}
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
+"""
+# All workers end at the same time, and first: the others have a lower priority.
+GROUP = """
+[group:workers]
+programs={}
+"""
+# A service that ends within startsecs is started again after a pause, which becomes longer each time. The
+# flow runs of a worker are in its process group.
+PROGRAM = """
+[program:{name}]
+command={command}
+directory={service.folder}
+environment={variables}
+{user}
+priority={priority}
+autostart=false
+autorestart=true
+startsecs=10
+startretries=1000000
+stopsignal={service.stop_signal}
+stopasgroup={service.is_worker}
+killasgroup=true
+stopwaitsecs=10
+redirect_stderr=true
+stdout_logfile={log}
+"""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One process of an installation."""
+
+    command: list[str]
+    is_ready: Callable[[], bool]
+    """Returns whether the service is ready for use."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Its environment besides that of all services."""
+    folder: Path = Path("/")
+    """Its working directory."""
+    stop_signal: str = "TERM"
+    user: str | None = None
+    """The user that it runs as; None for the user that starts it."""
+    is_worker: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,79 +135,76 @@ class Ports:
         return Ports(self.api or free[0], self.report or free[1], self.database or free[2])
 
 
-def build_environment(root: Path, port: int, variables: Mapping[str, str], password: str) -> dict[str, str]:
-    """Return the environment of all services: ``variables``, then inherited ones, then DEFAULTS."""
+def build_environment(root: Path, port: int, password: str) -> dict[str, str]:
+    """Return the environment of all services: inherited variables, then DEFAULTS."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
     ours = {
         URL_VARIABLE: f"http://127.0.0.1:{port}/api",
         PASSWORD_VARIABLE: password,
+        SERVER_PASSWORD_VARIABLE: password,
         "PREFECT_HOME": str(root / PREFECT_FOLDER),
     }
-    return DEFAULTS | inherited | ours | list_bypassed(inherited) | dict(variables)
+    return DEFAULTS | inherited | ours | list_bypassed(inherited)
 
 
-def build_server(
-    environment: Mapping[str, str], database: Mapping[str, str], port: int, log: Path
+def list_services(
+    root: Path,
+    ports: Ports,
+    environment: Mapping[str, str],
+    database: Database,
+    *,
+    n_cpu_workers: int,
+    n_gpu_workers: int,
+    folder: Path,
+) -> dict[str, Service]:
+    """Return `database`, `server`, `report` and the workers; each needs only the services before it."""
+    api, pages = environment[URL_VARIABLE], f"http://127.0.0.1:{ports.report}/healthz"
+    services = {
+        "database": Service(
+            database.command,
+            is_ready=database.is_ready,
+            variables={**NO_PASSWORD, "LC_ALL": "C"},
+            # The fast shutdown, which does not wait for clients.
+            stop_signal="INT",
+            user=database.user,
+        ),
+        # The server creates or migrates the tables of its database when it starts.
+        "server": Service(
+            [sys.executable, "-P", str(SERVER_FILE), "--port", str(ports.api)],
+            is_ready=lambda: fetch_local(f"{api}/ready").is_success,
+            variables=database.build_settings(),
+        ),
+        "report": Service(
+            [sys.executable, "-m", "deploy.local.web_server", str(root), str(ports.report)],
+            is_ready=lambda: fetch_local(pages).is_success,
+            variables=NO_PASSWORD,
+            folder=REPOSITORY,
+        ),
+    }
+    for role, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
+        for number in range(n_workers):
+            name = f"{role}-{number + 1}" if number else role
+            # Of several GPU workers, each sees one GPU.
+            gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if role == "gpu" and n_workers > 1 else {}
+            services[name] = _build_worker(environment, name, role, folder, gpu)
+    return services
+
+
+def _build_worker(
+    environment: Mapping[str, str], name: str, role: str, folder: Path, variables: Mapping[str, str]
 ) -> Service:
-    """Return Prefect's server with UI and background services; it migrates its database when it starts."""
-    return Service(
-        name="server",
-        command=[sys.executable, "-P", str(SERVER_FILE), "--port", str(port)],
-        environment={**environment, **database, SERVER_PASSWORD_VARIABLE: environment[PASSWORD_VARIABLE]},
-        log=log,
-        is_ready=lambda: fetch_local(f"{environment['PREFECT_API_URL']}/ready").is_success,
-    )
-
-
-def build_web_server(environment: Mapping[str, str], root: Path, port: int, log: Path) -> Service:
-    """Return a web server for the pages and the Parquet files of the data folder."""
-    (root / PAGES_FOLDER).mkdir(parents=True, exist_ok=True)
-    return Service(
-        name="report",
-        command=[sys.executable, "-m", "deploy.local.web_server", str(root), str(port)],
-        environment=remove_password(environment),
-        log=log,
-        is_ready=lambda: fetch_local(f"http://127.0.0.1:{port}/healthz").is_success,
-    )
-
-
-def remove_password(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without the password of Prefect's server, for services that do not use it."""
-    return {name: value for name, value in environment.items() if name != PASSWORD_VARIABLE}
-
-
-def build_worker(environment: Mapping[str, str], name: str, role: str, folder: Path, log: Path) -> Service:
-    """Return a process worker of a pool; it starts each flow run as a process in `folder`.
-
-    Args:
-        role: `cpu` or `gpu`.
-    """
+    """Return a process worker of a pool; it starts each flow run as a process in `folder`."""
     pool = InstallationNames(environment[INSTALLATION_VARIABLE]).name_pool(role)
     options = ["--pool", pool, "--type", "process", "--name", name, "--no-create-pool-if-not-found"]
     # A model takes the whole GPU, so a worker of this pool starts one run at a time.
     limit = ["--limit", "1"] if role == "gpu" else []
-    service = Service(
-        name=name,
-        command=[sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
-        environment=environment,
-        log=log,
-        is_ready=lambda: _asks_for_work(environment, pool, service),
+    return Service(
+        [sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
+        is_ready=lambda: _asks_for_work(environment, pool, name),
+        variables=variables,
         folder=folder,
+        is_worker=True,
     )
-    return service
-
-
-def build_workers(
-    environment: Mapping[str, str], n_cpu_workers: int, n_gpu_workers: int, folder: Path, logs: Path
-) -> list[Service]:
-    """Return the workers `cpu`, `cpu-2`, …, `gpu`, `gpu-2`, …; of several GPU workers, each sees one GPU."""
-    workers = []
-    for role, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
-        for number in range(n_workers):
-            name = f"{role}-{number + 1}" if number else role
-            gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if role == "gpu" and n_workers > 1 else {}
-            workers.append(build_worker({**environment, **gpu}, name, role, folder, logs / f"{name}.log"))
-    return workers
 
 
 def create_pool(environment: Mapping[str, str], name: str, limit: int | None) -> None:
@@ -154,12 +215,38 @@ def create_pool(environment: Mapping[str, str], name: str, limit: int | None) ->
         fetch_local(pools, pool, authorization)
 
 
-def _asks_for_work(environment: Mapping[str, str], pool: str, service: Service) -> bool:
-    """Return whether the server got a heartbeat of the worker since the worker was last started."""
+def _asks_for_work(environment: Mapping[str, str], pool: str, name: str) -> bool:
+    """Return whether the server has got a heartbeat of the worker and takes it for online."""
     address = f"{environment[URL_VARIABLE]}/work_pools/{pool}/workers/filter"
     workers = fetch_local(address, {}, authorize(environment)).read_json()
-    for worker in workers if isinstance(workers, list) else []:
-        heard = datetime.fromisoformat(worker["last_heartbeat_time"])
-        if worker["name"] == service.name and heard >= datetime.fromtimestamp(service.started_at, UTC):
-            return True
-    return False
+    found = workers if isinstance(workers, list) else []
+    return any(each["name"] == name and each["status"] == "ONLINE" for each in found)
+
+
+def write_configuration(path: Path, socket_file: Path, services: Mapping[str, Service], logs: Path) -> None:
+    """Write the configuration of `supervisord`, which only its owner can read."""
+    head = HEAD.format(
+        logs=logs,
+        path=path,
+        socket_file=socket_file,
+        user="user=root" if os.geteuid() == 0 else "",
+    )
+    workers = [name for name, service in services.items() if service.is_worker]
+    group = GROUP.format(",".join(workers)) if workers else ""
+    programs = (
+        PROGRAM.format(
+            name=name,
+            # A killed supervisord must not leave its services behind.
+            command=shlex.join(end_with_parent(service.command, service.stop_signal)),
+            variables=",".join(f'{key}="{value}"' for key, value in service.variables.items()),
+            user=f"user={service.user}" if service.user else "",
+            priority=number,
+            service=service,
+            log=logs / f"{name}.log",
+        )
+        for number, (name, service) in enumerate(services.items())
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        file.write("".join([head, *programs, group]).replace("%", "%%"))

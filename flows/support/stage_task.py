@@ -1,24 +1,67 @@
-"""A stage as a Prefect task. The cache of `stage_files` keeps the files, so Prefect caches no result."""
+"""The stages of an edition as Prefect tasks, whose results Prefect caches.
+
+A result is a list of references to files. A task is cached only as long as every file of its result is there
+and has its checksum; otherwise it runs again. The cache belongs to one host and may be deleted at any time.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypedDict
 
+import polars as pl
 from prefect import get_run_logger, task
 from prefect.artifacts import create_markdown_artifact
-from prefect.cache_policies import NO_CACHE
+from pydantic import BaseModel, model_validator
 
 from flows.support.configurations import name_artifact
 from flows.support.retries import RETRIES
 from storage.files import FileRef
+from storage.layout import TASKS_FOLDER
 from tasks.edition.edition import Edition
-from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+from tasks.edition.stage_files import (
+    StageFiles,
+    check_files,
+    group_relations,
+    key_check,
+    key_files,
+    place_files,
+    provide_files,
+    record_check,
+)
+from tasks.quality.validation_report import Report
 
 RunStage = Callable[..., StageFiles]
 """Takes the edition, the name of a stage and the stages before, and returns the files of the stage."""
 
 
+class Cached(TypedDict):
+    """The options of a Prefect task that concern its cache; the storage is set with the root."""
+
+    persist_result: bool
+    result_serializer: str
+    cache_result_in_memory: bool
+
+
+CACHED: Cached = {"persist_result": True, "result_serializer": "json", "cache_result_in_memory": False}
+
+
+class CachedFile(BaseModel):
+    """A file in the result of a task. Reading a result whose file was lost or changed raises an error."""
+
+    root: str
+    """The absolute data folder."""
+    file: FileRef
+
+    @model_validator(mode="after")
+    def _require_intact(self) -> Self:
+        if not self.file.is_intact(Path(self.root)):
+            raise ValueError(f"{self.file.path} was lost or changed")
+        return self
+
+
 def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
-    """Run the task of a stage, and return its files.
+    """Build the missing files of a stage, validate the stage as a whole, and return its files.
 
     Args:
         before: the stages that it is built from.
@@ -26,7 +69,41 @@ def run_stage(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
     Raises:
         InputError: rows cannot be built, or do not meet the expectations of the stage.
     """
-    return build_stage.with_options(name=name)(edition, name, before)
+    started = time.monotonic()
+    stage = provide_stage(edition, name, *before)
+    built_at = time.monotonic()
+    storage = edition.root.absolute() / TASKS_FOLDER
+    check = check_stage.with_options(name=f"check-{name}", result_storage=storage)
+    report = record_check(edition, stage, check(edition, stage))
+    create_markdown_artifact(
+        report.render_markdown(),
+        key=name_artifact(f"quality-{name}"),
+        description=f"Data quality of stage {name} of {edition.edition_id}.",
+    )
+    get_run_logger().info(
+        "%s: provided in %.1f s, validated in %.1f s", name, built_at - started, time.monotonic() - built_at
+    )
+    return stage
+
+
+def provide_stage(
+    edition: Edition, name: str, *before: StageFiles, rows: Mapping[str, pl.DataFrame] | None = None
+) -> StageFiles:
+    """Build the missing files of a stage and return its files.
+
+    Args:
+        before: the stages that it is built from.
+        rows: name of a piece -> the rows that its recipe would build, if they are known already.
+
+    Raises:
+        InputError: rows cannot be built.
+    """
+    storage, refs = edition.root.absolute() / TASKS_FOLDER, dict[str, FileRef]()
+    for relations in group_relations(edition):
+        build = build_files.with_options(name=name, result_storage=storage)
+        cached = build(edition, name, relations, before, rows)
+        refs |= {piece: found.file for piece, found in cached.items()}
+    return place_files(edition, name, refs)
 
 
 def list_stage_files(*stages: StageFiles) -> list[FileRef]:
@@ -34,25 +111,29 @@ def list_stage_files(*stages: StageFiles) -> list[FileRef]:
     return [ref for stage in stages for ref in stage.files.values()]
 
 
-@task(cache_policy=NO_CACHE, **RETRIES)
-def build_stage(edition: Edition, name: str, before: tuple[StageFiles, ...]) -> StageFiles:
-    """Build the missing files of one stage, and validate the stage as a whole."""
-    started = time.monotonic()
-    stage = provide_files(edition, name, *before)
-    built_at = time.monotonic()
-    # Files of earlier runs are validated too, because a run that failed here left its files behind.
-    report = validate_files(edition, stage)
-    create_markdown_artifact(
-        report.render_markdown(),
-        key=name_artifact(f"quality-{name}"),
-        description=f"Data quality of stage {name} of {edition.edition_id}.",
-    )
-    get_run_logger().info(
-        "%s: %d of %d relations made in %.1f s, validated in %.1f s",
-        name,
-        stage.n_built,
-        len(stage.files),
-        built_at - started,
-        time.monotonic() - built_at,
-    )
-    return stage
+def _key_files(_: object, parameters: dict[str, Any]) -> str:
+    return key_files(parameters["edition"], parameters["name"], parameters["relations"], parameters["before"])
+
+
+def _key_check(_: object, parameters: dict[str, Any]) -> str:
+    return key_check(parameters["stage"])
+
+
+@task(task_run_name="{name}: {relations[0]}", cache_key_fn=_key_files, **CACHED, **RETRIES)
+def build_files(
+    edition: Edition,
+    name: str,
+    relations: tuple[str, ...],
+    before: tuple[StageFiles, ...],
+    rows: Mapping[str, pl.DataFrame] | None,
+) -> dict[str, CachedFile]:
+    """Build the files of one stage of some relations; return name of a piece -> file."""
+    stage = provide_files(edition, name, *before, relations=relations, rows=rows)
+    root = str(edition.root.absolute())
+    return {piece: CachedFile(root=root, file=ref) for piece, ref in stage.files.items()}
+
+
+@task(task_run_name="check-{stage.stage.name}", cache_key_fn=_key_check, **CACHED, **RETRIES)
+def check_stage(edition: Edition, stage: StageFiles) -> Report:
+    """Validate one stage as a whole."""
+    return check_files(edition, stage)

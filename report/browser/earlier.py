@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from primitives.hashing import hash_text
-from primitives.source import hash_source
 from report.browser.pieces import Series, find_names
 
 FOLDER = Path(__file__).parent
@@ -61,5 +60,5 @@ def read_piece(folder: Path, name: str) -> Any:  # noqa: ANN401
 
 def hash_browser() -> str:
     """Return a hash of the code and of the SQL that make the pieces."""
-    queries = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.sql"))]
-    return hash_text(hash_source("report.browser.writer"), *queries)
+    files = [path for path in sorted(FOLDER.iterdir()) if path.suffix in (".py", ".sql")]
+    return hash_text(*(path.read_text(encoding="utf-8") for path in files))

@@ -26,6 +26,10 @@ PromptsByWriter = dict[str, list[WriterPrompt]]
 Rounds = Generator[PromptsByWriter, dict[str, Replies], pl.DataFrame]
 
 
+ATTEMPTS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
+
 def build_attempts(
     statements: pl.DataFrame,
     triplets: pl.DataFrame,

@@ -1,11 +1,9 @@
 """The stages of an edition as recipes: the inputs, the function and the cache key of each file.
 
-The key of a file depends on the checksums of its input files, on the parameters, and on the code: the module
-of the function and every module of the project that it imports. When one of them changes, the file is built
-again.
+The key of a file depends on the checksums of its input files, on the parameters, and on the version number
+that stands beside the function. When one of them changes, the file is built again.
 """
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,22 +13,21 @@ import polars as pl
 
 from knowledge.question_bank import QuestionBank
 from primitives.hashing import hash_json
-from primitives.source import hash_source
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef
 from tasks.asking.writer_replies import read_replies
 from tasks.drawing.pieces import Piece
-from tasks.edition.attempts import build_attempts
+from tasks.edition.attempts import ATTEMPTS_VERSION, build_attempts
 from tasks.edition.edition import Edition
-from tasks.edition.samples import Wording, build_samples
-from tasks.edition.statements import fill_prototypes
-from tasks.edition.triplets import build_triplets
-from tasks.edition.variants import derive_variants
+from tasks.edition.samples import SAMPLES_VERSION, Wording, build_samples
+from tasks.edition.statements import STATEMENTS_VERSION, fill_prototypes
+from tasks.edition.triplets import TRIPLETS_VERSION, build_triplets
+from tasks.edition.variants import VARIANTS_VERSION, derive_variants
 from tasks.edition.wordings import find_wording_turns
-from tasks.questions.medqa_points import build_medqa_questions
-from tasks.questions.questions import build_questions
+from tasks.questions.medqa_points import MEDQA_VERSION, build_medqa_questions
+from tasks.questions.questions import QUESTIONS_VERSION, build_questions
 
 Inputs = dict[str, pl.DataFrame]
 """Stage -> its rows of one piece."""
@@ -44,7 +41,9 @@ class Recipe:
     inputs: tuple[Stage, ...]
     """The stages that it is built from; attempts only if the edition has them."""
     function: Callable[..., pl.DataFrame]
-    """Builds the rows. The imports of its module determine the code that the key depends on."""
+    """Builds the rows."""
+    version: int
+    """The version of the function."""
     arguments: Callable[[Edition, Piece, Inputs], dict[str, Any]]
     """Selects the function's arguments for a piece, without computing anything."""
     describe: Callable[[Edition, str], dict[str, Any]]
@@ -62,7 +61,7 @@ class Recipe:
             "relation": name,
             "inputs": [ref.sha256 for ref in inputs],
             "parameters": self.describe(edition, edition.pieces[name].relation),
-            "source": [hash_source(self.function.__module__), inspect.getsource(self.arguments)],
+            "version": self.version,
         }
         return hash_json(parts, digits=32)
 
@@ -197,16 +196,41 @@ def find_recipe(edition: Edition, name: str) -> Recipe:
     return RECIPES[name] if edition.has_triplets else BANK_RECIPE
 
 
-BANK_RECIPE = Recipe(QUESTIONS, (), build_medqa_questions, _select_bank, _describe_bank)
+BANK_RECIPE = Recipe(QUESTIONS, (), build_medqa_questions, MEDQA_VERSION, _select_bank, _describe_bank)
 """Questions that are made of those of a question bank."""
 RECIPES: dict[str, Recipe] = {
     recipe.stage.name: recipe
     for recipe in (
-        Recipe(TRIPLETS, (), build_triplets, _select_piece, _describe_facts),
-        Recipe(VARIANTS, (TRIPLETS,), derive_variants, _select_instance, _describe_instance),
-        Recipe(STATEMENTS, (TRIPLETS, VARIANTS), fill_prototypes, _select_prototypes, _describe_prototypes),
-        Recipe(ATTEMPTS, (TRIPLETS, STATEMENTS), build_attempts, _select_rephraser, _describe_rephraser),
-        Recipe(SAMPLES, (TRIPLETS, STATEMENTS, ATTEMPTS), build_samples, _select_wording, _describe_wording),
-        Recipe(QUESTIONS, (TRIPLETS,), build_questions, _select_questions, _describe_questions),
+        Recipe(TRIPLETS, (), build_triplets, TRIPLETS_VERSION, _select_piece, _describe_facts),
+        Recipe(
+            VARIANTS, (TRIPLETS,), derive_variants, VARIANTS_VERSION, _select_instance, _describe_instance
+        ),
+        Recipe(
+            STATEMENTS,
+            (TRIPLETS, VARIANTS),
+            fill_prototypes,
+            STATEMENTS_VERSION,
+            _select_prototypes,
+            _describe_prototypes,
+        ),
+        Recipe(
+            ATTEMPTS,
+            (TRIPLETS, STATEMENTS),
+            build_attempts,
+            ATTEMPTS_VERSION,
+            _select_rephraser,
+            _describe_rephraser,
+        ),
+        Recipe(
+            SAMPLES,
+            (TRIPLETS, STATEMENTS, ATTEMPTS),
+            build_samples,
+            SAMPLES_VERSION,
+            _select_wording,
+            _describe_wording,
+        ),
+        Recipe(
+            QUESTIONS, (TRIPLETS,), build_questions, QUESTIONS_VERSION, _select_questions, _describe_questions
+        ),
     )
 }

@@ -33,6 +33,10 @@ class Wording:
     llmeval: Llmeval | None
 
 
+SAMPLES_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
+
 def build_samples(
     statements: pl.DataFrame,
     triplets: pl.DataFrame,

@@ -1,11 +1,11 @@
-"""The files of a stage, one per piece: taken from the cache, or built if the cache lacks them.
+"""The files of a stage, one per piece, and the check of a stage as a whole.
 
-The cache holds one record per key, with the path and the checksum of the file that was built under that key.
-A missing or damaged file is built again. A complete edition keeps the bytes that its manifest lists.
+A flow runs these steps as tasks, whose results Prefect caches. A complete edition keeps the bytes that its
+manifest lists.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import ne
@@ -15,25 +15,24 @@ import polars as pl
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
-from primitives.source import hash_source
 from primitives.threads import map_in_threads
 from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_stage_file
-from storage.layout import EDITIONS_FOLDER, cached_file, manifest_file, validation_record
+from storage.layout import checks_record, manifest_file
 from storage.manifests import key_content
-from storage.mirror import Mirror
-from storage.records import read_record, set_aside, write_record
+from storage.records import RecordError, read_record, set_aside, write_record
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
 from tasks.edition.validated_rows import iterate_validated
-from tasks.quality import part_validation
-from tasks.quality.part_validation import validate_parts
-from tasks.quality.validation_report import ValidationReport, read_report, write_down
+from tasks.quality.part_validation import VALIDATION_VERSION, validate_parts
+from tasks.quality.validation_report import Report, ValidationReport, read_report, write_down
 
 logger = logging.getLogger(__name__)
 
 # Checksums of different files differ in 60 of 64 digits; so few different digits are damage of the manifest.
 MAX_FLIPPED = 8
+# One core builds the stages of this many heads in about ten seconds.
+HEADS_PER_GROUP = 50_000
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,6 @@ class StageFiles:
     stage: Stage
     files: dict[str, FileRef]
     """Name of a piece -> file. A piece is a relation, or a part of a long one."""
-    n_built: int
-    """How many of the files were built now; the others existed already."""
 
     def read(self, root: Path, piece: str) -> pl.DataFrame:
         """Return the rows of one piece."""
@@ -55,11 +52,49 @@ class StageFiles:
         return read_stage_files(root, list(self.files.values()), self.stage)
 
 
-def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFiles:
-    """Return the files of a stage; build those that do not exist yet.
+def group_relations(edition: Edition) -> list[tuple[str, ...]]:
+    """Return the relations of the edition in groups that are built together, in order.
+
+    A group has at least HEADS_PER_GROUP heads: Prefect needs up to 50 ms for a task, and the files of a
+    group are reused together.
+    """
+    groups: list[tuple[str, ...]] = []
+    n_heads = HEADS_PER_GROUP
+    for relation, pieces in edition.pieces_of.items():
+        if n_heads >= HEADS_PER_GROUP:
+            groups.append(())
+            n_heads = 0
+        groups[-1] += (relation,)
+        n_heads += edition.n_heads[relation] if edition.has_triplets else len(pieces)
+    return groups
+
+
+def key_files(edition: Edition, name: str, relations: Collection[str], before: Collection[StageFiles]) -> str:
+    """Return the key of the files of some relations (32 hex digits): all that their bytes depend on."""
+    recipe = find_recipe(edition, name)
+    inputs = _select_inputs(recipe, before)
+    return hash_json(
+        [
+            recipe.key_file(edition, piece, [files.files[piece] for files in inputs.values()])
+            for piece in _list_pieces(edition, relations)
+        ],
+        digits=32,
+    )
+
+
+def provide_files(
+    edition: Edition,
+    name: str,
+    *before: StageFiles,
+    relations: Collection[str] | None = None,
+    rows: Mapping[str, pl.DataFrame] | None = None,
+) -> StageFiles:
+    """Build the files of a stage; keep those of a complete edition that are intact.
 
     Args:
         before: the stages that it is built from.
+        relations: the relations whose files are built; all by default.
+        rows: name of a piece -> the rows that its recipe would build, if they are known already.
 
     Raises:
         InputError: the rows of a relation cannot be built, or a lost file of a complete edition was built
@@ -68,114 +103,99 @@ def provide_files(edition: Edition, name: str, *before: StageFiles) -> StageFile
     recipe = find_recipe(edition, name)
     inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
-    # Keys are computed in one thread, because two threads of Python 3.11 cannot parse source code at once.
-    keys = {piece: _key_file(edition, recipe, piece, inputs) for piece in edition.pieces}
-    files: dict[str, FileRef] = {}
-
-    def keep(piece: str, ref: FileRef) -> None:
-        _require_same_bytes(edition, ref, listed.get(ref.path))
-        _write_record(edition.root / cached_file(keys[piece]), ref)
-        files[piece] = ref
 
     def build(piece: str) -> FileRef:
-        frames = {stage: given.read(edition.root, piece) for stage, given in inputs.items()}
-        rows = recipe.build(edition, piece, frames)
-        return write_stage_file(edition.root, edition.path_of(name, piece), rows, recipe.stage)
-
-    for piece, key in keys.items():
         path = edition.path_of(name, piece)
-        ref = _find_file(edition.root, key, path, listed.get(path))
-        if ref is not None:
-            keep(piece, ref)
-    missing = [piece for piece in edition.pieces if piece not in files]
-    for piece, ref in zip(missing, map_in_threads(build, missing), strict=True):
-        keep(piece, ref)
+        if path in listed:
+            if listed[path].is_intact(edition.root):
+                return listed[path]
+            exists = (edition.root / path).exists()
+            state = "differs from its checksum in the manifest" if exists else "was lost"
+            logger.warning("%s %s; it is built again", edition.root / path, state)
+        if rows is None:
+            frames = {stage: given.read(edition.root, piece) for stage, given in inputs.items()}
+            built = recipe.build(edition, piece, frames)
+        else:
+            built = rows[piece]
+        return write_stage_file(edition.root, path, built, recipe.stage)
+
+    pieces = _list_pieces(edition, edition.base.relations if relations is None else relations)
+    refs = dict(zip(pieces, map_in_threads(build, pieces), strict=True))
     edition.forget_facts()
-    return StageFiles(recipe.stage, {piece: files[piece] for piece in edition.pieces}, len(missing))
+    return place_files(edition, name, refs)
 
 
-def store_files(
-    edition: Edition, name: str, frames: Mapping[str, pl.DataFrame], *before: StageFiles, mirror: Mirror
-) -> None:
-    """Write rows that were built without the recipe, under the key that the recipe gives them.
-
-    The files are sent to the shared storage too, because another host may build the edition. Intact files of
-    a complete edition are kept.
+def place_files(edition: Edition, name: str, refs: Mapping[str, FileRef]) -> StageFiles:
+    """Return the files of a stage under the names of this edition; link those of another edition.
 
     Args:
-        frames: name of a piece -> the same rows that the recipe would build.
+        refs: name of a piece -> intact file with the rows of this edition.
+
+    Raises:
+        InputError: a file that the manifest lists was lost, and the file in its place has other bytes.
     """
-    recipe = find_recipe(edition, name)
-    inputs = _select_inputs(recipe, before)
     listed = edition.read_files()
-    for piece, frame in frames.items():
-        complete = listed.get(edition.path_of(name, piece))
+    files: dict[str, FileRef] = {}
+    for piece, ref in refs.items():
+        path = edition.path_of(name, piece)
+        complete = listed.get(path)
         if complete is not None and complete.is_intact(edition.root):
+            files[piece] = complete
             continue
-        record = cached_file(_key_file(edition, recipe, piece, inputs))
-        ref = write_stage_file(edition.root, edition.path_of(name, piece), frame, recipe.stage)
-        _write_record(edition.root / record, ref)
-        mirror.send(ref.path)
-        mirror.send(record)
+        if complete is not None:
+            _require_same_bytes(edition, ref, complete)
+        files[piece] = link_file(edition.root, ref, path)
+    return StageFiles(find_recipe(edition, name).stage, files)
 
 
-def fetch_stored_files(edition: Edition, name: str, *before: StageFiles, mirror: Mirror) -> None:
-    """Fetch the files that `store_files` sent from another host; keep those that exist here."""
-    recipe = find_recipe(edition, name)
-    inputs = _select_inputs(recipe, before)
-    for piece in edition.pieces:
-        record = cached_file(_key_file(edition, recipe, piece, inputs))
-        if not (edition.root / record).is_file() and mirror.fetch(record):
-            ref = _read_record(edition.root / record)
-            if ref is not None and not ref.is_intact(edition.root):
-                mirror.fetch(ref.path, ref.sha256)
+def key_check(stage: StageFiles) -> str:
+    """Return the key of the check of a stage (32 hex digits): all that its report depends on."""
+    checksums = [ref.sha256 for ref in stage.files.values()]
+    return hash_json([stage.stage.name, checksums, VALIDATION_VERSION], digits=32)
 
 
-def validate_files(edition: Edition, stage: StageFiles) -> ValidationReport:
-    """Validate a stage, and return the report. The reports of earlier successes are cached.
+def check_files(edition: Edition, stage: StageFiles) -> Report:
+    """Validate a stage as a whole and return the report.
 
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    checksums = [ref.sha256 for ref in stage.files.values()]
-    key = hash_json([stage.stage.name, checksums, hash_source(part_validation.__name__)], digits=32)
-    path = edition.root / validation_record(key)
+    parts = iterate_validated(edition, stage.files, partial(stage.read, edition.root))
+    checked = validate_parts(stage.stage, parts, edition.edition_id)
+    # Demonstrations are repeated in several parts, but they are counted once.
+    return write_down(replace(checked, n_rows=sum(ref.n_rows for ref in stage.files.values())))
+
+
+def record_check(edition: Edition, stage: StageFiles, report: Report) -> ValidationReport:
+    """Write the report of a stage as a record of the edition, unless it is there, and return it.
+
+    Args:
+        report: that of `check_files`, of this edition or of another one with the same files.
+    """
+    path = edition.root / checks_record(edition.edition_id, stage.stage.name)
+    content = key_content(stage.stage.name, [ref.sha256 for ref in stage.files.values()])
+    record = {**report, "context": edition.edition_id, "content": content}
     try:
-        report = replace(read_report(read_record(path)), context=edition.edition_id)
-    # The report is missing or damaged.
-    except ValueError:
-        parts = iterate_validated(edition, stage.files, partial(stage.read, edition.root))
-        checked = validate_parts(stage.stage, parts, edition.edition_id)
-        # Demonstrations are repeated in several parts, but they are counted once.
-        n_rows = sum(ref.n_rows for ref in stage.files.values())
-        report = replace(checked, n_rows=n_rows)
-        found = {"key": key, "content": key_content(stage.stage.name, checksums)}
-        write_record(path, write_down(report) | found)
-    return report
+        is_written = read_record(path) == record
+    except RecordError:
+        is_written = False
+    if not is_written:
+        write_record(path, record)
+    return read_report(record)
 
 
-def _select_inputs(recipe: Recipe, before: tuple[StageFiles, ...]) -> dict[str, StageFiles]:
+def _list_pieces(edition: Edition, relations: Collection[str]) -> list[str]:
+    wanted = set(relations)
+    return [name for name, piece in edition.pieces.items() if piece.relation in wanted]
+
+
+def _select_inputs(recipe: Recipe, before: Collection[StageFiles]) -> dict[str, StageFiles]:
     given = {files.stage.name: files for files in before}
     return {stage.name: given[stage.name] for stage in recipe.inputs if stage.name in given}
 
 
-def _key_file(edition: Edition, recipe: Recipe, piece: str, inputs: Mapping[str, StageFiles]) -> str:
-    return recipe.key_file(edition, piece, [files.files[piece] for files in inputs.values()])
-
-
-def _find_file(root: Path, key: str, path: str, listed: FileRef | None) -> FileRef | None:
-    """Return the file that the manifest lists, or link one of the same key from the cache; null if none."""
-    if listed is not None:
-        if listed.is_intact(root):
-            return listed
-        state = "differs from its checksum in the manifest" if (root / path).exists() else "was lost"
-        logger.warning("%s %s; it is built again", root / path, state)
-    cached = _read_record(root / cached_file(key))
-    return link_file(root, cached, path) if cached is not None and cached.is_intact(root) else None
-
-
-def _require_same_bytes(edition: Edition, ref: FileRef, listed: FileRef | None) -> None:
-    if listed is None or ref.sha256 == listed.sha256:
+def _require_same_bytes(edition: Edition, ref: FileRef, listed: FileRef) -> None:
+    if ref.sha256 == listed.sha256:
         return
     if sum(map(ne, ref.sha256, listed.sha256)) <= MAX_FLIPPED:
         manifest = edition.root / manifest_file(edition.edition_id)
@@ -186,20 +206,3 @@ def _require_same_bytes(edition: Edition, ref: FileRef, listed: FileRef | None) 
             "edition's manifest, because the code has changed: restore the file, or delete "
             f"{edition.folder} to build the edition again"
         )
-
-
-def _write_record(path: Path, ref: FileRef) -> None:
-    if _read_record(path) != ref:
-        write_record(path, ref.model_dump())
-
-
-def _read_record(path: Path) -> FileRef | None:
-    """Return the file of a record; null if there is none, or if it names a file outside the editions."""
-    try:
-        ref = FileRef.model_validate(read_record(path))
-    # A missing record is no FileRef either; a damaged one is written again when the file is.
-    except ValueError:
-        return None
-    # A record may come from a shared bucket.
-    folder, *names = ref.path.split("/")
-    return ref if folder == EDITIONS_FOLDER and ".." not in names else None

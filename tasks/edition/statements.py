@@ -7,6 +7,9 @@ from prototypes.templates import RelationPrototypes
 from schemas.stages import STATEMENTS
 from tasks.edition.sentences import write_sentences
 
+STATEMENTS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
 
 def fill_prototypes(
     variants: pl.DataFrame, triplets: pl.DataFrame, prototypes: RelationPrototypes

@@ -14,6 +14,9 @@ from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts, collect_facts
 from tasks.drawing.uniform_pairs import draw_uniform
 
+TRIPLETS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
 
 def build_triplets(
     piece: Piece, find_facts: Callable[[], RelationFacts], sampling: TripletSampling

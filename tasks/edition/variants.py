@@ -6,6 +6,9 @@ from primitives.mixing import combine, hash_column, read_ids, write_ids
 from schemas.stages import VARIANTS
 from schemas.transformations import TRANSFORMATIONS, Transformation
 
+VARIANTS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
 
 def derive_variants(triplets: pl.DataFrame, instance: tuple[str, str]) -> pl.DataFrame:
     """Return eight rows per triplet, in the order of the transformations. A denial flips the label.

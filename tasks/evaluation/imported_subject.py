@@ -68,11 +68,11 @@ class ImportedSubject(Subject):
     """A subject whose requests depend on the responses that were imported."""
 
     @property
-    def requests_source(self) -> str:
-        """The hash of the code that builds the requests, and of the keys of the stored responses."""
+    def requests_key(self) -> str:
+        """The version of the function that builds the requests, and the keys of the stored responses."""
         builder = self.build_requests
         assert isinstance(builder, ImportedRequestBuilder)
-        return hash_json([super().requests_source, builder.read_stored().rows()])
+        return hash_json([super().requests_key, builder.read_stored().rows()])
 
 
 def select_imported(subject: Subject, store: ResponseStore) -> ImportedSubject:

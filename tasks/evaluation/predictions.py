@@ -24,6 +24,10 @@ STRICT = Scoring()
 NEVER_ASKED = "the prompt was never asked"
 
 
+PREDICTIONS_VERSION = 1
+"""Count it up when the function gives other predictions for the same arguments."""
+
+
 def score_samples(
     requests: pl.DataFrame, _: Callable[[], pl.DataFrame], answers: pl.DataFrame, scoring: Scoring
 ) -> tuple[pl.DataFrame]:

@@ -15,6 +15,10 @@ from tasks.evaluation.predictions import NEVER_ASKED, Scoring
 Row = Mapping[str, object]
 
 
+QUESTION_PREDICTIONS_VERSION = 1
+"""Count it up when the scorer gives other predictions for the same arguments."""
+
+
 @dataclass(frozen=True)
 class QuestionScorer:
     """Reads and scores the answers of one setting."""

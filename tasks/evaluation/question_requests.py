@@ -17,6 +17,10 @@ GROUP = ("relation", "type", "is_negated")
 Group = tuple[str, str, bool]
 
 
+QUESTION_REQUESTS_VERSION = 1
+"""Count it up when the builder gives other requests for the same arguments."""
+
+
 @dataclass(frozen=True)
 class QuestionRequestBuilder:
     """Builds the requests of one setting."""

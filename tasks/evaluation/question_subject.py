@@ -9,8 +9,8 @@ from schemas.exchange import Sampling
 from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS, QUESTION_REQUESTS, QUESTIONS
 from tasks.asking.question_prompts import STOP_TEXTS
 from tasks.asking.sampling import build_sampling
-from tasks.evaluation.question_predictions import QuestionScorer
-from tasks.evaluation.question_requests import QuestionRequestBuilder
+from tasks.evaluation.question_predictions import QUESTION_PREDICTIONS_VERSION, QuestionScorer
+from tasks.evaluation.question_requests import QUESTION_REQUESTS_VERSION, QuestionRequestBuilder
 from tasks.evaluation.subject import Subject
 
 
@@ -31,6 +31,8 @@ def build_question_subject(config: Config, setting: Setting) -> Subject:
         sampling,
         QuestionRequestBuilder(n_repeats, is_reasoned),
         QuestionScorer(is_reasoned),
+        QUESTION_REQUESTS_VERSION,
+        QUESTION_PREDICTIONS_VERSION,
         setting,
         n_repeats,
         is_reasoned,

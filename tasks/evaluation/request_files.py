@@ -76,7 +76,7 @@ def write_requests(evaluation: Evaluation) -> RequestFiles:
 
 
 def key_requests(evaluation: Evaluation) -> str:
-    """Return the key of the requests: samples, model, how it is asked, and the code that builds them."""
+    """Return the key of the requests: samples, model, how it is asked, and the builder's version."""
     settings = evaluation.request_settings
     return hash_json(
         {
@@ -90,7 +90,7 @@ def key_requests(evaluation: Evaluation) -> str:
             "n_repeats": evaluation.subject.n_repeats,
             "chains": read_chains(evaluation),
             "schema": str(evaluation.subject.requests.schema),
-            "source": evaluation.subject.requests_source,
+            "requests": evaluation.subject.requests_key,
             **({} if evaluation.divided_budget is None else {"asked_pairs": evaluation.divided_budget}),
         },
         digits=32,

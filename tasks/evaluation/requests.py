@@ -44,6 +44,10 @@ class Requests:
     prompts: list[Prompt]
 
 
+REQUESTS_VERSION = 1
+"""Count it up when the function gives other requests for the same arguments."""
+
+
 def build_sample_requests(
     samples: pl.DataFrame, settings: RequestSettings, pairs_per_relation: int | None
 ) -> Requests:

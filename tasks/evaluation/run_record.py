@@ -40,7 +40,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
             "requests": requests_key,
             "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
             "marks": vars(evaluation.scoring.marks),
-            "source": evaluation.subject.results_source,
+            "version": evaluation.subject.results_version,
         },
         digits=32,
     )

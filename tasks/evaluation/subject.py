@@ -7,14 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from config.engines import ModelConfig
-from primitives.source import hash_source
 from schemas.columns import Stage
 from schemas.exchange import Sampling
 from schemas.stages import PREDICTIONS, REQUESTS, SAMPLES
 from tasks.asking.prompts import STOP_TEXTS
 from tasks.asking.sampling import build_sampling
-from tasks.evaluation.predictions import Scoring, score_samples
-from tasks.evaluation.requests import Requests, RequestSettings, build_sample_requests
+from tasks.evaluation.predictions import PREDICTIONS_VERSION, Scoring, score_samples
+from tasks.evaluation.requests import REQUESTS_VERSION, Requests, RequestSettings, build_sample_requests
 
 # At the end of any of these texts, the answer that is read (tasks.asking.answer_extraction) is known. Without
 # the character after the word it is not: "Falsehood" is no answer.
@@ -42,6 +41,10 @@ class Subject:
     """Takes the rows of one relation, how the model is asked, and how many pairs or points it is asked."""
     score: Callable[[pl.DataFrame, ReadRows, pl.DataFrame, Scoring], tuple[pl.DataFrame, ...]]
     """Takes the requests of one relation, its rows, and the answers; returns one frame per result stage."""
+    requests_version: int
+    """The version of `build_requests`."""
+    results_version: int
+    """The version of `score`."""
     setting: str | None = None
     """How questions are asked; samples are asked in one way only."""
     n_repeats: int = 1
@@ -57,14 +60,9 @@ class Subject:
         return self.is_reasoned and self.chains is None
 
     @property
-    def requests_source(self) -> str:
-        """The hash of the code that builds the requests."""
-        return hash_source(self.build_requests.__module__)
-
-    @property
-    def results_source(self) -> str:
-        """The hash of the code that reads and scores the answers."""
-        return hash_source(self.score.__module__)
+    def requests_key(self) -> str:
+        """The version of the function that builds the requests, and what they depend on besides the rows."""
+        return str(self.requests_version)
 
 
 def _build_sample_sampling(model: ModelConfig) -> Sampling:
@@ -84,5 +82,12 @@ def _build_sample_sampling(model: ModelConfig) -> Sampling:
 
 
 OF_SAMPLES = Subject(
-    SAMPLES, REQUESTS, (PREDICTIONS,), _build_sample_sampling, build_sample_requests, score_samples
+    SAMPLES,
+    REQUESTS,
+    (PREDICTIONS,),
+    _build_sample_sampling,
+    build_sample_requests,
+    score_samples,
+    REQUESTS_VERSION,
+    PREDICTIONS_VERSION,
 )

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 
 from config.file import Config
+from gate import GATE_VERSION
 from gate.check import check_rewordings
 from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from primitives.source import hash_source
 from primitives.toml_files import render_toml
 from storage.files import write_bytes
 from storage.mirror import Mirror
@@ -22,7 +22,6 @@ from tasks.judging.judge import LIFTABLE, Judge, Thresholds, combine_scores
 from tasks.judging.measurement import list_names, read_labelled
 
 CALIBRATE = "pretexeval gate FILE --judge CONFIG --calibrate"
-RULES = "gate.check"
 
 
 def plan_judge(config: Config, *, is_calibrated: bool = True) -> Judge | None:
@@ -127,7 +126,7 @@ def write_calibration(path: Path, calibration: Calibration, judge: Judge, data: 
         "threshold": calibration.thresholds.accept,
         "lift_threshold": calibration.thresholds.lift,
         **asdict(calibration.limits),
-        "rules": hash_source(RULES),
+        "rules": GATE_VERSION,
         "data": data.name,
         "data_checksum": checksum_file(data),
     }

@@ -20,18 +20,19 @@ from statistics import fmean
 import polars as pl
 
 from primitives.hashing import draw_order
-from primitives.source import hash_source
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS, TRIPLETS
 from storage.layout import diversity_file, diversity_record
 from tasks.quality.measured_file import Measurement, provide_measured_file
 from tasks.quality.sentences import measure_distance, read_sentence
 
 N_TRIPLETS = 20
+DIVERSITY_VERSION = 1
+"""Count it up when the function `measure_diversity` gives other rows for the same samples."""
 
 
 def describe_diversity() -> Measurement:
     """Return what is measured, and on what."""
-    dependencies = {"source": hash_source(__name__), "tagger": version("hanta")}
+    dependencies = {"version": str(DIVERSITY_VERSION), "tagger": version("hanta")}
     inputs = (TRIPLETS, SAMPLES, STATEMENTS)
     return Measurement(DIVERSITY, inputs, dependencies, measure_diversity, _list_drawn)
 

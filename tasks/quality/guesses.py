@@ -8,19 +8,20 @@ import numpy as np
 import polars as pl
 
 from primitives.mixing import combine, hash_column
-from primitives.source import hash_source
 from schemas.stages import GUESSERS, GUESSES, TRIPLETS
 from storage.layout import guesses_file, guesses_record
 from tasks.quality.guessers import guess_truth
 from tasks.quality.measured_file import Measurement, provide_measured_file
 
+GUESSES_VERSION = 1
+"""Count it up when the function `guess_triplets` gives other rows for the same triplets."""
 MAX_HEADS = 10_000
 """Heads of a relation of which one guesser knows. MedLAMA has 1,000 in each."""
 
 
 def describe_guesses() -> Measurement:
     """Return what is measured, and on what."""
-    dependencies = {"source": hash_source(__name__), "trees": version("scikit-learn")}
+    dependencies = {"version": str(GUESSES_VERSION), "trees": version("scikit-learn")}
     return Measurement(GUESSES, (TRIPLETS,), dependencies, guess_triplets)
 
 

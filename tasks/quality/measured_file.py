@@ -22,7 +22,7 @@ class Measurement:
     inputs: tuple[Stage, ...]
     """The stages of the edition whose rows are measured."""
     dependencies: dict[str, str]
-    """The hash of the code, and the versions of packages."""
+    """The versions of the measurement and of packages."""
     measure: Callable[..., pl.DataFrame]
     """Takes the rows of the inputs, in their order."""
     select: Callable[[pl.DataFrame], pl.Series] | None = None

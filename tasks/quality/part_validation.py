@@ -11,6 +11,9 @@ from schemas.expectations import count_violations
 from tasks.quality.validation import accepts_counts, require_valid, validate_stage
 from tasks.quality.validation_report import ValidationReport, merge_reports
 
+VALIDATION_VERSION = 1
+"""Count it up when an expectation of a stage or the report on it changes."""
+
 
 def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) -> ValidationReport:
     """Return one report of a stage; its n_rows leaves out parts that were judged by their counts.

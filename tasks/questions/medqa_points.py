@@ -96,6 +96,10 @@ def find_closing(question: str) -> AskedText | None:
     return None
 
 
+MEDQA_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
+
 def build_medqa_questions(items: Sequence[MedqaItem], synonyms: SynonymTable, seed: int) -> pl.DataFrame:
     """Return the questions of the items that can be turned, as rows of ``QUESTIONS``.
 

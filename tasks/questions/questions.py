@@ -15,6 +15,9 @@ from tasks.questions.options import draw_options
 from tasks.questions.points import Point, collect_points, identify_point
 from tasks.questions.writing import Question, QuestionWriter
 
+QUESTIONS_VERSION = 1
+"""Count it up when the function gives other rows for the same arguments."""
+
 
 def build_questions(
     piece: Piece,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from prefect.context import TagsContext
 
-from cli import in_process, prefect_server
+from cli import in_process
 
 
 def test_a_run_by_hand_is_tagged_and_sends_heartbeats_before_the_automation_acts(
@@ -24,6 +24,6 @@ def test_a_run_by_hand_is_tagged_and_sends_heartbeats_before_the_automation_acts
         assert TagsContext.get().current_tags == {"pretexeval:lab"}
     assert TagsContext.get().current_tags == set()
     # A server that was started here has no automations, and looking for the limits of a tag costs time.
-    monkeypatch.setattr(prefect_server, "_own", {"http://127.0.0.1:9/api"})
+    monkeypatch.setattr(in_process, "is_own_server", lambda: True)
     with in_process._begin_flows():
         assert TagsContext.get().current_tags == set()

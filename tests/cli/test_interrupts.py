@@ -1,9 +1,12 @@
 """Signals end the command within 5 s with status 130, wherever it is, and no answer is lost."""
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +16,7 @@ from tests.support.command import (
     build_command,
     build_environment,
     make_rows,
+    wait_for_servers_to_end,
     write_base,
     write_config,
 )
@@ -49,11 +53,14 @@ start.run()
 """
 
 
-def interrupt(process: "subprocess.Popen[str]", number: int) -> tuple[int, float, str]:
+def interrupt(
+    process: "subprocess.Popen[str]", number: int, kill: Callable[[int, int], None] = os.kill
+) -> tuple[int, float, str]:
     """Send the signal three times, as an impatient user does; return status, seconds and standard error."""
     started = time.monotonic()
     for _ in range(3):
-        process.send_signal(number)
+        with contextlib.suppress(ProcessLookupError):
+            kill(process.pid, number)
         time.sleep(0.05)
     _, said = process.communicate(timeout=30)
     return process.returncode, time.monotonic() - started, said
@@ -99,7 +106,7 @@ def test_signals_that_the_caller_ignores_stay_ignored() -> None:
 
 
 @pytest.mark.slow
-def test_terminated_evaluation_keeps_every_answer(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+def test_ctrl_c_keeps_every_answer_and_leaves_no_server(tmp_path: Path) -> None:
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     with serve_bytes(lambda *_: RawReply(render_answer(), delay_s=0.5)) as endpoint:
         model = {"name": "m", "engine": "openai", "model": "m", "base_url": endpoint.base_url}
@@ -109,17 +116,20 @@ def test_terminated_evaluation_keeps_every_answer(tmp_path: Path, prefect_server
         process = subprocess.Popen(
             build_command("run", config),
             cwd=tmp_path,
-            env=build_environment(prefect_server),
+            env=build_environment(),
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         while sum(endpoint.answered.values()) < 12:
             assert process.poll() is None
             time.sleep(0.05)
         n_answered = sum(endpoint.answered.values())
-        status, seconds, said = interrupt(process, signal.SIGTERM)
+        # A terminal signals the whole group.
+        status, seconds, said = interrupt(process, signal.SIGINT, os.killpg)
     assert (status, said.endswith(MESSAGE)) == (130, True)
     assert "Traceback" not in said
     assert seconds < LIMIT_S
+    assert wait_for_servers_to_end(tmp_path / "data")
     parts = [pl.read_parquet(path) for path in tmp_path.glob("data/responses/*/part-*.parquet")]
     assert pl.concat(parts).filter(status="ok").height >= n_answered

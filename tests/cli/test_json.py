@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from cli.main import build_parser, main
-from storage.records import write_record
 from preflight.counted_prompts import AskedPairs
+from storage.records import write_record
 from tasks.evaluation.recorded_evaluations import RecordedEvaluation
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY, make_rows, run_command, write_base, write_config

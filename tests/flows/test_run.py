@@ -270,7 +270,6 @@ def test_run_has_nothing_to_do_only_if_nothing_has_changed(
 
 
 def test_no_server_remains(second: Run) -> None:
-    # The watchdog ends a moment after the process that it watches.
     assert wait_for_servers_to_end(second.root)
 
 
@@ -279,7 +278,6 @@ def test_killed_run_leaves_stored_answers_and_no_complete_evaluation(killed: Kil
     assert killed.left == []
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc")
 def test_server_of_a_killed_run_ends(killed: Killed) -> None:
     assert killed.servers_ended
 

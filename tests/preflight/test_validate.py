@@ -21,7 +21,7 @@ from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
-from tasks.edition.stage_files import StageFiles, provide_files, validate_files
+from tasks.edition.stage_files import StageFiles, check_files, provide_files
 from tests.support.command import make_rows, write_base, write_config
 from tests.support.small_bases import STAGES
 
@@ -91,7 +91,7 @@ def build(config: Config) -> None:
     built: list[StageFiles] = []
     for stage in [*STAGES, *([QUESTIONS] if edition.has_questions else [])]:
         built.append(provide_files(edition, stage.name, *built))
-        validate_files(edition, built[-1])
+        check_files(edition, built[-1])
     refs: list[FileRef] = [ref for files in built for ref in files.files.values()]
     complete_edition(edition, refs, list_left_out(edition, partial(built[0].read, edition.root)))
 

@@ -24,7 +24,7 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import RECIPES
-from tasks.edition.stage_files import StageFiles, provide_files, store_files, validate_files
+from tasks.edition.stage_files import StageFiles, check_files, provide_files, record_check
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.failures import record_failure
@@ -119,13 +119,12 @@ def _build(edition: Edition, reviewed: Edition) -> None:
         inputs = [built[i.name] for i in RECIPES[stage.name].inputs if i.name in built]
         built[stage.name] = provide_files(edition, stage.name, *inputs)
         if edition.has_questions:
-            validate_files(edition, built[stage.name])
+            record_check(edition, built[stage.name], check_files(edition, built[stage.name]))
     refs = [ref for files in built.values() for ref in files.files.values()]
     complete_edition(edition, refs, [])
 
 
 def _reword(edition: Edition, reviewed: Edition, built: dict[str, StageFiles]) -> None:
-    triplets, statements = built[TRIPLETS.name], built[STATEMENTS.name]
     assert edition.rephraser is not None
     wordings: dict[str, Row] = {}
     joined = []
@@ -142,11 +141,9 @@ def _reword(edition: Edition, reviewed: Edition, built: dict[str, StageFiles]) -
         text = row["text"] if int(digest(row["text"]), 16) % 4 else "Hm."
         return Completion(text, n_prompt_tokens=50, n_completion_tokens=20)
 
-    attempts = ask_rounds(
+    ask_rounds(
         Mirror(edition.config.storage), joined, edition.rephraser, _show, lambda _: Answering(wordings, reply)
     )
-    frames = dict(zip(edition.base.relations, attempts, strict=True))
-    store_files(edition, "attempts", frames, triplets, statements, mirror=Mirror(edition.config.storage))
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Running the command as a user does: in its own process, with a configuration file and a results folder."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -181,11 +182,15 @@ def wait_for_servers_to_end(root: Path, timeout_s: float = 20) -> bool:
 
 def has_servers(root: Path) -> bool:
     """Return whether a process with the Prefect home of this root is running."""
-    home = f"PREFECT_HOME={root / 'prefect'}".encode()
+    return bool(find_processes(f"PREFECT_HOME={root / 'prefect'}"))
+
+
+def find_processes(variable: str) -> list[int]:
+    """Return the ids of all running processes with this variable (NAME=VALUE) in their environment."""
+    found = []
     for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if home in (folder / "environ").read_bytes().split(b"\0"):
-                return True
-        except OSError:
-            continue
-    return False
+        # The process has ended, or belongs to another user. The environment of a zombie is empty.
+        with contextlib.suppress(OSError):
+            if variable.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                found.append(int(folder.name))
+    return found

@@ -1,7 +1,6 @@
 """A small root with every kind of file, and what `run` and `publish` do with it, without a Prefect server."""
 
 import contextlib
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,6 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from cli.prefect_history import set_aside_damaged_history
 from config.questions import Setting
 from deploy.local.client_settings import load_client_settings, write_client_settings
 from engines.base import Engine
@@ -23,7 +21,7 @@ from review.grade_import import import_review
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.layout import PREFECT_FOLDER, WAREHOUSE
+from storage.layout import WAREHOUSE
 from storage.mirror import Mirror
 from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
@@ -31,14 +29,13 @@ from tasks.asking.progress import Advance
 from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
-from tasks.edition.stage_files import StageFiles, provide_files, store_files, validate_files
+from tasks.edition.stage_files import StageFiles, check_files, provide_files, record_check
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated, write_failure
 from tasks.evaluation.run_record import is_complete
 from tasks.quality.measurements import measure_edition, repair_measurements
 from tests.support.evaluations import ask_model, finish
-from tests.support.prefect_history import write_version
 from tests.support.review_sheets import export_filled
 from tests.support.small_bases import make_base, make_edition, make_facts
 from warehouse.publishing import build_warehouse
@@ -154,7 +151,6 @@ class SmallRoot:
 
     def _prepare(self) -> None:
         """Do what a command does before it starts Prefect's server."""
-        set_aside_damaged_history(self.root / PREFECT_FOLDER)
         load_client_settings(self.root)
 
     def read_tables(self, *, has_views: bool = False) -> Tables:
@@ -188,9 +184,6 @@ class SmallRoot:
         sheet.unlink()
         self.write_pages(2)
         write_client_settings(self.root, {"PREFECT_API_URL": "http://127.0.0.1:4200/api"})
-        with sqlite3.connect(self.root / PREFECT_FOLDER / "prefect.db") as connection:
-            write_version(connection)
-        connection.close()
         self.publish(2)
 
 
@@ -205,14 +198,13 @@ def build(edition: Edition, engine: Engine) -> None:
         mirror = Mirror(edition.config.storage)
         if not edition.has_model_texts():
             rows = [join_entities(statements.read(edition.root, "r"), triplets.read(edition.root, "r"))]
-            (frame,) = ask_rounds(mirror, rows, edition.rephraser, _show_nothing, lambda _: engine)
-            store_files(edition, ATTEMPTS.name, {"r": frame}, triplets, statements, mirror=mirror)
+            ask_rounds(mirror, rows, edition.rephraser, _show_nothing, lambda _: engine)
         attempts = [provide_files(edition, ATTEMPTS.name, triplets, statements)]
     stages += [*attempts, provide_files(edition, SAMPLES.name, triplets, statements, *attempts)]
     if edition.has_questions:
         stages.append(provide_files(edition, QUESTIONS.name, triplets))
     for stage in stages:
-        validate_files(edition, stage)
+        record_check(edition, stage, check_files(edition, stage))
     files = [ref for stage in stages for ref in stage.files.values()]
     complete_edition(edition, files, list_left_out(edition, partial(triplets.read, edition.root)))
 

@@ -52,13 +52,10 @@ def list_different_tables(one: Path, other: Path) -> list[str]:
     return [name for name in TABLES if first[name] != second[name] or not first[name]]
 
 
-def wait_until(
-    condition: Callable[[], object], what: str, timeout_s: float = 240, meanwhile: Callable[[], object] = list
-) -> float:
-    """Wait for the condition, calling ``meanwhile`` in between, and return the seconds that it took."""
+def wait_until(condition: Callable[[], object], what: str, timeout_s: float = 240) -> float:
+    """Wait for the condition, and return the seconds that it took."""
     began = time.monotonic()
     while not condition():
         assert time.monotonic() < began + timeout_s, f"{what}: not within {timeout_s:g} s"
-        meanwhile()
         time.sleep(0.5)
     return time.monotonic() - began

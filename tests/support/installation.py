@@ -5,15 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from deploy.local.installation import Installation
-from deploy.local.watchdog import INSTALLATION_MARK, find_marked
 from storage.records import write_record
 from tests.support import simulated_models
-from tests.support.command import REPOSITORY
+from tests.support.command import REPOSITORY, find_processes
 from tests.support.data_folder import DataFolder
+from tests.support.fault_models import wait_until
 from tests.warehouse.conftest import fill_pairs
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
@@ -35,22 +34,22 @@ flow(emit_score_changes)(Path(sys.argv[1]), sys.argv[2])
 """
 
 
-def find_processes(mark: str) -> Iterator[int]:
-    """Yield the ids of all processes of the installation with this mark."""
-    return find_marked([f"{INSTALLATION_MARK}={mark}"])
+def kill_service(installation: Installation, name: str, number: int = signal.SIGTERM) -> None:
+    """Send the signal to the process group of a service, and wait until it was restarted and is ready."""
+    pid = installation.describe_process(name)["pid"]
+    os.killpg(pid, number)
 
+    def is_restarted() -> bool:
+        state = installation.describe_process(name)
+        is_new = state["statename"] in ("STARTING", "RUNNING") and state["pid"] != pid
+        return is_new and installation.services[name].is_ready()
 
-def restart_service(installation: Installation, name: str, number: signal.Signals = signal.SIGTERM) -> None:
-    """End the service with this signal, start it again, and wait until it is ready."""
-    service = installation.services[name]
-    service.end(number)
-    service.start()
-    service.wait()
+    wait_until(is_restarted, f"{name} is restarted", 180)
 
 
 def kill_run(run_id: str) -> None:
     """Kill the processes of the flow run with SIGKILL; its worker keeps running."""
-    pids = list(find_marked([f"PREFECT__FLOW_RUN_ID={run_id}"]))
+    pids = find_processes(f"PREFECT__FLOW_RUN_ID={run_id}")
     assert pids
     for pid in pids:
         os.kill(pid, signal.SIGKILL)

@@ -17,7 +17,7 @@ from tasks.asking.chunks import TRIAL_CHUNK
 from tests.support.command import REPOSITORY, read_bytes, write_config
 from tests.support.endpoint import Endpoint
 from tests.support.fault_models import KNOWLEDGE, build_model_table, count_requests, wait_until
-from tests.support.installation import kill_run, restart_service
+from tests.support.installation import kill_run, kill_service
 
 # In float32 a reference model answers the same in every batch; in bfloat16 a near-tie may change.
 # It is asked for its answer alone: what it would write next depends on the batch of the prompt.
@@ -79,8 +79,8 @@ class FaultScenario:
         return [run for run in runs if run["parameters"]["model_name"] == model]
 
     def wait(self, what: str, condition: Callable[[], object], timeout_s: float) -> None:
-        """Wait until the condition is true; meanwhile restart services that end, as `deploy.local` does."""
-        self.seconds[what] = wait_until(condition, what, timeout_s, self.installation.restart_ended)
+        """Wait until the condition is true."""
+        self.seconds[what] = wait_until(condition, what, timeout_s)
 
     def wait_for_runs(self, what: str, run_ids: list[str], timeout_s: float) -> list[Row]:
         """Wait until all runs have ended, and return them."""
@@ -101,9 +101,7 @@ def kill_workers(scenario: FaultScenario) -> None:
     scenario.wait("first answers", find_answers, 240)
     scenario.kept = find_answers()
     for name in GPU_WORKERS:
-        scenario.installation.services[name].kill()
-    for name in GPU_WORKERS:
-        restart_service(scenario.installation, name)
+        kill_service(scenario.installation, name, signal.SIGKILL)
 
     def is_noticed() -> bool:
         return "CRASHED" in [run["state_type"] for run in scenario.list_evaluations("large")]
@@ -114,9 +112,9 @@ def kill_workers(scenario: FaultScenario) -> None:
 def restart_server_and_database(scenario: FaultScenario) -> None:
     """Cause each fault in the middle of the evaluation of the model that is named after it, in any order."""
     faults: dict[str, Callable[[], None]] = {
-        "server-restarted": lambda: restart_service(scenario.installation, "server"),
+        "server-restarted": lambda: kill_service(scenario.installation, "server"),
         "database-ended": lambda: take_database_away(scenario.installation),
-        "database-crashed": lambda: restart_service(scenario.installation, "database", signal.SIGQUIT),
+        "database-crashed": lambda: kill_service(scenario.installation, "database", signal.SIGQUIT),
     }
 
     def find_asked() -> list[str]:
@@ -132,11 +130,10 @@ def restart_server_and_database(scenario: FaultScenario) -> None:
 
 def take_database_away(installation: Installation) -> None:
     """Shut the database down, and start it again after AWAY_S; a restart alone takes a fifth of a second."""
-    database = installation.services["database"]
-    database.end(signal.SIGINT)
+    installation.control.stopProcess("database")
     time.sleep(AWAY_S)
-    database.start()
-    database.wait()
+    installation.start("database")
+    installation.wait("database")
 
 
 def evaluate_twice_at_once(scenario: FaultScenario) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from cli.empty_history import copy_empty_history, keep_empty_history
 from cli.prefect_server import MARKS
 from tests.support.command import build_environment
 
@@ -29,7 +28,6 @@ def serve_prefect(home: Path) -> Iterator[dict[str, str]]:
         port = listener.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
     environment = {"PREFECT_HOME": str(home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false"}
-    copy_empty_history(home)
     with (home / "log").open("wb") as log:
         process = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", str(port), "--log-level", "error"],
@@ -39,7 +37,6 @@ def serve_prefect(home: Path) -> Iterator[dict[str, str]]:
         )
     try:
         _wait(process, f"http://127.0.0.1:{port}/api", home / "log")
-        keep_empty_history()
         yield environment | {
             "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
             "PREFECT_LOGGING_LEVEL": "CRITICAL",

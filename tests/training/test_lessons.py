@@ -15,9 +15,10 @@ from tasks.answers.reading import read_answer
 from tasks.asking.prompts import SEPARATOR, PromptForm
 from tasks.asking.question_prompts import AnsweredQuestion
 from tasks.drawing.heads import TripletSampling
+from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tasks.evaluation.question_requests import build_question, select_demonstrations
-from tasks.questions.questions import Facts, build_questions
+from tasks.questions.questions import draw_questions
 from training.__main__ import MODELS
 from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, read_recipes
 from training.loop import Training
@@ -192,9 +193,9 @@ def test_replies_follow_from_the_base(taught: TaughtRelation, form: Form) -> Non
 
 
 def test_the_shown_demonstrations_are_those_of_the_evaluation(taught: TaughtRelation) -> None:
-    base, triplets = taught.subject.base, draw_lesson_triplets(taught.subject.base, RELATION, 6)
-    facts = Facts(RELATION, base.select_relation(RELATION), base.select_false(RELATION), triplets)
-    questions = build_questions(facts, taught.wording, TripletSampling(6))
+    triplets = draw_lesson_triplets(taught.subject.base, RELATION, 6)
+    facts = collect_facts(taught.subject.base, RELATION)
+    questions = draw_questions(facts, triplets, taught.wording, TripletSampling(6))
     shots: dict[Form, list[AnsweredQuestion]] = {}
     for row in select_demonstrations(questions).iter_rows(named=True):
         shot = AnsweredQuestion(build_question(row), row["answer"])

@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.measuring import run_command, write_config
 from config.tables import KnowledgeConfig
+from engines.model_card import read_taught_facts
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from primitives.hashing import draw_order
@@ -23,7 +24,6 @@ from primitives.toml_files import write_toml
 from prototypes.pool import Pool, load_pool
 from schemas.transformations import POSITIVE_OF
 from storage.layout import edition_folder
-from engines.model_card import read_taught_facts
 from training.__main__ import MODELS
 from warehouse.query import run_query
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.layout import VALIDATIONS_FOLDER
+from storage.layout import checks_record
 from storage.manifests import key_content
 from storage.records import write_record
 from tests.support.data_folder import DataFolder
@@ -35,9 +35,8 @@ def write_report(data: DataFolder, name: str, **changes: object) -> Path:
         "content": key_content("triplets", [file["sha256"] for file in files]),
         "checked_at": "2026-11-20T12:00:00+02:00",
     }
-    path = data.root / VALIDATIONS_FOLDER / f"{name}.json"
-    changed = {key: value for key, value in (report | changes).items() if value is not None}
-    write_record(path, changed)
+    path: Path = data.root / checks_record(EDITION, name)
+    write_record(path, report | changes)
     return path
 
 
@@ -47,7 +46,7 @@ def publish(data: DataFolder) -> list[Row]:
 
 
 def test_report_is_loaded(data: DataFolder) -> None:
-    write_report(data, "a", context="the first edition with these rows")
+    write_report(data, "triplets", context="the first edition with these rows")
     assert publish(data) == [
         {
             "edition_id": EDITION,
@@ -66,27 +65,17 @@ def test_report_is_loaded(data: DataFolder) -> None:
     ]
 
 
-def test_first_report_about_the_same_rows_counts(data: DataFolder) -> None:
-    for name, day in (("a", 21), ("b", 19), ("c", 20)):
-        write_report(data, name, checked_at=f"2026-11-{day}T12:00:00+00:00")
-    assert [row["checked_at"] for row in publish(data)] == ["2026-11-19 12:00:00"]
-    (row,) = data.query("from check_history")
-    assert (row["n_expectations"], row["n_passed"], row["n_passed_editions"]) == (1, 0, 0)
-
-
 @pytest.mark.parametrize(
     "changes",
-    [{"content": "0" * 32}, {"n_rows": 9}, {"stage": "variants"}],
+    [{"content": "0" * 32}, {"content": key_content("variants", [])}],
 )
 def test_report_about_other_rows_is_left_out(data: DataFolder, changes: Row) -> None:
-    write_report(data, "a", **changes)
+    write_report(data, "triplets", **changes)
     assert publish(data) == []
 
 
 def test_damaged_report_is_named_and_left_out(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
-    path = write_report(data, "a")
+    path = write_report(data, "triplets")
     path.write_text(path.read_text().replace("it holds", "it does"))
-    write_report(data, "b", key="c")
     assert publish(data) == []
     assert f"{path} is damaged" in caplog.text
-    assert "it has the key 'c' and not 'b'" in caplog.text

@@ -30,7 +30,7 @@ N_WITH_VIEWS = 3
 N_WITHOUT_VIEWS = 15
 COMMANDS = ("run", "publish")
 # Nothing tells a record or a grade that was deleted from one that never was.
-FORGOTTEN = ("failures/", "reviews/", "cache/validations/")
+FORGOTTEN = ("failures/", "reviews/", "checks/")
 # What is computed from other tables, and the table to which a failing command adds a row.
 UNCHECKED = {*SUMS, *ESTIMATES, *VIEWS, "failures"}
 Damage = Callable[[Path, list[Path], random.Random], None]

@@ -1,5 +1,6 @@
 """A real installation, on the server of conftest.py: its services, and what happens when they end."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,10 +12,10 @@ import pytest
 
 from deploy.local.client_settings import authorize
 from deploy.local.installation import Installation
-from deploy.local.watchdog import INSTALLATION_MARK
 from primitives.http_client import fetch_local
+from tests.support.command import find_processes, has_servers, wait_for_servers_to_end
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
-from tests.support.installation import find_processes, restart_service
+from tests.support.installation import kill_service
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
@@ -65,9 +66,6 @@ def wait_for(installation: Installation, run: str, state: str, timeout_s: float 
     deadline = time.monotonic() + timeout_s
     while (found := ask(installation, f"flow_runs/{run}")["state_type"]) != state:
         assert time.monotonic() < deadline, f"{found} after {timeout_s:g} s"
-        # The command and Compose restart services too: a worker that is starting a run while the server is
-        # away ends.
-        installation.restart_ended()
         time.sleep(0.5)
 
 
@@ -79,16 +77,7 @@ def wait_for_file(path: Path, timeout_s: float = 90) -> str:
     return path.read_text()
 
 
-def wait_for_end(pid: int | None, mark: str, timeout_s: float = 30) -> None:
-    """Wait until the process has ended, or, if it is None, all processes with the mark."""
-    deadline = time.monotonic() + timeout_s
-    while any(pid in (None, found) for found in find_processes(mark)):
-        assert time.monotonic() < deadline, f"still there after {timeout_s:g} s"
-        time.sleep(0.2)
-
-
 def test_every_worker_asks_for_work(installation: Installation) -> None:
-    assert sorted(installation.workers) == ["cpu", "gpu", "gpu-2"]
     for pool, names in (("cpu", ["cpu"]), ("gpu", ["gpu", "gpu-2"])):
         workers = ask(installation, f"work_pools/pretexeval-{pool}/workers/filter", {})
         assert sorted(worker["name"] for worker in workers if worker["status"] == "ONLINE") == names
@@ -109,8 +98,8 @@ def test_a_run_completes_before_and_after_restarts(
 ) -> None:
     first = start_run(installation, deployment, path=str(tmp_path / "first"))
     wait_for(installation, first, "COMPLETED")
-    restart_service(installation, "server")
-    restart_service(installation, "database", signal.SIGINT)
+    kill_service(installation, "server")
+    kill_service(installation, "database", signal.SIGINT)
     wait_for(installation, first, "COMPLETED")
     second = start_run(installation, deployment, path=str(tmp_path / "second"))
     wait_for(installation, second, "COMPLETED")
@@ -121,20 +110,18 @@ def test_a_run_completes_before_and_after_restarts(
 def test_a_killed_worker_ends_with_its_run_and_is_restarted(
     installation: Installation, deployment: str, tmp_path: Path
 ) -> None:
-    installation.restart_ended()
     trace = tmp_path / "trace"
     start_run(installation, deployment, path=str(trace), seconds=120)
     pid = int(wait_for_file(trace))
     for name in ("gpu", "gpu-2"):
-        installation.services[name].kill()
-        assert installation.workers[name].returncode == -9
-    wait_for_end(pid, installation.environment[INSTALLATION_MARK])
-    assert installation.restart_ended() == ["gpu", "gpu-2"]
+        kill_service(installation, name, signal.SIGKILL)
+    assert pid not in find_processes(f"PREFECT_HOME={installation.environment['PREFECT_HOME']}")
     after = start_run(installation, deployment, path=str(tmp_path / "after"))
     wait_for(installation, after, "COMPLETED")
 
 
-def test_all_services_end_with_the_killed_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", ["command", "supervisord"])
+def test_all_services_end_with_the_killed_command(tmp_path: Path, killed: str) -> None:
     with open_database_folder() as folder:
         options = ["--root", str(tmp_path), "--database", str(folder), "--port", "0", "--report-port", "0"]
         command = subprocess.Popen(
@@ -143,21 +130,18 @@ def test_all_services_end_with_the_killed_command(tmp_path: Path) -> None:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert command.stdout is not None
-        assert command.stdout.readline().startswith("export PREFECT_API_URL=http://127.0.0.1:")
-        environments = (Path(f"/proc/{pid}/environ") for pid in _list_children(command.pid))
-        marks = {
-            v
-            for e in environments
-            for v in e.read_bytes().split(b"\0")
-            if v.startswith(INSTALLATION_MARK.encode())
-        }
-        mark = marks.pop().decode().partition("=")[2]
-        assert len(list(find_processes(mark))) >= 4
-        command.kill()
-        command.wait()
-        wait_for_end(None, mark)
-
-
-def _list_children(pid: int) -> list[int]:
-    return [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        try:
+            assert command.stdout is not None
+            assert command.stdout.readline().startswith("export PREFECT_API_URL=http://127.0.0.1:")
+            assert has_servers(tmp_path)
+            if killed == "command":
+                command.kill()
+                command.wait()
+            else:
+                (supervisord,) = Path(f"/proc/{command.pid}/task/{command.pid}/children").read_text().split()
+                os.kill(int(supervisord), signal.SIGKILL)
+                assert command.wait(60) == 1
+            assert wait_for_servers_to_end(tmp_path, 60)
+        finally:
+            command.terminate()
+            command.wait()

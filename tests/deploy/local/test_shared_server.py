@@ -10,11 +10,9 @@ import pytest
 
 from deploy.local.client_settings import authorize
 from deploy.local.installation import Installation
-from deploy.local.watchdog import INSTALLATION_MARK
 from storage.layout import LOGS_FOLDER
-from tests.support.command import Outcome, run_command, write_config
+from tests.support.command import Outcome, find_processes, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
-from tests.support.installation import find_processes
 
 pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
 
@@ -223,7 +221,7 @@ def test_the_password_is_in_a_private_file_and_in_no_log_and_no_command_line(
     assert len(logs) >= 5
     words = [password, password.partition(":")[2]]
     assert [log for log in logs if any(word in log.read_text(errors="replace") for word in words)] == []
-    pids = list(find_processes(installation.environment[INSTALLATION_MARK]))
+    pids = find_processes(f"PREFECT_HOME={installation.environment['PREFECT_HOME']}")
     assert len(pids) >= 5
     lines = [Path(f"/proc/{pid}/cmdline").read_text() for pid in pids]
     assert [line for line in lines if any(word in line for word in words)] == []

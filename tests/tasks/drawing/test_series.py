@@ -11,12 +11,12 @@ from config.file import Config
 from config.tables import KnowledgeConfig
 from flows.support.periods import plan_period
 from knowledge.reader import read_knowledge_base
+from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.series import SeriesTurn
-from tasks.edition.triplets import draw_triplets
-from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.planning import plan_edition
 from tasks.edition.recipes import find_recipe
+from tasks.edition.triplets import draw_triplets
 
 RELATION = "symptoms"
 BASE = read_knowledge_base(KnowledgeConfig())

@@ -18,7 +18,7 @@ from tasks.edition.attempt_rounds import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.stage_files import StageFiles, provide_files, store_files
+from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens
 from tests.support.command import make_rows, write_base
@@ -84,9 +84,7 @@ def build(edition: Edition, mirror: Mirror) -> None:
     ]
     assert edition.rephraser is not None
     assert edition.llmeval is not None
-    attempts = ask_rounds(mirror, rows, edition.rephraser, show)
-    frames = dict(zip(relations, attempts, strict=True))
-    store_files(edition, "attempts", frames, triplets, statements, mirror=mirror)
+    ask_rounds(mirror, rows, edition.rephraser, show)
     prompts = edition.llmeval.build_prompts(triplets.read_all(edition.root))
     ask_for_replies(mirror, edition.llmeval.writer, prompts, lambda _: None)
     built["attempts"] = provide_files(edition, "attempts", triplets, statements)
