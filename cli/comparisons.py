@@ -1,21 +1,15 @@
-"""The subcommands that compare: two models on the same pairs, and two editions."""
+"""The subcommand compare: two models on the same pairs of an edition."""
 
 import argparse
 from pathlib import Path
 
 from cli.subcommands import Subcommands, add_command, add_root, write_output
 
-SHOWN = ("counts", "scores", "changes", "same")
 MEASURES = ("mastery", "average_accuracy", "joint_accuracy")
 
 
 def add_commands(subcommands: Subcommands) -> None:
-    """Add this module's subcommands."""
-    _add_compare(subcommands)
-    _add_diff(subcommands)
-
-
-def _add_compare(subcommands: Subcommands) -> None:
+    """Add this module's subcommand."""
     summary = "Compare two models on the same pairs of an edition; in CI, fail if the second is worse."
     examples = [
         "reference-small reference-large",
@@ -52,25 +46,6 @@ def _add_compare(subcommands: Subcommands) -> None:
     parser.add_argument("--format", choices=("text", "json", "junit"), default="text")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the result to this file, over the one of before"
-    )
-
-
-def _add_diff(subcommands: Subcommands) -> None:
-    summary = "Compare two editions: which facts, negatives and texts are the same, and the scores on these."
-    examples = ["seed1 seed2", "seed1 seed2 --html diff.html", "seed1 seed2 --show changes --format csv"]
-    parser = add_command(subcommands, "diff", diff, summary, examples)
-    parser.add_argument("first", metavar="EDITION", help="its id, the start of it, its label or its hash")
-    parser.add_argument("second", metavar="EDITION", help="the edition to compare with the first")
-    add_root(parser)
-    parser.add_argument(
-        "--show",
-        choices=SHOWN,
-        help="print only the numbers of items, the scores on shared pairs, the items that are gone, replaced "
-        "or new, or those that are the same (default: numbers and scores)",
-    )
-    parser.add_argument("--format", choices=("table", "csv", "json", "markdown"), default="table")
-    parser.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page to this file, over the one of before"
     )
 
 
@@ -113,19 +88,3 @@ def compare(options: argparse.Namespace) -> int:
         write_bytes(options.output, f"{text}\n".encode())
         write_output(write_verdict(found))
     return int(options.fail_on_regression and found.is_regression)
-
-
-def diff(options: argparse.Namespace) -> int:
-    """Print what two editions share, or a part of it; write the page if one is asked for."""
-    from report.diff_page import write_diff_page
-    from report.diff_texts import render_diff, render_part
-    from report.edition_diff import compare_editions
-
-    found = compare_editions(options.root, options.first, options.second)
-    if options.html is not None:
-        write_diff_page(options.root, found, options.html)
-    if options.show is None and options.format != "csv":
-        write_output(render_diff(found, options.format))
-    else:
-        write_output(render_part(options.root, found, options.show or SHOWN[0], options.format))
-    return 0
