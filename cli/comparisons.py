@@ -14,7 +14,7 @@ def add_commands(subcommands: Subcommands) -> None:
     examples = [
         "reference-small reference-large",
         "old new --edition seed1 --measure average_accuracy --format json",
-        "old new --margin 0.02 --fail-on-regression --format junit --output r.xml",
+        "old new --margin 0.02 --fail-on-regression",
     ]
     parser = add_command(subcommands, "compare", compare, summary, examples)
     parser.add_argument("first", metavar="MODEL", help="the model to compare with: its name, or its id")
@@ -43,7 +43,7 @@ def add_commands(subcommands: Subcommands) -> None:
         action="store_true",
         help="end with status 1 if the 95 %% interval says that the second is worse by more than --margin",
     )
-    parser.add_argument("--format", choices=("text", "json", "junit"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the result to this file, over the one of before"
     )
@@ -62,7 +62,6 @@ def _read_margin(text: str) -> float:
 def compare(options: argparse.Namespace) -> int:
     """Print or write the comparison; the exit status is 1 if a regression is a failure and there is one."""
     from report.difference_texts import render_difference, render_difference_json, write_verdict
-    from report.junit import render_junit
     from report.model_difference import ComparisonQuestion, compare_models
 
     found = compare_models(
@@ -78,7 +77,7 @@ def compare(options: argparse.Namespace) -> int:
             allows_other_style=options.allow_other_style,
         ),
     )
-    renderers = {"text": render_difference, "json": render_difference_json, "junit": render_junit}
+    renderers = {"text": render_difference, "json": render_difference_json}
     text = renderers[options.format](found)
     if options.output is None:
         write_output(text)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from cli import (
     before_run,
     comparisons,
-    completion,
     data,
     deployment,
     drafts,
@@ -108,7 +107,6 @@ def build_parser() -> argparse.ArgumentParser:
         sql,
     ):
         module.add_commands(subcommands)
-    completion.add_commands(subcommands, parser)
     return parser
 
 

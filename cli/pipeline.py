@@ -194,7 +194,6 @@ def _print_not_evaluated(config: Config, edition_id: str) -> None:
 
 
 def _print_tables(config: Config, edition_id: str) -> None:
-    from report.case_study import render_case_study
     from report.facet_scores import select_first_policy
     from report.facet_tables import render_paper_facets
     from report.paper_tables import render_paper_tables
@@ -205,7 +204,6 @@ def _print_tables(config: Config, edition_id: str) -> None:
 
     tables = (
         render_paper_tables(query, edition_id),
-        render_case_study(query, edition_id),
         render_paper_facets(select_first_policy(_read_facet_scores(config, edition_id))),
     )
     write_output("\n\n".join(table for table in tables if table))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -86,38 +85,6 @@ def test_a_loss_within_the_margin_is_no_regression(root: Path, capsys: pytest.Ca
     assert "No regression: the interval does not say that" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("candidate", "n_failures"), [("knows-half", 1), ("twin", 0)])
-def test_junit_has_one_deciding_case_and_one_per_relation(
-    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], candidate: str, n_failures: int
-) -> None:
-    path = tmp_path / "reports" / "compare.xml"
-    arguments = ("knows-all", candidate, "--fail-on-regression", "--format", "junit", "--output", str(path))
-    for _ in range(2):
-        assert compare(root, *arguments) == n_failures
-    assert len(capsys.readouterr().out.splitlines()) == 2
-    suites = ET.parse(path).getroot()
-    (suite,) = suites
-    assert (suites.tag, suite.tag) == ("testsuites", "testsuite")
-    for element in (suites, suite):
-        assert element.get("tests") == "3"
-        assert element.get("failures") == str(n_failures)
-        assert element.get("errors") == element.get("skipped") == "0"
-    cases = suite.findall("testcase")
-    assert [case.get("name") for case in cases] == [
-        f"mastery, {name}" for name in ("all relations", "signs", "sites")
-    ]
-    assert {case.get("classname") for case in cases} == {f"pretexeval.{EDITION}"}
-    failures = [case.find("failure") for case in cases]
-    assert [failure is not None for failure in failures] == [bool(n_failures), False, False]
-    if failures[0] is not None:
-        assert "Knows-Half is worse than Knows-All" in str(failures[0].get("message"))
-    said = [case.findtext("system-out") or "" for case in cases]
-    assert said[1].startswith("worse: -50.0 points" if n_failures else "not distinguishable: +0.0 points")
-    assert "corrected for their number (Holm)" in said[1]
-    values = {each.get("name"): each.get("value") for each in suite.findall("properties/property")}
-    assert values["n_pairs"] == "60"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -140,8 +107,8 @@ def test_what_cannot_be_compared_is_refused(
     arguments: tuple[str, ...],
     message: str,
 ) -> None:
-    path = tmp_path / "out.xml"
-    rest = ("--fail-on-regression", "--format", "junit", "--output", str(path))
+    path = tmp_path / "out.json"
+    rest = ("--fail-on-regression", "--format", "json", "--output", str(path))
     assert compare(root, *arguments, *rest) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -1,4 +1,4 @@
-"""What the papers' tables take from a warehouse: pairs of methods, and the case study of two models."""
+"""The papers' tables of a real warehouse: pairs of methods, and means of the models."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from report.case_study import render_case_study
 from report.paper_tables import render_paper_tables
-from tests.report.conftest import EDITION, ODD_NAME
+from tests.report.conftest import EDITION
 from tests.support.data_folder import query_rows
 from tests.support.stage_rows import Row
 from warehouse.query import run_query
@@ -83,27 +82,3 @@ def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: 
         "and method = 'pretexeval' group by n order by n",
     )
     assert means[0].split()[4:] == [f"{row['mean']:.1f}" for row in expected]
-
-
-def test_the_case_study_shows_the_replies_of_a_model_that_masters_a_fact_and_of_one_that_does_not(
-    compared: Path,
-) -> None:
-    """It shows all texts of the fact by both methods, in the order of the transformations."""
-    title, names, _, *lines = render_case_study(ask(compared), EDITION).splitlines()
-    assert title.startswith("Case study: a fact of ")
-    assert names.split()[-2:] == ["Recall", ODD_NAME]
-    assert sum(line.startswith("pretexeval") for line in lines) == 16
-    assert [line.split()[1] for line in lines[:8]] == [
-        "none",
-        "inv",
-        "ins",
-        "inv_ins",
-        "dn",
-        "inv_dn",
-        "ins_dn",
-        "inv_ins_dn",
-    ]
-
-
-def test_without_such_a_fact_there_is_no_case(compared: Path) -> None:
-    assert render_case_study(ask(compared), "unknown") == ""
