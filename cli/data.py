@@ -59,7 +59,7 @@ def add_commands(subcommands: Subcommands) -> None:
 
 def runs(options: argparse.Namespace) -> int:
     """Print the evaluations under a root, those that failed included."""
-    from report.query_results import render_rows
+    from report.console import render_rows
     from tasks.evaluation.recorded_evaluations import RecordedEvaluation, list_evaluations
 
     if not options.root.is_dir():

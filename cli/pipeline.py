@@ -123,8 +123,8 @@ def publish(options: argparse.Namespace) -> int:
 def score(options: argparse.Namespace) -> int:
     """Score the stored answers under another policy and print the accuracies."""
     from cli.in_process import run_score
-    from report.facet_tables import render_facets
-    from report.query_results import render_rows
+    from report.console import render_rows
+    from report.score_tables import render_facets
     from warehouse.query import run_query
 
     config = load_config(options.config)
@@ -155,10 +155,9 @@ def tables(options: argparse.Namespace) -> int:
 
 def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
-    from report.console import render_leaderboard
     from report.facet_scores import select_first_policy
-    from report.facet_tables import render_facets
     from report.repeat_notes import note_repeats
+    from report.score_tables import render_facets, render_leaderboard
     from warehouse.query import run_query
 
     # Of a model that was asked several times, the first repeat; note_repeats adds the means.
@@ -185,7 +184,7 @@ def _read_facet_scores(config: Config, edition_id: str) -> "list[FacetScores]":
 
 
 def _print_not_evaluated(config: Config, edition_id: str) -> None:
-    from report.console import render_not_evaluated
+    from report.score_tables import render_not_evaluated
     from warehouse.query import run_query
 
     query = f"from not_evaluated where edition_id = '{edition_id}'"
@@ -195,8 +194,7 @@ def _print_not_evaluated(config: Config, edition_id: str) -> None:
 
 def _print_tables(config: Config, edition_id: str) -> None:
     from report.facet_scores import select_first_policy
-    from report.facet_tables import render_paper_facets
-    from report.paper_tables import render_paper_tables
+    from report.paper_tables import render_paper_facets, render_paper_tables
     from warehouse.query import run_query
 
     def query(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

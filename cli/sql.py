@@ -76,7 +76,7 @@ def _choose_format(form: str | None, path: Path | None) -> str:
 
 
 def _render(options: argparse.Namespace, form: str) -> str:
-    from report.query_results import render_rows
+    from report.console import render_rows
     from warehouse.query import ColumnOf, run_query
 
     is_wide = options.wide or options.output is not None
@@ -135,7 +135,7 @@ def _write_parquet(table: "pa.Table", path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from report.query_results import require_distinct
+    from report.console import require_distinct
     from storage.files import write_atomically
 
     require_distinct(table.column_names)

@@ -1,3 +1,5 @@
+"""The rows of a result as a table that fits, as JSON, as CSV and as Markdown."""
+
 import csv
 import io
 import json
@@ -6,8 +8,7 @@ from decimal import Decimal
 import pytest
 
 from primitives.errors import InputError
-from report.column_choice import WIDTH
-from report.query_results import render_rows
+from report.console import N_ROWS_SHOWN, WIDTH, render_rows
 
 MANY = [f"column_{k}" for k in range(30)]
 
@@ -30,15 +31,15 @@ def test_json_refuses_two_columns_of_one_name() -> None:
 def test_markdown_keeps_every_cell_in_its_place() -> None:
     rows = [("a|b\nc", 0.5), ("<b>`x`</b>", 2.0)]
     assert render_rows(["text", "share"], rows, "markdown").splitlines() == [
-        "| text | share |",
-        "| --- | ---: |",
-        "| a\\|b\\nc | 0.5000 |",
+        "| text               |  share |",
+        "|--------------------|--------|",
+        "| a\\|b\\nc            | 0.5000 |",
         "| &lt;b>\\`x\\`&lt;/b> | 2.0000 |",
     ]
 
 
 def test_markdown_without_rows_has_its_header() -> None:
-    assert render_rows(["a", "b"], [], "markdown") == "| a | b |\n| --- | --- |"
+    assert render_rows(["a", "b"], [], "markdown") == "| a | b |\n|---|---|"
 
 
 def test_a_wide_result_is_narrowed_to_the_key_columns() -> None:
@@ -69,3 +70,9 @@ def test_columns_that_the_query_names_are_all_shown() -> None:
 def test_csv_has_all_columns() -> None:
     text = render_rows(MANY, [tuple(range(30))], "csv")
     assert list(csv.reader(io.StringIO(text))) == [MANY, [str(k) for k in range(30)]]
+
+
+def test_a_long_result_says_how_many_rows_are_left_out() -> None:
+    lines = render_rows(["n"], [(n,) for n in range(N_ROWS_SHOWN + 1)], "table").splitlines()
+    assert len(lines) == N_ROWS_SHOWN + 4
+    assert lines[-1].startswith("500 of 501 rows")
