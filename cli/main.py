@@ -9,22 +9,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import (
-    before_run,
-    comparisons,
-    data,
-    deployment,
-    drafts,
-    exports,
-    imports,
-    pipeline,
-    preview,
-    review,
-    scaffold,
-    sql,
-)
+from cli import before_run, pipeline, preparation, preview, results, transfer
+from cli.arguments import Command, PrintVersion, report_error
 from cli.interrupts import STATUS, is_interrupted, report_interrupt
-from cli.subcommands import Command, PrintVersion, report_error
 from primitives.errors import InputError
 from primitives.failures import UNWRITABLE_DISK
 from primitives.logs import escape_logs
@@ -92,20 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=PrintVersion, help="show the installed version and end")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (
-        scaffold,
-        preview,
-        pipeline,
-        before_run,
-        deployment,
-        drafts,
-        review,
-        imports,
-        exports,
-        data,
-        comparisons,
-        sql,
-    ):
+    for module in (preparation, preview, pipeline, before_run, transfer, results):
         module.add_commands(subcommands)
     return parser
 

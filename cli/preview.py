@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from cli.subcommands import Subcommands, add_command, add_config, read_count, write_output
+from cli.arguments import Subcommands, add_command, add_config, read_count, write_output
 from config.file import load_config
 from primitives.errors import InputError
 

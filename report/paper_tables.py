@@ -6,11 +6,13 @@ their mean follows, which has no interval. Tables 1 and 2 of MultifacetEval: the
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from report.console import align, format_share
-from report.facet_scores import FACETS, FacetScores
+from report.facet_scores import FACETS, FacetScores, read_facet_scores, select_first_policy
+from warehouse.query import read_rows, run_query
 
 Query = Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]
 Cells = dict[tuple[str, str], str]
@@ -28,6 +30,13 @@ PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True
 MEAN = "mean of models"
 LOSS = "relative loss %"
 GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0.5)"
+
+
+def render_all_tables(root: Path, edition_id: str) -> str:
+    """Return the tables of both papers for an edition, without those that would be empty."""
+    scores = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
+    tables = render_paper_tables(lambda sql: run_query(root, sql), edition_id), render_paper_facets(scores)
+    return "\n\n".join(table for table in tables if table)
 
 
 def render_paper_tables(query: Query, edition_id: str) -> str:

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from primitives.checksums import checksum_file
 from primitives.hashing import hash_json
 from schemas.columns import Stage
-from storage.comparison import is_same_file
 from storage.files import FileRef, read_stage_file, read_stage_files, write_stage_file
 from storage.manifests import read_manifest, read_manifest_files
 from storage.records import is_file_recorded, read_record, write_record
@@ -30,13 +28,6 @@ class Measurement:
     select: Callable[[pl.DataFrame], pl.Series] | None = None
     """Takes the triplets, which are the first input, and returns the ids of those that are measured: by
     default all. Only their rows are kept of the other inputs, which are read one file after another."""
-
-
-def refresh_measured_file(root: Path, edition_id: str, measurement: Measurement, path: str) -> list[str]:
-    """Measure again, and return the path if the result differs from the stored file. Nothing is written."""
-    rows = _measure(root, measurement, _list_inputs(root, edition_id, measurement))
-    stored = FileRef(path=path, n_rows=0, sha256=checksum_file(root / path))
-    return [] if is_same_file(rows, measurement.stage, stored) else [path]
 
 
 def provide_measured_file(

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from primitives.errors import InputError
-from schemas.stages import DIVERSITY, GUESSES, TRIPLETS
+from schemas.stages import TRIPLETS
 from storage.layout import diversity_file, diversity_record, guesses_file, guesses_record
 from storage.manifests import read_manifest_files, require_intact
 from storage.records import is_file_recorded
-from tasks.quality.diversity import describe_diversity, write_diversity
-from tasks.quality.guesses import describe_guesses, write_guesses
-from tasks.quality.measured_file import refresh_measured_file
+from tasks.quality.diversity import write_diversity
+from tasks.quality.guesses import write_guesses
 
 
 def measure_edition(root: Path, edition_id: str) -> list[Path]:
@@ -30,21 +29,6 @@ def is_measured(root: Path, edition_id: str) -> bool:
     if not read_manifest_files(root, edition_id, TRIPLETS.name):
         return True
     return all(is_file_recorded(root, *files) for files in _list_measured(edition_id))
-
-
-def refresh_measurement(root: Path, edition_id: str, name: str) -> tuple[int, list[str]]:
-    """Measure an edition again; return the number of files, and those that differ from what is stored.
-
-    An edition that was not measured yet has no file.
-    """
-    measured = {
-        DIVERSITY.name: (diversity_file(edition_id), describe_diversity),
-        GUESSES.name: (guesses_file(edition_id), describe_guesses),
-    }
-    path, describe = measured[name]
-    if not (root / path).is_file():
-        return 0, []
-    return 1, refresh_measured_file(root, edition_id, describe(), path)
 
 
 def repair_measurements(root: Path, edition_ids: Iterable[str]) -> None:

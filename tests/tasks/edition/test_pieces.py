@@ -18,7 +18,6 @@ from tasks.edition.buildable import require_buildable
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.preview import preview_pieces
-from tasks.edition.refresh import refresh_stage
 from tasks.edition.stage_files import StageFiles, provide_files, validate_files
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
@@ -70,7 +69,6 @@ def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
         assert report.is_success
         assert report.n_rows == stage.read_all(tmp_path).height
     assert edition.is_whole()
-    assert refresh_stage(edition, SAMPLES.name) == (5, [])
     manifest = read_manifest(tmp_path, edition.edition_id)
     triplets = built[0].read_all(tmp_path)
     tested = triplets.filter(split="test", is_positive=True)

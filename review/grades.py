@@ -1,4 +1,4 @@
-"""Export blinded sheets of samples that doctors grade (PretexEval, appendix H).
+"""Blinded sheets of samples that doctors grade (PretexEval, appendix H): write them, and read them back.
 
 One row of a sheet has the samples of one true triplet by one method, in random order. Only the key says
 which method it was; nobody can compute the row ids without the salt in the key. All graders get the same
@@ -7,7 +7,7 @@ samples, but in different orders and with different row ids, so that their sheet
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -15,17 +15,71 @@ from pydantic import BaseModel, ValidationError
 
 from primitives.errors import InputError
 from primitives.hashing import draw_order, hash_text
-from review.instructions import INSTRUCTIONS
-from review.sheet import ReviewItem, render_sheet
-from schemas.stages import SAMPLES, TRIPLETS
+from review.sheet import (
+    FILE_NAME,
+    GRADES,
+    ReviewItem,
+    SheetRow,
+    find_edition,
+    read_sheet,
+    render_sheet,
+    require_correct,
+)
+from schemas.stages import HUMAN_GRADES, SAMPLES, TRIPLETS
 from storage import layout
-from storage.files import read_stage_files, write_atomically, write_json
-from storage.manifests import read_manifest, read_manifest_files
+from storage.files import read_stage_files, write_atomically, write_json, write_stage_file
+from storage.manifests import key_content, read_manifest, read_manifest_files
+from storage.records import write_record
+from tasks.quality.validation import check_stage
 
-# These names are valid for files on every system, and they do not make hidden files.
-FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Row ids are letters, because a spreadsheet reads 12e45678 as a number. Without vowels, they form no words.
 LETTERS = str.maketrans("0123456789abcdef", "bcdfghjkmnpqrstv")
+HIGHEST_GRADE = 5
+# Spreadsheets may save 4 as 4.0, or as 4,0 where the decimal point is a comma.
+_WHOLE = re.compile(r"([+-]?[0-9]{1,9})(?:[.,]0*)?")
+INSTRUCTIONS = """\
+# Grading the samples of a test set
+
+Each row of the sheet shows one fact of a medical knowledge base (`triplet`: the first thing, the
+relation, the second thing) and one to eight texts that were made from it (`sample_1`, `sample_2`, …).
+A mark before each text shows its purpose: a text with (true) should state the fact, and a text with
+(false) should deny it. A denial is not an error: "It is false that A causes B." is a good text if its
+mark is (false).
+
+Read all texts of a row. Then give one grade for all of them together in each of three columns: a whole
+number from 0 to 5. The meaning of 0, 3 and 5 is below; 1, 2 and 4 are between them.
+
+## reliability
+
+- 0: Many errors; a reader would understand something other than what the fact and the mark say.
+- 3: Mostly right; small inaccuracies or ambiguities that leave the meaning as it is.
+- 5: Right in every text, clear and exact; no error, nothing ambiguous.
+
+The question is whether the texts state the triplet, or deny it, as their marks say. If you think that
+the triplet itself is wrong, grade the texts anyway, and write your doubt in `comment`.
+
+## lexical_diversity
+
+- 0: The texts use almost only the words of the triplet.
+- 3: Ordinary words vary somewhat; the medical terms stay as they are.
+- 5: Both the medical terms and the ordinary words vary.
+
+## structural_diversity
+
+- 0: The texts have the structure and the order of the triplet.
+- 3: Slightly changed: another word order or another phrase, but the same grammatical structure.
+- 5: A new structure: the same content with another syntax and another train of thought.
+
+## Please
+
+- Grade a row with a single text like the others: compare the text with its triplet.
+- The same fact appears in several rows, far apart. Grade each row on its own, without the other rows.
+- You may write in `comment` or leave it empty. Change no other cell, and do not add or delete rows. You
+  may sort the rows.
+- Fill in the grades of every row, and save the sheet as CSV. Any delimiter and any encoding will do.
+
+The scales are those of PretexEval (Zhou et al., ICLR 2025), appendix H, in our words.
+"""
 
 
 class ReviewedRow(BaseModel):
@@ -181,3 +235,93 @@ def _require_unchanged(path: Path, content: bytes) -> None:
             f"{path} already exists and differs from the sheet as exported, so it may contain grades: import "
             "it, or move it to another folder and export again"
         )
+
+
+def import_review(root: Path, path: Path, grader: str) -> Path:
+    """Check a filled sheet, write `reviews/<edition_id>/<grader>.parquet` and return its path.
+
+    Earlier grades of the same grader are replaced.
+
+    Raises:
+        InputError: if a cell is missing, repeated or wrong; the message lists all of them, and nothing
+            is written.
+    """
+    require_grader_name(grader)
+    rows = read_sheet(path)
+    edition_id = find_edition(path, rows)
+    key = read_key(root, edition_id)
+    if grader not in key.graders:
+        raise InputError(
+            f"no sheet of {edition_id} was exported for {grader!r}, only for "
+            f"{', '.join(sorted(key.graders))}: name the grader whose sheet this is"
+        )
+    require_correct(path, _find_problems(rows, key, grader))
+    target = locate_review_folder(root, edition_id).relative_to(root) / f"{grader}.parquet"
+    grades = _build_grades(rows, key, grader)
+    check = check_stage(HUMAN_GRADES, grades, f"{grader} on {edition_id}")
+    file = write_stage_file(root, str(target), grades, HUMAN_GRADES, has_page_checksums=True)
+    content = key_content(HUMAN_GRADES.name, [file.sha256])
+    write_record(root / layout.validation_record(content), {**check, "key": content, "content": content})
+    return root / target
+
+
+def _find_problems(rows: Sequence[SheetRow], key: ReviewKey, grader: str) -> Iterator[str]:
+    """Yield one message per problem, with the row number of the spreadsheet and the column."""
+    expected = key.graders[grader]
+    first: dict[str, int] = {}
+    for row in rows:
+        row_id = row.cells["row_id"]
+        if row.cells["edition"] != key.edition_id:
+            yield f"row {row.number}, edition: {row.cells['edition']!r} is not {key.edition_id!r}"
+        if row.has_extra_cells:
+            yield f"row {row.number}: there is text beyond the last column: move it to the column comment"
+        if row_id in expected and row_id not in first:
+            first[row_id] = row.number
+            yield from _check_grades(row)
+        else:
+            yield f"row {row.number}, row_id: {_describe_unexpected_id(row_id, first, key)}"
+    for row_id in expected:
+        if row_id not in first:
+            yield f"row_id {row_id} is missing: copy its row from the exported sheet, and grade it"
+
+
+def _describe_unexpected_id(row_id: str, first: Mapping[str, int], key: ReviewKey) -> str:
+    if not row_id:
+        return "is missing"
+    if row_id in first:
+        return f"{row_id!r} repeats row {first[row_id]}"
+    if owners := [name for name, rows in key.graders.items() if row_id in rows]:
+        return f"{row_id!r} belongs to the sheet of {owners[0]!r}"
+    return f"{row_id!r} is not a row of this sheet"
+
+
+def _check_grades(row: SheetRow) -> Iterator[str]:
+    for name in GRADES:
+        if problem := _check_grade(row.cells[name]):
+            yield f"row {row.number}, {name}: {problem}"
+
+
+def _check_grade(cell: str) -> str | None:
+    if not cell:
+        return "is missing"
+    whole = _WHOLE.fullmatch(cell)
+    if whole is None:
+        return f"{cell!r} is not a whole number"
+    return None if 0 <= int(whole[1]) <= HIGHEST_GRADE else f"{cell} is not between 0 and {HIGHEST_GRADE}"
+
+
+def _build_grades(rows: Sequence[SheetRow], key: ReviewKey, grader: str) -> pl.DataFrame:
+    hidden = key.graders[grader]
+    graded = [
+        {
+            "edition_id": key.edition_id,
+            "triplet_id": hidden[row.cells["row_id"]].triplet_id,
+            "method": hidden[row.cells["row_id"]].method,
+            "grader": grader,
+            **{name: int(float(row.cells[name].replace(",", "."))) for name in GRADES},
+            "comment": row.cells.get("comment") or None,
+        }
+        for row in rows
+    ]
+    schema = pl.DataFrame(HUMAN_GRADES.schema.empty_table()).schema
+    return pl.DataFrame(graded, schema=schema).sort("triplet_id", "method")
