@@ -160,7 +160,7 @@ def _choose_setting(
         )
         raise InputError(
             f"the two models were not scored by the same method under the same policy"
-            f"{f' ({wanted})' if wanted else ''}: {having}; `pretexeval score CONFIG --policy POLICY` scores "
+            f"{f' ({wanted})' if wanted else ''}: {having}; `pretexeval publish CONFIG --score POLICY` scores "
             "stored answers again"
         )
     return min(common, key=order_setting)

@@ -3,7 +3,7 @@
 -- warning. model_id is null for the stages of an edition and for what is measured on it; setting is null except
 -- for questions. Responses are those to the requests of the evaluation. The stage freshness is about the share of
 -- new texts that min_new_texts requires, by method; the last publication of the edition counts. Older evaluations
--- have no rows until `pretexeval score` has validated them. checked_at is UTC.
+-- have no rows until `pretexeval publish --score` has validated them. checked_at is UTC.
 create or replace view checks as
 with reports as (
     from storage.edition_checks
