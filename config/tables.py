@@ -352,8 +352,8 @@ class StorageConfig(ConfigTable):
     `"az://container/prefix"`. `root` is then a local folder of each host, which may be deleted. Keys come
     from the environment."""
     keep_editions: Annotated[int, Field(ge=1)] | None = None
-    """How many scheduled editions of this configuration are kept; scheduled runs and `pretexeval publish --prune`
-    remove older ones with their predictions and pages, but no answer of a model (docs/operations.md). The
+    """How many scheduled editions of this configuration are kept; scheduled runs and `pretexeval publish
+    --prune` remove older ones with their predictions and pages, but no answer of a model (docs/operations.md). The
     default is all."""
 
 

@@ -160,8 +160,8 @@ def _choose_setting(
         )
         raise InputError(
             f"the two models were not scored by the same method under the same policy"
-            f"{f' ({wanted})' if wanted else ''}: {having}; `pretexeval publish CONFIG --score POLICY` scores "
-            "stored answers again"
+            f"{f' ({wanted})' if wanted else ''}: {having}; "
+            "`pretexeval publish CONFIG --score POLICY` scores stored answers again"
         )
     return min(common, key=order_setting)
 
