@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from cli import before_run, pipeline, preparation, preview, results, transfer
 from cli.arguments import Command, PrintVersion, report_error
 from cli.interrupts import STATUS, is_interrupted, report_interrupt
-from primitives.errors import InputError
-from primitives.failures import UNWRITABLE_DISK
-from primitives.logs import escape_logs
-from primitives.proxies import bypass_proxies
+from primitives.errors import UNWRITABLE_DISK, InputError
+from primitives.http_client import bypass_proxies
+from primitives.untrusted_text import escape_logs
 
 STORAGE_ERRORS = (*UNWRITABLE_DISK, errno.EACCES, errno.EPERM, errno.EIO)
 PATH_ERRORS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)

@@ -353,8 +353,8 @@ class StorageConfig(ConfigTable):
     from the environment."""
     keep_editions: Annotated[int, Field(ge=1)] | None = None
     """How many scheduled editions of this configuration are kept; scheduled runs and `pretexeval publish
-    --prune` remove older ones with their predictions and pages, but no answer of a model (docs/operations.md). The
-    default is all."""
+    --prune` remove older ones with their predictions and pages, but no answer of a model
+    (docs/operations.md). The default is all."""
 
 
 class ReportConfig(ConfigTable):

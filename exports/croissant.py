@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from exports.exported_edition import ExportedEdition
 from exports.tables import ExportedTable
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 
 CROISSANT = "croissant.json"
 DATA_TYPES = {pa.string(): "sc:Text", pa.int8(): "sc:Integer", pa.bool_(): "sc:Boolean"}

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from engines.endpoint_address import read_api_key, render_safe_address
 from preflight.findings import Finding
 from primitives.errors import InputError
 from primitives.http_client import HttpReply, fetch
-from primitives.repeated_keys import hide_value
+from primitives.secrets import hide_value
 
 MAX_MODELS_SHOWN = 5
 

@@ -11,7 +11,7 @@ from engines.api_keys import name_secret_block
 from preflight.findings import Finding
 from preflight.key_checks import FoundKey
 from primitives.errors import InputError
-from primitives.repeated_keys import hide_value
+from primitives.secrets import hide_value
 from storage.bucket import SECRET_VARIABLES, Bucket
 from storage.disk import measure_free_space
 from storage.lease import Lease

@@ -14,7 +14,7 @@ from config.file import Config
 from engines.loading import load_engine
 from preflight.findings import Finding
 from primitives.errors import InputError
-from primitives.repeated_keys import hide_value
+from primitives.secrets import hide_value
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.question_prompts import render_answer
 from tasks.asking.reasoning import read_answers

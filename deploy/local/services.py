@@ -16,9 +16,8 @@ from deploy.local.client_settings import (
     authorize,
 )
 from deploy.local.service import Service
-from primitives.allocator import VARIABLES
-from primitives.http_client import fetch_local
-from primitives.proxies import list_bypassed
+from primitives.http_client import fetch_local, list_bypassed
+from primitives.process import ALLOCATOR_VARIABLES
 from storage.layout import PAGES_FOLDER, PREFECT_FOLDER
 
 # It is started by its path, with -P, so that no folder of a user takes the place of a module.
@@ -34,7 +33,7 @@ CLIENT_DEFAULTS = {
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
 }
 DEFAULTS = CLIENT_DEFAULTS | {
-    **VARIABLES,
+    **ALLOCATOR_VARIABLES,
     # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
     # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from primitives.threads import map_in_threads
+from primitives.process import map_in_threads
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.name_overlap import MAX_WORDS, SIXTHS, STEM_LENGTH
 from tasks.edition.balance_report import MAX_UNMATCHED_SHARE

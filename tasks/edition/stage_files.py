@@ -15,8 +15,8 @@ import polars as pl
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
+from primitives.process import map_in_threads
 from primitives.source import hash_source
-from primitives.threads import map_in_threads
 from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_stage_file
 from storage.layout import EDITIONS_FOLDER, cached_file, manifest_file, validation_record

@@ -8,8 +8,8 @@ import polars as pl
 
 from config.file import Config
 from gate.check import check_rewordings
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 from primitives.source import hash_source
 from primitives.toml_files import render_toml
 from storage.files import write_bytes

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from schemas.columns import Column
 from schemas.stages import VARIANTS
 from storage.files import (

@@ -1,20 +1,23 @@
-"""Tests of work in threads: order, bound, errors and context."""
+"""Work in threads (order, bound, errors, context), and the garbage collector during imports."""
 
+import gc
+import sys
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
+from types import ModuleType
 
 import pytest
 
-from primitives import threads
-from primitives.threads import map_in_threads
+from primitives import process
+from primitives.process import map_in_threads, pause_collector
 
 NAME = ContextVar("NAME", default="none")
 
 
 @pytest.fixture(autouse=True)
 def _give_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "count_threads", lambda: 2)
+    monkeypatch.setattr(process, "count_threads", lambda: 2)
 
 
 def test_results_are_in_the_order_of_the_items() -> None:
@@ -57,3 +60,14 @@ def test_the_first_error_is_raised_and_no_further_item_is_begun() -> None:
 def test_work_has_the_context_of_its_caller() -> None:
     NAME.set("a run")
     assert list(map_in_threads(lambda _: NAME.get(), range(3))) == ["a run"] * 3
+
+
+def test_objects_are_hidden_from_the_collector_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_hidden = gc.get_freeze_count()
+    with pause_collector():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() <= n_hidden
+    with pause_collector():
+        monkeypatch.setitem(sys.modules, "imported", ModuleType("imported"))
+    assert gc.get_freeze_count() > n_hidden
