@@ -75,7 +75,7 @@ class SmallJob:
     def run_inspect(self, number: int) -> FinishedProcess:
         """Run the task of inspect_ai."""
         # inspect_ai takes paths that are relative to the working directory.
-        task = os.path.relpath(self.folder / "inspect" / "task.py")
+        task = os.path.relpath(self.folder / "inspect" / "task.py@pretexeval")
         options = ("-T", "prompt_style=completion", "--max-tokens", MAX_TOKENS, "--display", "none")
         logs = ("--log-dir", str(self.folder / f"inspect-{number}"), "--max-connections", str(CONCURRENCY))
         command = [find_program("inspect", "inspect"), "eval", task, *options, *logs]

@@ -1,9 +1,11 @@
+"""Scores in exported tasks are those of the warehouse."""
+
 import math
 
 import duckdb
 import pytest
 
-from exports.graded_samples import (
+from exports.grading import (
     GradedSample,
     compute_accuracy,
     compute_joint_accuracy,

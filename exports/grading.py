@@ -1,12 +1,18 @@
-"""The scores of samples as other tools compute them (method, section 4).
+"""Answers read and scored in the tasks for other tools, as in an evaluation (method, sections 3 and 4).
 
-This module imports only the standard library, because the tasks for other tools contain a copy of it.
+See tasks/evaluation/predictions.py and question_predictions.py. This module imports only the standard library
+and modules that the tasks contain a copy of.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from tasks.answers.reading import read_answer
+from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.asking.thoughts import ReasoningMarks, remove_reasoning
 
 
 @dataclass(frozen=True)
@@ -18,6 +24,38 @@ class GradedSample:
     n_in_triplet: int
     """How many samples a complete triplet has."""
     is_right: bool
+
+
+def read_row(
+    response: str,
+    row: Mapping[str, Any],
+    prompt_style: str,
+    opening_mark: str = "<think>",
+    closing_mark: str = "</think>",
+) -> str | None:
+    """Return what the response answers, written as the right answer is; None if it contains no answer.
+
+    Args:
+        row: a row of the files of JSON lines: a sample, or a question, which has options.
+        prompt_style: chat or completion; of a completion, only the first line with text is read.
+        opening_mark: the text that opens a thought; empty if the chat template opens it.
+        closing_mark: the text that closes a thought; empty if nothing is a mark.
+    """
+    answer = remove_reasoning(response, ReasoningMarks(opening_mark, closing_mark))
+    if answer is not None and prompt_style == "completion":
+        answer = cut_completion(answer)
+    if "point_id" in row:
+        return read_answer(row["type"], answer, row["options"], row["offered"], row["text"]).answer
+    prediction = extract_answer(answer)
+    return None if prediction is None else str(prediction)
+
+
+def grade_row(row: Mapping[str, Any], *, is_right: bool) -> GradedSample:
+    """Return the grade of an answer. A point is what a triplet is for samples: all of it must be right."""
+    if "point_id" in row:
+        point = str(row["point_id"])
+        return GradedSample(point, point, int(row["n_in_point"]), is_right)
+    return GradedSample(str(row["pair_id"]), str(row["triplet_id"]), int(row["n_in_triplet"]), is_right)
 
 
 def compute_accuracy(samples: Sequence[GradedSample]) -> float:
