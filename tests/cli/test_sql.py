@@ -97,11 +97,6 @@ def test_a_file_holds_the_rows_of_the_query(ask: Asked, root: Path, tmp_path: Pa
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_listing_is_written_as_parquet(ask: Asked, root: Path, tmp_path: Path) -> None:
-    ask("--output", tmp_path / "columns.parquet")
-    assert pl.read_parquet(tmp_path / "columns.parquet").rows() == list_columns(root)
-
-
 def test_a_file_that_exists_is_kept(ask: Asked, root: Path) -> None:
     warehouse = root / "warehouse.duckdb"
     before = warehouse.read_bytes()

@@ -86,16 +86,6 @@ def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
     assert json.loads((tmp_path / "out/export.json").read_text())["methods"] == ["pretexeval", "direct"]
 
 
-def test_pairs_per_relation_chooses_the_same_pairs_as_an_evaluation(root: Path, tmp_path: Path) -> None:
-    export_edition(root, EDITION, "inspect", tmp_path / "few", 2)
-    export_edition(root, EDITION, "inspect", tmp_path / "fewer", 1)
-    few, fewer = (
-        {row["pair_id"] for row in read_lines(tmp_path / name / "direct.jsonl")} for name in ("few", "fewer")
-    )
-    assert (len(few), len(fewer)) == (4, 2)
-    assert fewer < few
-
-
 def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_path: Path) -> None:
     budget = 5 * (2 + 16)
     arguments = ["export", EDITION, "--to", "inspect", "--root", str(root), "--budget"]
@@ -169,14 +159,10 @@ def fill_questions(root: Path, edition_id: str = EDITION) -> QuestionFolder:
     return folder
 
 
-def test_a_budget_is_refused_for_questions(tmp_path: Path) -> None:
+def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
     folder = fill_questions(tmp_path / "data")
     with pytest.raises(InputError, match="budget is only for samples"):
         export_edition(folder.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
-
-
-def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
-    folder = fill_questions(tmp_path / "data")
     export_edition(folder.data.root, EDITION, "croissant", tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out")) == ["README.md", "croissant.json", "questions.parquet"]
     rows = pl.read_parquet(tmp_path / "out/questions.parquet")

@@ -11,7 +11,6 @@ KNOWN = [
     "sk-proj-a1b2c3d4e5f6g7h8",
     "gsk_a1b2c3d4e5f6g7h8i9j0",
     "hf_ABCDEFghijklmnopqrst",
-    "ghp_a1b2c3d4e5f6g7h8i9j0",
     "AKIAIOSFODNN7EXAMPLE",
     "Bearer a1b2c3d4e5f6",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc",

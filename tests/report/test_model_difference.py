@@ -3,8 +3,7 @@
 import pytest
 
 from report.contents import Row
-from report.model_difference import judge
-from report.relation_verdicts import estimate_p_value, judge_relations
+from report.model_difference import estimate_p_value, judge, judge_relations
 
 
 def make_row(difference: float, half_width: float, n_effective: float = 40.0) -> Row:
