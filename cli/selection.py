@@ -102,8 +102,7 @@ def _find_larger(config: Config, limits: dict[str, int]) -> list[str]:
             # The run reports why this model cannot be evaluated.
             continue
         if record := read_run(evaluation):
-            # Earlier versions did not record the limit, which was that of the configuration.
-            asked = record.get("pairs_per_relation", evaluation.model.pairs_per_relation)
+            asked = record["pairs_per_relation"]
             if asked is None or asked > limits[name]:
                 larger.append(name)
     return list(dict.fromkeys(larger))
