@@ -149,7 +149,7 @@ def _list_tools(folder: Path, edition_id: str, base_url: str) -> dict[str, list[
     """Return the commands of the other tools, by the name of their environment and of their export."""
     programs = REPOSITORY / ".venv-inspect/bin/inspect", REPOSITORY / ".venv-lm-eval/bin/lm_eval"
     # inspect_ai takes paths that are relative to the working directory.
-    task = os.path.relpath(folder / "inspect" / "task.py")
+    task = os.path.relpath(folder / "inspect" / "task.py@pretexeval")
     inspect = ["eval", task, "-T", "prompt_style=completion", "--max-tokens", "8", "--display", "none"]
     inspect += ["--log-dir", str(folder / "logs"), "--max-connections", str(CONCURRENCY)]
     address = (

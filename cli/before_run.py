@@ -5,8 +5,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
-from cli.selection import add_selection, select_evaluations
-from cli.subcommands import (
+from cli.arguments import (
     Subcommands,
     add_command,
     add_config,
@@ -16,6 +15,7 @@ from cli.subcommands import (
     write_json,
     write_output,
 )
+from cli.selection import add_selection, select_evaluations
 from config.file import load_config
 from primitives.errors import InputError
 

@@ -15,8 +15,8 @@ from deploy.local.client_settings import load_client_settings
 from engines.identity import identify_model
 from engines.loading import begin_loading
 from engines.model_files import find_problem, require_some_usable
-from primitives.collector import pause_collector
 from primitives.errors import InputError
+from primitives.process import pause_collector
 from storage.disk import MIN_FREE_BYTES, measure_free_space
 from storage.layout import PREFECT_FOLDER
 

@@ -11,7 +11,7 @@ import sys
 import threading
 from types import FrameType
 
-from primitives.failures import INTERRUPTED
+from primitives.errors import INTERRUPTED
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STATUS = 130

@@ -9,26 +9,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cli import (
-    before_run,
-    comparisons,
-    completion,
-    data,
-    deployment,
-    drafts,
-    exports,
-    imports,
-    pipeline,
-    review,
-    scaffold,
-    sql,
-)
+from cli import before_run, pipeline, preparation, results, transfer
+from cli.arguments import Command, PrintVersion, report_error
 from cli.interrupts import STATUS, is_interrupted, report_interrupt
-from cli.subcommands import Command, PrintVersion, report_error
-from primitives.errors import InputError
-from primitives.failures import UNWRITABLE_DISK
-from primitives.logs import escape_logs
-from primitives.proxies import bypass_proxies
+from primitives.errors import UNWRITABLE_DISK, InputError
+from primitives.http_client import bypass_proxies
+from primitives.untrusted_text import escape_logs
 
 STORAGE_ERRORS = (*UNWRITABLE_DISK, errno.EACCES, errno.EPERM, errno.EIO)
 PATH_ERRORS = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
@@ -92,21 +78,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=PrintVersion, help="show the installed version and end")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in (
-        scaffold,
-        pipeline,
-        before_run,
-        deployment,
-        drafts,
-        review,
-        imports,
-        exports,
-        data,
-        comparisons,
-        sql,
-    ):
+    for module in (preparation, pipeline, before_run, transfer, results):
         module.add_commands(subcommands)
-    completion.add_commands(subcommands, parser)
     return parser
 
 

@@ -1,11 +1,12 @@
-"""The subcommands that run the pipeline: run, build, evaluate, publish, score, tables."""
+"""The subcommands that run the pipeline: run, build, evaluate, publish."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from cli.arguments import Subcommands, add_command, add_config, report_error, report_progress, write_output
 from cli.selection import add_selection, select_evaluations
-from cli.subcommands import Subcommands, add_command, add_config, report_error, report_progress, write_output
 from config.file import Config, load_config
+from primitives.errors import InputError
 from storage.layout import edition_folder
 
 if TYPE_CHECKING:
@@ -29,24 +30,25 @@ def add_commands(subcommands: Subcommands) -> None:
     add_selection(parser)
     add_config(add_command(subcommands, "build", build, "Build the edition only.", [example]))
     summary = "Load everything that is complete into the warehouse and write the pages."
-    add_config(add_command(subcommands, "publish", publish, summary, [example]))
-    summary = "Score the stored answers under another policy; no model is asked."
-    examples = [
-        f"configs/quickstart.toml{policies}" for policies in ("", " --policy strict --policy coin-flip")
-    ]
-    parser = add_command(subcommands, "score", score, summary, examples)
+    parser = add_command(
+        subcommands, "publish", publish, summary, [example, f"{example} --score strict coin-flip"]
+    )
     add_config(parser)
+    choices = ("strict", "coin-flip", "excluded")
     parser.add_argument(
-        "--policy",
-        action="append",
-        choices=("strict", "coin-flip", "excluded"),
-        help="how to count a missing answer (repeat for several policies; default: those of the "
-        "configuration)",
+        "--score",
+        nargs="*",
+        choices=choices,
+        metavar="POLICY",
+        help="score the stored answers again before, without asking a model, and count a missing answer by "
+        f"these policies: {', '.join(choices)} (default: those of the configuration)",
     )
-    summary = (
-        "Print an edition's results as in the papers' tables: methods, components, transformations, facets."
+    parser.add_argument(
+        "--prune",
+        choices=("list", "editions", "answers"),
+        help="remove the scheduled editions that are older than keep_editions allows before, and with "
+        "`answers` the stored answers that no other edition uses; with `list`, only list what would go",
     )
-    add_config(add_command(subcommands, "tables", tables, summary, ["configs/comparison.toml"]))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,8 +61,9 @@ def run(options: argparse.Namespace) -> int:
     report = run_all(config, report_progress, options.config)
     _print_leaderboard(config, report.edition_id, is_wide=options.wide)
     if len(config.edition.methods) > 1:
-        write_output()
-        _print_tables(config, report.edition_id)
+        from report.paper_tables import render_all_tables
+
+        write_output(f"\n{render_all_tables(config.storage.root, report.edition_id)}")
     if freshness := describe_freshness(config.storage.root, report.edition_id):
         write_output(f"\n{freshness}")
     for line in describe_drift(config.storage.root, report.edition_id):
@@ -104,6 +107,13 @@ def publish(options: argparse.Namespace) -> int:
     from tasks.edition.planning import fetch_edition
 
     config = load_config(options.config)
+    if options.prune is not None:
+        _prune(config, options.prune)
+        if options.prune == "list":
+            return 0
+    if options.score is not None:
+        _score(config, options)
+        return 0
     edition = fetch_edition(config, open_mirror(config.storage))
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
     if not edition.is_complete():
@@ -115,15 +125,14 @@ def publish(options: argparse.Namespace) -> int:
     return 0
 
 
-def score(options: argparse.Namespace) -> int:
-    """Score the stored answers under another policy and print the accuracies."""
+def _score(config: Config, options: argparse.Namespace) -> None:
+    """Score the stored answers again, publish, and print the accuracies."""
     from cli.in_process import run_score
-    from report.facet_tables import render_facets
-    from report.query_results import render_rows
+    from report.console import render_rows
+    from report.score_tables import render_facets
     from warehouse.query import run_query
 
-    config = load_config(options.config)
-    edition_id = run_score(config, options.policy, options.config)
+    edition_id = run_score(config, options.score or None, options.config)
     query = (
         "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate, "
         f"error_rate from average_accuracy where edition_id = '{edition_id}' "
@@ -136,24 +145,49 @@ def score(options: argparse.Namespace) -> int:
     if scores:
         write_output(("\n" if rows else "") + render_facets(scores))
     _print_not_evaluated(config, edition_id)
-    return 0
 
 
-def tables(options: argparse.Namespace) -> int:
-    """Print the papers' tables for the edition."""
-    from tasks.edition.planning import plan_edition
+def _prune(config: Config, choice: str) -> None:
+    """Remove old editions with their predictions, pages and measurements, or list them; print their sizes."""
+    from datetime import UTC, datetime
 
-    config = load_config(options.config)
-    _print_tables(config, plan_edition(config).edition_id)
-    return 0
+    from cli.in_process import open_mirror
+    from flows.support.periods import plan_period
+    from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
+    from report.console import align
+
+    config = plan_period(config, datetime.now(UTC))
+    if config.storage.keep_editions is None:
+        raise InputError("there is no keep_editions in [storage], so every edition is kept")
+    if choice == "list":
+        found = list_old_editions(config)
+        answers = list_old_answers(config, found)
+    else:
+        mirror = open_mirror(config.storage)
+        found, answers = remove_old_editions(config, mirror, with_answers=choice == "answers")
+    if not found:
+        write_output("no scheduled edition of this configuration is older than keep_editions allows")
+        return
+    done = "would be removed" if choice == "list" else "removed"
+    rows = [
+        (
+            old.edition_id,
+            f"{old.n_bytes / 1e6:,.1f} MB",
+            f"kept: {old.kept_because}" if old.kept_because else done,
+        )
+        for old in found
+    ]
+    write_output(align(("edition", "frees", ""), rows))
+    for each in answers:
+        megabytes = f"{each.n_bytes / 1e6:,.1f} MB"
+        write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
 
 
 def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
     """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
-    from report.console import render_leaderboard
     from report.facet_scores import select_first_policy
-    from report.facet_tables import render_facets
     from report.repeat_notes import note_repeats
+    from report.score_tables import render_facets, render_leaderboard
     from warehouse.query import run_query
 
     # Of a model that was asked several times, the first repeat; note_repeats adds the means.
@@ -180,30 +214,12 @@ def _read_facet_scores(config: Config, edition_id: str) -> "list[FacetScores]":
 
 
 def _print_not_evaluated(config: Config, edition_id: str) -> None:
-    from report.console import render_not_evaluated
+    from report.score_tables import render_not_evaluated
     from warehouse.query import run_query
 
     query = f"from not_evaluated where edition_id = '{edition_id}'"
     if lines := render_not_evaluated(*run_query(config.storage.root, query)):
         write_output(lines)
-
-
-def _print_tables(config: Config, edition_id: str) -> None:
-    from report.case_study import render_case_study
-    from report.facet_scores import select_first_policy
-    from report.facet_tables import render_paper_facets
-    from report.paper_tables import render_paper_tables
-    from warehouse.query import run_query
-
-    def query(sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        return run_query(config.storage.root, sql)
-
-    tables = (
-        render_paper_tables(query, edition_id),
-        render_case_study(query, edition_id),
-        render_paper_facets(select_first_policy(_read_facet_scores(config, edition_id))),
-    )
-    write_output("\n\n".join(table for table in tables if table))
 
 
 def _report_failures(failures: dict[str, str]) -> int:

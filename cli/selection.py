@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 
-from cli.subcommands import read_count, report_progress
+from cli.arguments import read_count, report_progress
 from config.file import Config
 from primitives.errors import InputError
 

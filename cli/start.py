@@ -3,13 +3,13 @@
 import os
 
 from cli.interrupts import STATUS, end_on_signals, report_interrupt
-from primitives.allocator import VARIABLES
+from primitives.process import ALLOCATOR_VARIABLES
 
 
 def run() -> None:
     """Handle signals, then run the command and end the process with its exit status."""
     end_on_signals()
-    for name, value in VARIABLES.items():
+    for name, value in ALLOCATOR_VARIABLES.items():
         os.environ.setdefault(name, value)
     try:
         from cli import main

@@ -142,7 +142,8 @@ class EngineConfig(ConfigTable):
     (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
     """Price of a million prompt tokens, for the estimate of `pretexeval plan` and the view `cost`. Give both
-    prices or neither. A changed price asks no model again; `pretexeval score` stores it for the view."""
+    prices or neither. A changed price asks no model again; `pretexeval publish --score` stores it for the
+    view."""
     price_output: Annotated[float, Field(ge=0)] | None = None
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"

@@ -21,8 +21,7 @@ from config.tables import (
     ScoringConfig,
     StorageConfig,
 )
-from primitives.repeated_keys import MIN_LENGTH
-from primitives.secrets import find_secret
+from primitives.secrets import MIN_LENGTH, find_secret
 from primitives.toml_files import check_table, parse_toml, replace_variables
 
 # `$NAME` in these values is replaced from the environment. Each of them is a path or may be one.

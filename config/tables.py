@@ -309,7 +309,7 @@ class ScoringConfig(ConfigTable):
     policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
     the papers. `excluded`: it is not graded. Every score is shown with the rate of such samples.
-    `pretexeval score` adds a policy later without asking a model."""
+    `pretexeval publish --score` adds a policy later without asking a model."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
     """Share of failed prompts (refused, too long, or without a response for another reason) above which a
     model counts as not evaluated: the run fails, and no score of the model is shown. Below it, failed prompts
@@ -341,9 +341,9 @@ class StorageConfig(ConfigTable):
     `"az://container/prefix"`. `root` is then a local folder of each host, which may be deleted. Keys come
     from the environment."""
     keep_editions: Annotated[int, Field(ge=1)] | None = None
-    """How many scheduled editions of this configuration are kept; scheduled runs and `pretexeval prune`
-    remove older ones with their predictions and pages, but no answer of a model (docs/operations.md). The
-    default is all."""
+    """How many scheduled editions of this configuration are kept; scheduled runs and `pretexeval publish
+    --prune` remove older ones with their predictions and pages, but no answer of a model
+    (docs/operations.md). The default is all."""
 
 
 class ReportConfig(ConfigTable):

@@ -1,1 +1,1 @@
-"""Draft the prototypes of a relation from one sentence: by rule, or by a language model; all are checked."""
+"""Draft the prototypes of a relation: a person writes the four affirmative ones, rules write the denials."""

@@ -1,7 +1,7 @@
 """API keys of endpoints: the names of their Secret blocks, missing keys, and keeping keys out of logs."""
 
-from primitives.logs import rewrite_logs
-from primitives.repeated_keys import MIN_LENGTH, hide_value
+from primitives.secrets import MIN_LENGTH, hide_value
+from primitives.untrusted_text import rewrite_logs
 
 _hidden_keys: set[str] = set()
 

@@ -10,8 +10,7 @@ from config.engines import EngineConfig
 from engines.base import IncrementalEngine
 from engines.identity import find_folder
 from engines.model_files import require_readable
-from primitives.errors import InputError
-from primitives.failures import describe_failure, is_failure, release_frames
+from primitives.errors import InputError, describe_failure, is_failure, release_frames
 from primitives.hashing import render_canonical_json
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling, find_entailment
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from config.engines import EngineConfig
 from engines.model_card import TaughtFacts, read_taught_facts
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
-from primitives.hashing import hash_json
+from primitives.hashing import checksum_file, hash_json
 
 WEIGHT_PATTERN = "*.safetensors"
 # The engines that load a folder or a hub model into this process.

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from config.engines import EngineConfig
 from engines.hub_cache import find_cached_folder
 from engines.identity import IN_PROCESS, OTHER_FILES, WEIGHT_PATTERN, find_folder, identify_model
-from primitives.errors import InputError
-from primitives.failures import describe_failure, is_failure
+from primitives.errors import InputError, describe_failure, is_failure
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

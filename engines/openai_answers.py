@@ -29,7 +29,7 @@ from engines.openai_replies import (
 )
 from engines.prompts import read_messages
 from engines.retry_pauses import find_pause, find_pause_of_limit, read_requested_pause
-from primitives.repeated_keys import MIN_LENGTH, hide_value
+from primitives.secrets import MIN_LENGTH, hide_value
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 Fault = Literal["none", "prompt", "refused", "endpoint", "slow", "unreachable"]

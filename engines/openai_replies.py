@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from primitives.hashing import render_canonical_json
-from primitives.numbers import read_count, read_float
+from primitives.untrusted_text import read_count, read_float
 from schemas.exchange import Completion
 
 # The finish_reason of a prompt that vLLM aborted at shutdown. The status is 200, and the text is incomplete.

@@ -23,8 +23,7 @@ from engines.vllm_process import (
     retire_llm,
 )
 from engines.vllm_progress import watch_progress
-from primitives.errors import InputError
-from primitives.failures import release_frames
+from primitives.errors import InputError, release_frames
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from config.engines import EngineConfig
 from engines.hub_cache import find_commit
 from engines.identity import find_folder
-from primitives.collector import pause_collector
+from primitives.process import pause_collector
 
 if TYPE_CHECKING:
     from vllm import LLM

@@ -1,16 +1,19 @@
-"""Export an edition for another tool, as a folder that appears whole or not at all."""
+"""Export an edition for another tool, as a folder that appears whole or not at all, and replaces none."""
 
+import contextlib
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from exports.croissant import write_croissant
-from exports.exported_edition import UNKNOWN_LICENCE, ExportedEdition
-from exports.folder import write_folder
-from exports.question_rows import read_question_relations
 from exports.readme import render_readme
-from exports.rows import read_relations
-from exports.tables import write_questions, write_samples
+from exports.rows import read_question_relations, read_relations
+from exports.tables import UNKNOWN_LICENCE, ExportedEdition, write_questions, write_samples
 from exports.tool_tasks import write_task_questions, write_task_samples, write_tasks
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES
 from storage.manifests import read_manifest, read_manifest_files, require_intact
@@ -69,3 +72,39 @@ def _name_option(pairs_per_relation: int | None, budget: int | None) -> str:
     if budget is not None:
         return f" --budget {budget}"
     return "" if pairs_per_relation is None else f" --pairs-per-relation {pairs_per_relation}"
+
+
+@contextlib.contextmanager
+def write_folder(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder, which is renamed to ``target`` when the block ends without an error.
+
+    If the target exists with the same files, it stays as it is.
+
+    Raises:
+        InputError: the target exists and holds anything else, or is no folder.
+    """
+    target = target.resolve()
+    if not target.name or (target.exists() and not target.is_dir()):
+        raise InputError(f"{target} cannot be written; name a folder that does not exist yet")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.next")
+    temporary.mkdir()
+    try:
+        yield temporary
+        if target.exists() and any(target.iterdir()):
+            if _list_checksums(target) != _list_checksums(temporary):
+                raise InputError(
+                    f"{target} holds other files, and nothing was written; name a folder that does not exist "
+                    "yet, or remove this one"
+                )
+        else:
+            # The name of a folder that exists may only be taken by a folder if it is empty.
+            temporary.rename(target)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _list_checksums(folder: Path) -> dict[str, str]:
+    """Return path -> checksum of every file of the folder; what Python compiled from them does not count."""
+    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path.relative_to(folder).as_posix(): checksum_file(path) for path in files}

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 
-from exports.exported_edition import ExportedEdition
-from exports.generation import QUESTION_TOKENS, SAMPLE_TOKENS
-from exports.lm_eval_yaml import QUESTIONS, list_lm_eval_tasks
 from exports.rows import COLUMNS
-from exports.tables import QUESTION_TABLE, SAMPLE_TABLE
-from exports.tool_tasks import QUESTION_COLUMNS, SAMPLE_COLUMNS
+from exports.tables import QUESTION_TABLE, SAMPLE_TABLE, ExportedEdition
+from exports.tool_tasks import (
+    QUESTION_COLUMNS,
+    QUESTION_TOKENS,
+    QUESTIONS,
+    SAMPLE_COLUMNS,
+    SAMPLE_TOKENS,
+    list_lm_eval_tasks,
+)
 
 QUESTION_MEANINGS = {
     "prompt": "the exact text that an evaluation sends in the setting answer_only",
@@ -31,8 +35,8 @@ continue. Other arguments of a task: `-T system_prompt=…`, `-T opening_mark=�
 samples `-T method=…`. At most {max_tokens} are generated; a model that thinks needs more:
 `--max-tokens 2000`.
 """
-INSPECT_COMMANDS = """inspect eval {file} --model openai-api/local/MODEL
-inspect eval {file} --model openai-api-completions/local/MODEL -T prompt_style=completion"""
+INSPECT_COMMANDS = """inspect eval task.py@{name} --model openai-api/local/MODEL
+inspect eval task.py@{name} --model openai-api-completions/local/MODEL -T prompt_style=completion"""
 LM_EVAL = """## Run it
 
 ```
@@ -86,10 +90,10 @@ def _render_usage(edition: ExportedEdition, target: str) -> str:
     tokens = [f"{SAMPLE_TOKENS} tokens per sample"] if edition.n_samples else []
     tokens += [f"{QUESTION_TOKENS} tokens per question"] if edition.n_questions else []
     if target == "inspect":
-        files = (["task.py"] if edition.n_samples else []) + (
-            ["question_task.py"] if edition.n_questions else []
+        names = (["pretexeval"] if edition.n_samples else []) + (
+            ["multifaceteval"] if edition.n_questions else []
         )
-        template, commands, tasks = INSPECT, [INSPECT_COMMANDS.format(file=file) for file in files], []
+        template, commands, tasks = INSPECT, [INSPECT_COMMANDS.format(name=name) for name in names], []
         log = "logs/NAME.eval"
     else:
         tasks = list_lm_eval_tasks(edition.edition_id, edition.n_samples, edition.n_questions)

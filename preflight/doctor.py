@@ -21,7 +21,7 @@ from preflight.services import (
 )
 from preflight.trials import ask_once
 from primitives.errors import InputError
-from primitives.repeated_keys import hide_value
+from primitives.secrets import hide_value
 from storage.bucket import SECRET_VARIABLES
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from config.file import Config, load_config
 from pretexeval.reading import convert_table, open_warehouse
 from primitives.errors import InputError
-from primitives.proxies import bypass_proxies
+from primitives.http_client import bypass_proxies
 from storage.layout import edition_folder
 
 if TYPE_CHECKING:

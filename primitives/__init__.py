@@ -1,1 +1,1 @@
-"""Errors, hashing, secrets and TOML parsing. Every folder may import these; they import no other folder."""
+"""Errors, hashes, secrets, TOML and HTTP. Every folder may import these; they import no other folder."""

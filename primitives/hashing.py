@@ -1,4 +1,6 @@
-"""Ids and random draws as hashes of content: they are the same on every machine and in any order of rows.
+"""Ids, random draws and checksums of files, as hashes of content.
+
+They are the same on every machine and in any order of rows.
 
 The hash is BLAKE2b of the standard library, because the hash functions of data-frame libraries change between
 versions. Stored data is found by these hashes, so their results must never change.
@@ -7,8 +9,13 @@ versions. Stored data is found by these hashes, so their results must never chan
 import hashlib
 import json
 from collections.abc import Iterable
+from pathlib import Path
 
 SEPARATOR = "\x1f"
+# Hashing 140 GB of weights takes minutes, and all models and flows of one process share the result.
+# A file counts as unchanged while its device, inode, size and time of modification are the same.
+# A hard link shares all four, so it has the checksum of the file that it links to.
+_known: dict[tuple[int, int, int, int], str] = {}
 
 
 def hash_text(*parts: str, digits: int = 16) -> str:
@@ -56,3 +63,21 @@ def draw_one(items: Iterable[str], *salt: str) -> str:
         return copy.digest(), item
 
     return min(items, key=hash_item)
+
+
+def checksum_file(path: Path) -> str:
+    """Return the SHA-256 of the file's bytes; the file is read once in this process until it changes.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    stamp = _read_stamp(path)
+    if stamp not in _known:
+        with path.open("rb") as file:
+            _known[stamp] = hashlib.file_digest(file, "sha256").hexdigest()
+    return _known[stamp]
+
+
+def _read_stamp(path: Path) -> tuple[int, int, int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

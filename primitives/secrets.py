@@ -1,9 +1,14 @@
-"""Find known kinds of secrets, and hide known and possible secrets in messages."""
+"""Find known kinds of secrets, and hide them, given keys and what looks like a key in messages."""
 
 import re
+from base64 import b64encode
 from collections.abc import Collection, Iterator
+from functools import lru_cache
+from urllib.parse import quote
 
-from primitives.repeated_keys import HIDDEN
+HIDDEN = "***"
+# A shorter value is a placeholder. It could be part of any word of an answer or a path.
+MIN_LENGTH = 8
 
 # Keys of vendors, model hubs and clouds by their prefixes, web tokens, private keys, and addresses with a
 # password or a key.
@@ -59,3 +64,26 @@ def hide_secrets(text: str) -> str:
 
 def _hide_random(match: re.Match[str]) -> str:
     return HIDDEN if _RANDOM_PIECE.search(match[0]) else match[0]
+
+
+def hide_value(text: str, secret: str | None) -> str:
+    """Return the text with ``***`` in place of the secret: as it is, URL-encoded, and in base64.
+
+    A secret of fewer than MIN_LENGTH characters is hidden only as it is.
+    """
+    if not secret or len(secret) < MIN_LENGTH:
+        return text.replace(secret, HIDDEN) if secret else text
+    return _compile_forms(secret).sub(HIDDEN, text)
+
+
+@lru_cache(maxsize=64)
+def _compile_forms(secret: str) -> re.Pattern[str]:
+    content = secret.encode("utf-8", "surrogatepass")
+    forms = {secret, quote(content), quote(content, safe="")}
+    # In base64, the characters depend on how many bytes come before, such as "Bearer ". Those at both ends
+    # depend on the neighbours, too.
+    for n_before in range(3):
+        encoded = b64encode(b"\0" * n_before + content).decode()
+        shown = encoded[-(-8 * n_before // 6) : 8 * (n_before + len(content)) // 6]
+        forms |= {shown, shown.translate(str.maketrans("+/", "-_"))}
+    return re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))), re.IGNORECASE)

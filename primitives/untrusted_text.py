@@ -1,9 +1,14 @@
-"""Text that others wrote (answers, names, messages of endpoints), made harmless where a person will see it.
+"""Text and numbers that others wrote (answers, names, messages of endpoints), made harmless.
 
-A terminal obeys control characters, and a spreadsheet computes cells that look like formulas.
+A terminal obeys control characters, and a spreadsheet computes cells that look like formulas. Text is escaped
+where a person will see it, also in everything that this process logs.
 """
 
+import logging
+import math
 import re
+import traceback
+from collections.abc import Callable
 
 # C0 without the line feed, DEL and C1; marks that change the direction of a line; separators of lines and
 # paragraphs; the byte-order mark; halves of surrogate pairs, which no encoding can write.
@@ -33,3 +38,60 @@ def escape_cell(cell: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     return _NAMED.get(match[0]) or f"\\u{ord(match[0]):04x}"
+
+
+def escape_logs() -> None:
+    """Escape control characters in everything that this process logs from now on."""
+    rewrite_logs(escape_controls)
+
+
+def rewrite_logs(rewrite: Callable[[str], str]) -> None:
+    """Let the function change every message and traceback that this process logs from now on.
+
+    A second call with the same function does nothing.
+    """
+    make = logging.getLogRecordFactory()
+    rewrites: frozenset[object] = getattr(make, "rewrites", frozenset())
+    if rewrite in rewrites:
+        return
+
+    def make_rewritten(*args: object, **kwargs: object) -> logging.LogRecord:
+        record = make(*args, **kwargs)
+        _rewrite_record(record, rewrite)
+        return record
+
+    make_rewritten.rewrites = rewrites | {rewrite}  # type: ignore[attr-defined]
+    logging.setLogRecordFactory(make_rewritten)
+
+
+def _rewrite_record(record: logging.LogRecord, rewrite: Callable[[str], str]) -> None:
+    try:
+        said = record.getMessage()
+    except (TypeError, ValueError, KeyError):
+        # The arguments do not fit the message. Logging reports that when it writes the record.
+        return
+    if (rewritten := rewrite(said)) != said:
+        record.msg, record.args = rewritten, None
+    if record.exc_info and record.exc_info[0] is not None:
+        trace = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
+        if (rewritten := rewrite(trace)) != trace:
+            # Formatters print exc_text instead of the traceback if it is set.
+            record.exc_info, record.exc_text = None, rewritten
+
+
+def read_count(value: object) -> int | None:
+    """Return a count that a column of 32 bits can hold; None for anything else."""
+    number = read_float(value)
+    is_count = number is not None and number.is_integer() and 0 <= number < 2**31
+    return int(number) if number is not None and is_count else None
+
+
+def read_float(value: object) -> float | None:
+    """Return a finite number; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

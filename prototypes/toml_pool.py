@@ -9,8 +9,7 @@
 
 ``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is the
 prototype. The others are its wordings, which only the rephraser `reviewed` needs. Entry i of a dn cell denies
-entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table (``drafting/``),
-``reviewed_by`` who has.
+entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table (``drafting/``).
 """
 
 import re
@@ -24,7 +23,6 @@ from schemas.transformations import NAMES
 
 N_SHOWN = 20
 DRAFT = "draft"
-REVIEWER = "reviewed_by"
 
 
 def read_toml_pool(path: Path) -> tuple[str | None, dict[str, RelationPrototypes]]:
@@ -58,7 +56,7 @@ def _check_table(table: object) -> list[str]:
     problems = _check_instance(table.get("instance"))
     if missing := [name for name in NAMES if name not in table]:
         problems.append(f"lacks {', '.join(missing)}: a relation needs all eight cells")
-    allowed = ("instance", "status", REVIEWER, *NAMES)
+    allowed = ("instance", "status", *NAMES)
     if unknown := sorted(table.keys() - set(allowed)):
         problems.append(f"has unknown {', '.join(unknown)}; allowed: {', '.join(allowed)}")
     if table.get("status") not in (None, DRAFT):

@@ -1,118 +1,193 @@
-"""Render tables for the console: aligned columns, and the leaderboard at the end of a run."""
+"""Tables on the console: the rows of a result as text that fits the terminal, or in a format for programs."""
 
+import csv
+import io
+import json
+import math
+import shutil
+import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
-from primitives.untrusted_text import escape_line
-from report.column_choice import GAP, fit_columns, measure_columns
-from report.reasoning_notes import note_unfinished
-from report.remarks import list_remarks
+from primitives.errors import InputError
+from primitives.untrusted_text import escape_cell, escape_controls, escape_line
 
 Row = tuple[Any, ...]
-# The columns of the leaderboard on the console, the most important one first.
-KEYS = (
-    "#",
+WIDTH = 100
+"""The width into which columns are chosen where there is no terminal, in characters."""
+UNLIMITED = 100_000
+N_ROWS_SHOWN = 500
+"""Rows of a table at most: laying out a row takes 2 ms, and nobody reads more of them."""
+# Results with so few columns were chosen by whoever wrote the query, so all of them are shown.
+N_ALWAYS_SHOWN = 10
+# The columns of views that a reader needs first, in this order.
+KEY_COLUMNS = (
+    "rank",
     "model",
-    "accuracy % [95 % CI]",
-    "mastery % [95 % CI]",
-    "above shortcut [95 % CI]",
-    "failed %",
-    "no answer %",
-    "unfinished %",
-    "pairs",
+    "model_a",
+    "model_b",
+    "relation",
+    "transformation",
+    "head",
+    "average_accuracy",
+    "mastery",
+    "edition_id",
+    "method",
+    "scoring_policy",
+    "setting",
+    "repeat",
+    "ci_low",
+    "ci_high",
+    "no_answer_rate",
+    "n_pairs",
 )
+# These columns say little if they have one value in all rows.
+FACTORS = ("edition_id", "method", "scoring_policy", "setting", "repeat")
 
 
-def align(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def align(columns: Sequence[str], rows: Sequence[Sequence[str]], *, is_markdown: bool = False) -> str:
     """Return the rows as a table with aligned columns; columns of numbers are aligned to the right.
 
-    Control characters are escaped, so that no cell can end its line or change the terminal.
+    In a terminal, long cells are wrapped so that the table fits; elsewhere, every row is one line. Control
+    characters are escaped, so that no cell can end its line or change the terminal.
     """
-    columns, rows = list(map(escape_line, columns)), [list(map(escape_line, cells)) for cells in rows]
-    widths = measure_columns(columns, rows)
-    rights = [all(map(is_number, cells)) for cells in zip(*rows, strict=True)] or [False] * len(columns)
+    from rich.box import MARKDOWN, Box
+    from rich.console import Console
+    from rich.table import Table
 
-    def line(cells: Sequence[str]) -> str:
-        padded = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(cells, widths, rights, strict=True)
-        )
-        return (" " * GAP).join(padded).rstrip()
+    rule = Box("    \n    \n -  \n    \n    \n    \n    \n    \n", ascii=True)
+    table = Table(
+        box=MARKDOWN if is_markdown else rule,
+        show_edge=is_markdown,
+        pad_edge=is_markdown,
+        padding=(0, 1) if is_markdown else (0, 1, 0, 0),
+    )
+    for place, name in enumerate(columns):
+        is_right = bool(rows) and all(_is_number(row[place]) for row in rows)
+        table.add_column(escape_line(name), justify="right" if is_right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape_line, row))
+    width = UNLIMITED if is_markdown else _find_width(UNLIMITED)
+    console = Console(width=width, color_system=None, markup=False, emoji=False, highlight=False)
+    with console.capture() as capture:
+        console.print(table)
+    lines = [line.rstrip() for line in capture.get().removesuffix("\n").split("\n")]
+    if is_markdown:
+        # The edges are empty lines.
+        return "\n".join(lines[1:-1])
+    # The line below the names fills the padding, too.
+    lines[1] = lines[1].replace("- -", "  -")
+    return "\n".join(lines)
 
-    return "\n".join([line(columns), line(["-" * width for width in widths]), *map(line, rows)])
+
+def _find_width(otherwise: int) -> int:
+    """Return the width of the terminal; the other one if the output is not a terminal."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal else otherwise
 
 
-def is_number(cell: str) -> bool:
+def _is_number(cell: str) -> bool:
     """Return whether a cell is a number, a share with its interval, or empty."""
     return cell.strip("-+%[] ").replace(".", "").replace(",", "").replace(" ", "").isdigit() or not cell
 
 
-def render_leaderboard(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool = False) -> str:
-    """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
-
-    The shares of failed prompts and of unfinished thoughts are columns only if there are any. Sentences
-    follow, where there are any: about constant answers, about mastery that does not exceed the best shortcut,
-    and about thoughts that did not end.
+def fit_columns(columns: Sequence[str], rows: Sequence[Sequence[str]], order: Sequence[int]) -> list[int]:
+    """Return the places of the columns that fit the terminal together, in the order of the table.
 
     Args:
-        is_wide: whether all columns are shown. Otherwise, only the key columns that fit a terminal are.
+        order: the places, the most important one first, which is chosen in any case.
     """
-    if not rows:
-        return "no model has been evaluated on this edition yet"
-    found = [dict(zip(columns, values, strict=True)) for values in rows]
-    lines = [_leaderboard_line(row) for row in found]
-    for name, rate in (("failed %", "error_rate"), ("unfinished %", "unfinished_reasoning_rate")):
-        if not any(row[rate] for row in found):
-            for line in lines:
-                del line[name]
-    table = _align_leaderboard(lines, is_wide=is_wide)
-    remarks = [f"{row['method']}: {remark}" for row in found for remark in list_remarks(row, row["model"])]
-    return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(found)])
+    width = _find_width(WIDTH)
+    chosen: list[int] = []
+    for place in order:
+        needed = max(map(len, [columns[place], *(row[place] for row in rows)])) + 2
+        if not chosen or needed <= width + 2:
+            chosen.append(place)
+            width -= needed
+    return sorted(chosen)
 
 
-def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str:
-    names, rows = list(lines[0]), [list(line.values()) for line in lines]
-    if is_wide:
-        return align(names, rows)
-    keys = [name for name in KEYS if name in names]
-    if len({line["method"] for line in lines}) > 1:
-        keys.insert(2, "method")
-    order = list(map(names.index, keys))
-    widths = measure_columns(names, [list(map(escape_line, row)) for row in rows])
-    chosen = fit_columns(widths, order, keys.index("mastery % [95 % CI]") + 1)
-    return align([names[i] for i in chosen], [[row[i] for i in chosen] for row in rows])
+def render_rows(columns: Sequence[str], rows: Sequence[Row], form: str, *, is_wide: bool = False) -> str:
+    """Return the rows as a table, CSV, JSON (a list of objects) or Markdown; control characters are escaped.
+
+    A text in CSV is no formula for a spreadsheet. Numbers in JSON are numbers, and null where they are not
+    finite. A table has at most N_ROWS_SHOWN rows.
+
+    Args:
+        form: table, csv, json or markdown.
+        is_wide: whether a table has all columns, also where they do not fit the terminal.
+
+    Raises:
+        InputError: two columns have one name, which JSON cannot express.
+    """
+    if form == "json":
+        require_distinct(columns)
+        objects = [dict(zip(columns, map(_convert_value, row), strict=True)) for row in rows]
+        return escape_controls(json.dumps(objects, indent=2, ensure_ascii=False, default=str))
+    if form == "csv":
+        text = io.StringIO()
+        cells = [[escape_cell(value) if isinstance(value, str) else value for value in row] for row in rows]
+        csv.writer(text, lineterminator="\n").writerows([list(map(escape_cell, columns)), *cells])
+        return text.getvalue().rstrip("\n")
+    if form == "markdown":
+        texts = [[_escape_markdown(_format_value(value)) for value in row] for row in rows]
+        return align(list(map(_escape_markdown, columns)), texts, is_markdown=True)
+    return _render_table(columns, rows, is_wide=is_wide)
 
 
-def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """Return one line per model without a score, with the reason; rows of the view not_evaluated."""
-    found = [dict(zip(columns, values, strict=True)) for values in rows]
-    settings = [f" ({row['setting']})" if row["setting"] else "" for row in found]
-    return "\n".join(
-        escape_line(f"not evaluated: {row['model']}{setting}: {row['reason']}")
-        for row, setting in zip(found, settings, strict=True)
-    )
+def require_distinct(columns: Sequence[str]) -> None:
+    """Raise InputError if two columns have one name."""
+    if repeated := sorted({name for name in columns if columns.count(name) > 1}):
+        raise InputError(
+            f'two columns of the result are named {repeated[0]}: give one another name (`… as "name"`)'
+        )
 
 
-def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
-    """Return column -> cell of one model."""
-    above = (row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))
-    return {
-        "#": str(row["rank"]),
-        "model": row["model"],
-        "method": row["method"],
-        "accuracy % [95 % CI]": format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
-        "mastery % [95 % CI]": format_with_interval(
-            row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]
-        ),
-        "above shortcut [95 % CI]": format_with_interval(*above),
-        "joint %": format_share(row["joint_accuracy"]),
-        "no answer %": format_share(row["no_answer_rate"]),
-        "true %": format_share(row["true_rate"]),
-        "unfinished %": format_share(row["unfinished_reasoning_rate"]),
-        "failed %": format_share(row["error_rate"]),
-        "pairs": f"{row['n_pairs']:,}",
-        "samples": f"{row['n_samples']:,}",
-    }
+def _convert_value(value: object) -> object:
+    """Return a value that JSON can express; null for nan and infinity."""
+    if isinstance(value, dict):
+        return {str(key): _convert_value(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_convert_value(part) for part in value]
+    if isinstance(value, Decimal):
+        value = float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return "" if value is None else str(value)
+
+
+def _render_table(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool) -> str:
+    """Return the first rows, with all columns or the key columns that fit; notes say what is left out."""
+    texts = [[escape_line(_format_value(value)) for value in row] for row in rows[:N_ROWS_SHOWN]]
+    chosen = list(range(len(columns)))
+    if not is_wide and len(columns) > N_ALWAYS_SHOWN:
+        ranks = {name: rank for rank, name in enumerate(KEY_COLUMNS)}
+
+        def rank_column(place: int) -> tuple[bool, int, int]:
+            name = columns[place]
+            is_constant = name in FACTORS and len({row[place] for row in texts}) <= 1
+            return is_constant or name == "model_id", ranks.get(name, len(ranks)), place
+
+        chosen = fit_columns(columns, texts, sorted(chosen, key=rank_column))
+    notes = []
+    if len(chosen) < len(columns):
+        notes.append(f"{len(chosen)} of {len(columns)} columns; --wide shows all of them")
+    if len(texts) < len(rows):
+        notes.append(f"{len(texts):,} of {len(rows):,} rows; --format csv prints all of them")
+    table = align([columns[i] for i in chosen], [[cells[i] for i in chosen] for cells in texts])
+    return "\n".join([table, *([""] if notes else []), *notes])
+
+
+def _escape_markdown(cell: str) -> str:
+    """Return the text without HTML and without an end of its cell."""
+    for mark, escaped in (("\\", "\\\\"), ("|", "\\|"), ("&", "&amp;"), ("<", "&lt;"), ("`", "\\`")):
+        cell = cell.replace(mark, escaped)
+    return cell
 
 
 def format_share(share: float | None) -> str:

@@ -7,8 +7,7 @@ from primitives.untrusted_text import escape_controls
 from report.console import align, format_share, format_with_interval
 from report.contents import Row
 from report.formats import format_words
-from report.model_difference import FEW_EFFECTIVE, ModelDifference, Verdict
-from report.relation_verdicts import judge_relations
+from report.model_difference import FEW_EFFECTIVE, ModelDifference, Verdict, judge_relations
 
 
 def render_difference(found: ModelDifference) -> str:

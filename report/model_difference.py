@@ -3,6 +3,7 @@
 All figures come from the macro compare_models of the warehouse.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from warehouse.selection import EvaluatedModel, find_edition, find_model
 Verdict = Literal["worse", "better", "not distinguishable"]
 # Below this effective number of heads or tails, an interval is only a rough guide (docs/statistics.md).
 FEW_EFFECTIVE = 20
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,40 @@ def judge(row: Row) -> Verdict:
     if row["difference_ci_high"] < 0:
         return "worse"
     return "better" if row["difference_ci_low"] > 0 else "not distinguishable"
+
+
+def judge_relations(rows: Sequence[Row]) -> list[tuple[Verdict, float]]:
+    """Return the verdict on each relation, and its p-value, adjusted for their number (Holm 1979).
+
+    The chance that any relation gets a verdict although the models are equal in all of them is at most 5 %. A
+    verdict is therefore harder to get than from the interval of the relation alone.
+    """
+    values = [estimate_p_value(row) for row in rows]
+    adjusted, highest = dict.fromkeys(range(len(rows)), 1.0), 0.0
+    for rank, place in enumerate(sorted(adjusted, key=lambda place: values[place])):
+        highest = max(highest, min(1.0, (len(rows) - rank) * values[place]))
+        adjusted[place] = highest
+    return [
+        (judge(row) if adjusted[place] < LEVEL else "not distinguishable", adjusted[place])
+        for place, row in enumerate(rows)
+    ]
+
+
+def estimate_p_value(row: Row) -> float:
+    """Return the two-sided p-value that belongs to the 95 % interval of a difference.
+
+    It is below 0.05 exactly if the interval does not contain 0. Farther out it is approximate: the distance
+    to the limit next to 0 is taken for the t quantile times the standard error (Altman and Bland 2011).
+    """
+    from scipy.stats import t
+
+    difference = row["difference"]
+    limit = row["difference_ci_low"] if difference > 0 else row["difference_ci_high"]
+    if difference == 0 or limit == difference:
+        return 1.0
+    freedom = max(row["n_effective"] - 1, 1.0)
+    quantiles = abs(difference) / abs(difference - limit)
+    return float(2 * t.sf(quantiles * t.ppf(1 - LEVEL / 2, freedom), freedom))
 
 
 def compare_models(root: Path, asked: ComparisonQuestion) -> ModelDifference:
@@ -160,8 +196,8 @@ def _choose_setting(
         )
         raise InputError(
             f"the two models were not scored by the same method under the same policy"
-            f"{f' ({wanted})' if wanted else ''}: {having}; `pretexeval score CONFIG --policy POLICY` scores "
-            "stored answers again"
+            f"{f' ({wanted})' if wanted else ''}: {having}; "
+            "`pretexeval publish CONFIG --score POLICY` scores stored answers again"
         )
     return min(common, key=order_setting)
 

@@ -1,14 +1,18 @@
-"""Render the papers' tables for the console: methods, components, transformations, relations, joint accuracy.
+"""The papers' tables for the console.
 
-They correspond to tables 1 to 3 and 15 and figure 4 of PretexEval: gains over random in percentage points,
-here with 95 % intervals. Where there are several models, their mean follows, which has no interval.
+Tables 1 to 3 and 15 and figure 4 of PretexEval: methods, components, transformations, relations and joint
+accuracy, as gains over random in percentage points, here with 95 % intervals. Where there are several models,
+their mean follows, which has no interval. Tables 1 and 2 of MultifacetEval: the facets.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from report.console import align
+from report.console import align, format_share
+from report.facet_scores import FACETS, FacetScores, read_facet_scores, select_first_policy
+from warehouse.query import read_rows, run_query
 
 Query = Callable[[str], tuple[list[str], list[tuple[Any, ...]]]]
 Cells = dict[tuple[str, str], str]
@@ -21,9 +25,18 @@ COMPONENTS = {
 }
 # The steps of transformation_ablation, in PretexEval's order.
 STEPS = {1: "none", 2: "+ inversion", 3: "+ denial", 4: "+ instantiation (all)"}
+# The columns of MultifacetEval.
+PAPER_NAMES = dict(zip(FACETS, ("Comp.", "Rect.", "Disc.", "Veri."), strict=True))
 MEAN = "mean of models"
 LOSS = "relative loss %"
 GAIN = "100 * (average_accuracy - 0.5), 100 * (ci_low - 0.5), 100 * (ci_high - 0.5)"
+
+
+def render_all_tables(root: Path, edition_id: str) -> str:
+    """Return the tables of both papers for an edition, without those that would be empty."""
+    scores = select_first_policy(read_facet_scores(lambda sql: read_rows(root, sql), edition_id))
+    tables = render_paper_tables(lambda sql: run_query(root, sql), edition_id), render_paper_facets(scores)
+    return "\n\n".join(table for table in tables if table)
 
 
 def render_paper_tables(query: Query, edition_id: str) -> str:
@@ -152,3 +165,27 @@ def _render_grid(title: str, columns: Sequence[str], cells: Cells, first: str = 
     lines = list(dict.fromkeys(line for line, _ in cells))
     rows = [[line, *(cells.get((line, column), "-") for column in present)] for line in lines]
     return f"{title}\n{align([first, *present], rows)}"
+
+
+def render_paper_facets(scores: Sequence[FacetScores]) -> str:
+    """Return a table per setting as in the paper: accuracies of the facets in %, and their macro average.
+
+    Args:
+        scores: the scores under one policy.
+    """
+    settings = dict.fromkeys(score.setting for score in scores)
+    return "\n\n".join(
+        _render_setting(setting, [score for score in scores if score.setting == setting])
+        for setting in settings
+    )
+
+
+def _render_setting(setting: str, scores: Sequence[FacetScores]) -> str:
+    facets = list(scores[0].facets)
+    random = [scores[0].facets[facet]["random_baseline"] for facet in facets]
+    rows = [["Random", *map(format_share, [*random, scores[0].random_average])]]
+    for score in scores:
+        accuracies = [score.facets[facet]["accuracy"] for facet in facets]
+        rows.append([score.model, *map(format_share, [*accuracies, score.average])])
+    names = [PAPER_NAMES[facet] for facet in facets]
+    return f"Facets: accuracy (%), {setting}\n{align(['model', *names, 'Average'], rows)}"

@@ -7,7 +7,9 @@ delimiter and encoding in which a spreadsheet saves it.
 import codecs
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,8 +17,13 @@ from primitives.errors import InputError
 from primitives.hashing import draw_order
 from primitives.untrusted_text import escape_cell
 
+# These names are valid for files on every system, and they do not make hidden files.
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 GRADES = ("reliability", "lexical_diversity", "structural_diversity")
-REQUIRED = ("edition", "row_id", *GRADES)
+COMMON = ("edition", "row_id")
+"""The columns that every sheet has."""
+VERDICT = "could_be_true"
+"""The column of a sheet of false twins."""
 DELIMITERS = (",", ";", "\t")
 # The first bytes of xlsx and ods, which are zip files, and of xls.
 WORKBOOK_STARTS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
@@ -74,26 +81,40 @@ def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
     return codecs.BOM_UTF8 + text.getvalue().encode()
 
 
-def read_sheet(path: Path, required: Sequence[str] = REQUIRED) -> list[SheetRow]:
-    """Return the rows that are not empty, in order.
-
-    Args:
-        required: the columns that the sheet must have.
+def read_sheet(path: Path) -> list[SheetRow]:
+    """Return the rows that are not empty, in order: of a sheet with grades, or of one with verdicts.
 
     Raises:
-        InputError: if the file is not CSV, or a required column is missing or occurs twice.
+        InputError: if the file is not CSV, or a column is missing or occurs twice.
     """
     text = _read_text(path)
     split = [_split_records(path, text, delimiter) for delimiter in DELIMITERS]
-    records = max(split, key=lambda each: len(set(required) & set(_read_header(each))))
+    known = {*COMMON, *GRADES, VERDICT}
+    records = max(split, key=lambda each: len(known & set(_read_header(each))))
     header = _read_header(records)
-    for name in required:
+    for name in (*COMMON, *((VERDICT,) if VERDICT in header else GRADES)):
         if header.count(name) != 1:
             raise InputError(
                 f"{path} has {header.count(name) or 'no'} columns named {name}; it begins with "
                 f"{', '.join(header[:4]) or 'nothing'}: use the exported sheet with its first row unchanged"
             )
     return [_read_row(header, *record) for record in records[1:]]
+
+
+def find_edition(path: Path, rows: Sequence[SheetRow]) -> str:
+    """Return the edition that most rows of a sheet name."""
+    named = Counter(row.cells["edition"] for row in rows if row.cells["edition"])
+    found = named.most_common(1)[0][0] if named else ""
+    if not FILE_NAME.fullmatch(found):
+        raise InputError(f"{path} names no edition ({found!r}): use the exported sheet, filled in")
+    return found
+
+
+def require_correct(path: Path, problems: Iterable[str]) -> None:
+    """Raise InputError with all problems of a sheet, if there are any."""
+    if listed := list(problems):
+        lines = "\n  ".join(listed)
+        raise InputError(f"{path}: nothing was imported, correct {len(listed)} places:\n  {lines}")
 
 
 def _read_row(header: Sequence[str], number: int, fields: Sequence[str]) -> SheetRow:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from storage.bucket_errors import explain_error
 from storage.files import write_atomically
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict
 
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from schemas.columns import Stage
 
 

@@ -16,8 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from primitives.checksums import checksum_file
-from primitives.numbers import read_count, read_float
+from primitives.hashing import checksum_file
+from primitives.untrusted_text import read_count, read_float
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from schemas.stages import RESPONSES
 from storage.files import build_stage_table, write_bytes

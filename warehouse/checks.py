@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from schemas.stages import EDITION_STAGES, HUMAN_GRADES
 from storage.layout import checks_record, diversity_record, freshness_record, guesses_record
 from storage.manifests import key_content, read_manifest_files

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 from schemas.columns import Stage
 from storage.files import FileRef
 from storage.records import explain_missing, find_record, read_files

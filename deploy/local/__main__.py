@@ -11,7 +11,7 @@ from pathlib import Path
 from deploy.local.installation import start_installation
 from deploy.local.services import Ports
 from primitives.errors import InputError
-from primitives.proxies import bypass_proxies
+from primitives.http_client import bypass_proxies
 
 
 def main() -> int:

@@ -17,9 +17,8 @@ from deploy.local.client_settings import (
     authorize,
 )
 from deploy.local.postgres import Database
-from primitives.allocator import VARIABLES
-from primitives.http_client import fetch_local
-from primitives.proxies import list_bypassed
+from primitives.http_client import fetch_local, list_bypassed
+from primitives.process import ALLOCATOR_VARIABLES
 from storage.layout import PREFECT_FOLDER
 
 REPOSITORY = Path(__file__).parents[2]
@@ -36,7 +35,7 @@ CLIENT_DEFAULTS = {
     "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
 }
 DEFAULTS = CLIENT_DEFAULTS | {
-    **VARIABLES,
+    **ALLOCATOR_VARIABLES,
     # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
     # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",

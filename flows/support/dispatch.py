@@ -20,8 +20,7 @@ from prefect.exceptions import ObjectNotFound
 
 from config.installation_names import DEFAULT_POOL, find_installation
 from flows.support.configurations import inherit_config_file
-from primitives.errors import InputError
-from primitives.failures import describe_failure, is_failure
+from primitives.errors import InputError, describe_failure, is_failure
 from primitives.hashing import hash_text
 
 POLL_S = 2.0

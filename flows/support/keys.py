@@ -12,9 +12,9 @@ from config.engines import EngineConfig
 from config.tables import StorageConfig
 from engines.api_keys import keep_out_of_logs, name_secret_block
 from primitives.errors import InputError
-from primitives.logs import escape_logs
-from primitives.proxies import bypass_proxies
+from primitives.http_client import bypass_proxies
 from primitives.secrets import hide_secrets
+from primitives.untrusted_text import escape_logs
 from storage.bucket import SECRET_VARIABLES
 from storage.mirror import Mirror
 

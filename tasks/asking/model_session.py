@@ -10,8 +10,7 @@ from config.engines import EngineConfig
 from engines.base import Engine, IncrementalEngine, ProbedEngine
 from engines.identity import identify_model
 from engines.loading import load_engine
-from primitives.errors import InputError
-from primitives.failures import describe_failure, is_failure, release_frames
+from primitives.errors import InputError, describe_failure, is_failure, release_frames
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.disk import reserve_space
 from storage.mirror import Mirror

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from primitives.failures import FULL_DISK
+from primitives.errors import FULL_DISK
 from schemas.exchange import Completion, Prompt
 
 # A killed process loses the answers of this time at most. A long session writes less often, so that its

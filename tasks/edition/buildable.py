@@ -7,7 +7,7 @@ from functools import partial
 import polars as pl
 
 from primitives.errors import InputError, join_problems
-from primitives.threads import map_in_threads
+from primitives.process import map_in_threads
 from prototypes.pool import check_pool_wordings
 from schemas.columns import Stage
 from schemas.expectations import may_break_rules

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.question_bank import QuestionBank
-from primitives.threads import map_in_threads
+from primitives.process import map_in_threads
 from schemas.stages import TRIPLETS
 from storage.files import FileRef, count_rows, read_stage_files
 from storage.layout import manifest_file

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from primitives.threads import map_in_threads
+from primitives.process import map_in_threads
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import read_stage_file

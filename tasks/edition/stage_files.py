@@ -15,7 +15,7 @@ import polars as pl
 
 from primitives.errors import InputError
 from primitives.hashing import hash_json
-from primitives.threads import map_in_threads
+from primitives.process import map_in_threads
 from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_stage_file
 from storage.layout import checks_record, manifest_file

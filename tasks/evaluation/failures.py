@@ -13,8 +13,7 @@ from config.file import Config
 from config.questions import Setting
 from engines.api_keys import hide_known_keys
 from engines.identity import identify_model
-from primitives.errors import InputError
-from primitives.failures import describe_failure, is_failure
+from primitives.errors import InputError, describe_failure, is_failure
 from storage.layout import failure_file
 from storage.mirror import Mirror
 from storage.records import read_files, write_record

@@ -13,8 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from primitives.checksums import checksum_file
-from primitives.hashing import hash_json
+from primitives.hashing import checksum_file, hash_json
 from schemas.exchange import Prompt
 from storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
 from storage.layout import evaluation_file, next_requests_folder, run_file

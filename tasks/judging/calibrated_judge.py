@@ -9,8 +9,8 @@ import polars as pl
 from config.file import Config
 from gate import GATE_VERSION
 from gate.check import check_rewordings
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 from primitives.toml_files import render_toml
 from storage.files import write_bytes
 from storage.mirror import Mirror

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from primitives.collector import pause_collector
+from primitives.process import pause_collector
 from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,

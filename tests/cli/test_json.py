@@ -12,14 +12,9 @@ import pytest
 
 from cli.main import build_parser, main
 from preflight.counted_prompts import AskedPairs
-from storage.records import write_record
-from tasks.evaluation.recorded_evaluations import RecordedEvaluation
-from tests.support import simulated_models
 from tests.support.command import REPOSITORY, make_rows, run_command, write_base, write_config
-from tests.support.data_folder import DataFolder
 
 PAGE = (REPOSITORY / "docs" / "commands.md").read_text(encoding="utf-8")
-EDITION = "tiny-seed1-00000001"
 # Keys whose parts are names from the configuration, and values that a run may lack.
 NAMED = ("n_samples", "n_questions")
 RANGES = ("duration_s", "cost")
@@ -127,65 +122,3 @@ def test_doctor(config: Path, tmp_path: Path) -> None:
     found = json.loads(said.out)
     assert set(list_keys(found)) == read_documented("doctor")
     assert {finding["name"]: finding["state"] for finding in found}["model far"] == "failing"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A root with a complete, a failed, an unfinished and a damaged evaluation, and one of questions."""
-    data = DataFolder(tmp_path / "data")
-    for k in range(6):
-        data.add_pair("symptoms", f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
-    data.write_edition(EDITION)
-    for model_id in ("expert", "silent", "erratic"):
-        data.write_model(model_id)
-        data.write_answers(EDITION, model_id, getattr(simulated_models, model_id))
-    folder = data.root / "predictions" / EDITION
-    (folder / "erratic" / "run.json").write_text("{")
-    (folder / "begun" / "next").mkdir(parents=True)
-    failure = {"edition_id": EDITION, "model": "lost", "model_id": None, "reason": "there is no folder"}
-    write_record(
-        data.root / "failures" / EDITION / "lost.json", failure | {"failed_at": "2026-01-02T03:04:05"}
-    )
-    again = failure | {"model": "Expert", "model_id": "expert", "reason": "the endpoint does not answer"}
-    write_record(data.root / "failures" / EDITION / "Expert.json", again)
-    return data.root
-
-
-def test_runs(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = print_json(capsys, "runs", "--root", root)
-    assert set(list_keys(found)) == read_documented("runs")
-    assert {f"[].{field.name}" for field in fields(RecordedEvaluation)} == read_documented("runs")
-    states = {each["model"]: each["status"] for each in found}
-    assert states == {
-        "Erratic": "damaged",
-        "Expert": "complete",
-        "Silent": "complete",
-        "begun": "unfinished",
-        "lost": "failed",
-    }
-    by_model = {each["model"]: each for each in found}
-    assert by_model["Expert"]["n_samples"] == 6 * 16
-    assert by_model["Expert"]["reason"] == "the endpoint does not answer"
-    assert by_model["lost"]["finished_at"] == "2026-01-02T03:04:05+00:00"
-    assert by_model["Silent"]["finished_at"] == "2026-11-20T10:00:00+00:00"
-    main(["runs", "--root", str(root)])
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1:3] for line in lines[2:7]] == [[name, state] for name, state in states.items()]
-    assert f"lost on {EDITION}: there is no folder" in lines
-
-
-def test_too_many_failed_prompts_are_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = DataFolder(tmp_path)
-    data.add_pair("symptoms", "head", "tail", "other")
-    data.write_edition(EDITION)
-    data.write_model("expert")
-    data.write_answers(EDITION, "expert", simulated_models.expert, fail=lambda _: "HTTP 500")
-    (found,) = print_json(capsys, "runs", "--root", tmp_path)
-    assert found["status"] == "failed"
-    assert found["n_errors"] == found["n_samples"] == 16
-
-
-def test_runs_of_a_folder_without_any(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert print_json(capsys, "runs", "--root", tmp_path) == []
-    assert main(["runs", "--root", str(tmp_path / "none")]) == 2
-    assert "there is no such folder" in capsys.readouterr().err

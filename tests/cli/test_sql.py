@@ -63,6 +63,13 @@ def test_one_of_them_is_described(ask: Asked) -> None:
     assert "did you mean leaderboard" in ask("--describe", "leaderbord", status=2)
 
 
+def test_the_tables_of_the_papers_are_printed(ask: Asked) -> None:
+    said = ask("--papers", "tiny")
+    assert "Methods: gain over random" in said
+    assert "Joint accuracy (%) when n samples are asked" in said
+    assert "no edition 'none'" in ask("--papers", "none", status=2)
+
+
 def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(ask: Asked, root: Path) -> None:
     lines = ask("from leaderboard").splitlines()
     assert max(map(len, lines)) <= 100
@@ -88,11 +95,6 @@ def test_a_file_holds_the_rows_of_the_query(ask: Asked, root: Path, tmp_path: Pa
     texts = [tuple(str(value).lower() for value in row) for row in frame.rows()]
     assert texts == [tuple(str(value).lower() for value in row) for row in expected]
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_the_listing_is_written_as_parquet(ask: Asked, root: Path, tmp_path: Path) -> None:
-    ask("--output", tmp_path / "columns.parquet")
-    assert pl.read_parquet(tmp_path / "columns.parquet").rows() == list_columns(root)
 
 
 def test_a_file_that_exists_is_kept(ask: Asked, root: Path) -> None:

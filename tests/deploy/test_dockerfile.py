@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from primitives.allocator import VARIABLES
+from primitives.process import ALLOCATOR_VARIABLES
 
 REPOSITORY = Path(__file__).parents[2]
 ROLES = ("cpu", "gpu")
@@ -96,4 +96,4 @@ def test_secrets_and_large_files_are_not_copied() -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_returns_freed_memory_as_commands_do(role: str) -> None:
     variables = " ".join(find_all(role, "ENV")).split()
-    assert {f"{name}={value}" for name, value in VARIABLES.items()} <= set(variables)
+    assert {f"{name}={value}" for name, value in ALLOCATOR_VARIABLES.items()} <= set(variables)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from drafting.cells import DraftedCell, check_denial
 from drafting.denials import deny_sentence
+from drafting.drafts import DraftedCell, check_denial
 from prototypes.pool import load_pool
 from schemas.transformations import POSITIVE_OF
 
@@ -47,7 +47,7 @@ def test_the_rules_deny_every_prototype_of_the_bundled_pool() -> None:
     """The checks find nothing against them, and most are the denials that people wrote."""
     equal = []
     for prototypes in load_pool("revised").relations.values():
-        cells = {name: DraftedCell(name, cell.prototype, "given") for name, cell in prototypes.cells.items()}
+        cells = {name: DraftedCell(cell.prototype) for name, cell in prototypes.cells.items()}
         for name, partner in POSITIVE_OF.items():
             denial = deny_sentence(cells[partner].text or "")
             assert denial is not None

@@ -14,7 +14,7 @@ from engines.vllm_process import (
     free_memory,
     prepare_environment,
 )
-from primitives.collector import pause_collector
+from primitives.process import pause_collector
 
 
 @pytest.fixture

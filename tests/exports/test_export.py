@@ -16,9 +16,9 @@ import pytest
 
 from cli.main import main
 from config.file import Config
-from exports.bundle import bundle_modules
 from exports.export import TARGETS, export_edition
 from exports.rows import COLUMNS
+from exports.tool_tasks import bundle_modules
 from primitives.errors import InputError
 from storage.records import write_record
 from tasks.answers.reading import read_answer
@@ -84,16 +84,6 @@ def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
             "Please answer True or False.\nAnswer:"
         )
     assert json.loads((tmp_path / "out/export.json").read_text())["methods"] == ["pretexeval", "direct"]
-
-
-def test_pairs_per_relation_chooses_the_same_pairs_as_an_evaluation(root: Path, tmp_path: Path) -> None:
-    export_edition(root, EDITION, "inspect", tmp_path / "few", 2)
-    export_edition(root, EDITION, "inspect", tmp_path / "fewer", 1)
-    few, fewer = (
-        {row["pair_id"] for row in read_lines(tmp_path / name / "direct.jsonl")} for name in ("few", "fewer")
-    )
-    assert (len(few), len(fewer)) == (4, 2)
-    assert fewer < few
 
 
 def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_path: Path) -> None:
@@ -169,14 +159,10 @@ def fill_questions(root: Path, edition_id: str = EDITION) -> QuestionFolder:
     return folder
 
 
-def test_a_budget_is_refused_for_questions(tmp_path: Path) -> None:
+def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
     folder = fill_questions(tmp_path / "data")
     with pytest.raises(InputError, match="budget is only for samples"):
         export_edition(folder.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
-
-
-def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
-    folder = fill_questions(tmp_path / "data")
     export_edition(folder.data.root, EDITION, "croissant", tmp_path / "out")
     assert sorted(os.listdir(tmp_path / "out")) == ["README.md", "croissant.json", "questions.parquet"]
     rows = pl.read_parquet(tmp_path / "out/questions.parquet")
@@ -193,8 +179,8 @@ def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "code"),
     [
-        ("inspect", ["question_task.py"]),
-        ("lm-eval", ["question_functions.py", "questions_chat.yaml", "questions_completion.yaml"]),
+        ("inspect", ["task.py"]),
+        ("lm-eval", ["functions.py", "questions_chat.yaml", "questions_completion.yaml"]),
     ],
 )
 def test_questions_are_exported_as_tasks(tmp_path: Path, target: str, code: list[str]) -> None:
@@ -221,7 +207,7 @@ def test_questions_are_exported_as_tasks(tmp_path: Path, target: str, code: list
 def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(tmp_path: Path) -> None:
     folder = fill_questions(tmp_path / "data")
     export_edition(folder.data.root, EDITION, "lm-eval", tmp_path / "out")
-    exported = load_module(tmp_path / "out/question_functions.py")
+    exported = load_module(tmp_path / "out/functions.py")
     corpus = [*REVISIONS, *TRUTHS, *ONE_LETTER, *SEVERAL, "", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
     for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
         kind, options, offered, text = (row[name] for name in ("type", "options", "offered", "text"))
@@ -229,7 +215,7 @@ def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(tmp_p
             answer = remove_reasoning(response)
             for style in ("chat", "completion"):
                 said = cut_completion(answer) if style == "completion" else answer
-                found = exported.read_question_answer(response, row, style)
+                found = exported.read_row(response, row, style)
                 assert found == read_answer(kind, said, options, offered, text).answer
         graded = exported.process_chat(row, [render_answer(kind, str(row["target"]))])
         assert set(graded) == {"no_answer_rate"} | {
@@ -269,6 +255,7 @@ def test_the_licence_and_the_week_of_an_edition_are_stated(tmp_path: Path) -> No
 def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_path: Path) -> None:
     export_edition(root, EDITION, "lm-eval", tmp_path / "out")
     exported = load_module(tmp_path / "out/functions.py")
+    row = read_lines(tmp_path / "out/direct.jsonl")[0]
     corpus = [text for text in (*TRUE, *FALSE, *NO_ANSWER) if text is not None]
     corpus += [f"<think>False</think>{text}" for text in TRUE] + [
         "<think>True",
@@ -277,9 +264,9 @@ def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_pa
     ]
     for text in corpus:
         answer = remove_reasoning(text)
-        assert exported.read_prediction(text, "chat") is extract_answer(answer)
-        assert exported.read_prediction(text, "completion") is extract_answer(cut_completion(answer))
-    row = read_lines(tmp_path / "out/direct.jsonl")[0]
+        for style, said in (("chat", answer), ("completion", cut_completion(answer))):
+            expected = extract_answer(said)
+            assert exported.read_row(text, row, style) == (None if expected is None else str(expected))
     graded = exported.process_chat(row, [str(row["target"])])
     assert exported.accuracy([graded["accuracy"]]) == 1
     assert graded["no_answer_rate"] is False
@@ -295,4 +282,4 @@ def test_two_modules_of_a_bundle_must_not_share_a_name(
     with pytest.raises(ValueError, match="first_part and second_part both define LIMIT"):
         bundle_modules(["first_part", "second_part"])
     with pytest.raises(ValueError, match=r"tasks\.asking\.thoughts must be in the bundle"):
-        bundle_modules(["tasks.asking.answer_extraction", "exports.answer_reading"])
+        bundle_modules(["tasks.asking.answer_extraction", "exports.grading"])

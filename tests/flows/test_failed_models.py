@@ -101,7 +101,7 @@ class Results:
     not_evaluated: dict[str, str]
     page: str
     scored: Outcome
-    """`pretexeval score` after the first run."""
+    """`pretexeval publish --score` after the first run."""
     repaired: Outcome
     n_requests_repaired: dict[str, int]
     n_answered: int

@@ -32,7 +32,7 @@ class Story:
     scores: list[dict[str, Any]]
     not_evaluated: list[dict[str, Any]]
     again: Outcome
-    """`pretexeval score` after the run."""
+    """`pretexeval publish --score` after the run."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
             call("import-responses", questions, *options),
         ]
         pages = [parse(page.read_text(encoding="utf-8"))]
-        tables = call("tables", config)
+        tables = call("sql", "--papers", edition.name, "--root", str(root))
         run = call("run", config)
         pages.append(parse(page.read_text(encoding="utf-8")))
         scores = query_rows(
@@ -74,7 +74,7 @@ def story(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, st
             run,
             scores,
             query_rows(root, "from not_evaluated"),
-            call("score", config),
+            call("publish", config, "--score"),
         )
 
 

@@ -131,7 +131,7 @@ def test_answers_are_scored_again_without_asking(rephrased: Rephrased) -> None:
     before = read_stamps(rephrased.root, "responses/**/*.parquet")
     editions = read_bytes(rephrased.root / "editions")
     rephrased.endpoint.requests.clear()
-    done = rephrased.run("score", "--policy", "coin-flip", "--policy", "excluded")
+    done = rephrased.run("publish", "--score", "coin-flip", "excluded")
     assert {"strict", "coin-flip", "excluded"} <= set(done.out.split())
     rows = query_rows(rephrased.root, "select distinct scoring_policy as p from average_accuracy")
     assert {row["p"] for row in rows} == {"strict", "coin-flip", "excluded"}

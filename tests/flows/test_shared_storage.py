@@ -165,7 +165,7 @@ def test_score_opens_the_storage_with_keys_of_secret_blocks_and_measures_samples
         run_command("evaluate", evaluator, folder=tmp_path, environment=with_keys).require()
         endpoint.requests.clear()
         done = run_command(
-            "score", newcomer, "--policy", "coin-flip", folder=tmp_path, environment=without_keys
+            "publish", newcomer, "--score", "coin-flip", folder=tmp_path, environment=without_keys
         ).require()
         assert endpoint.requests == []
     assert "coin-flip" in done.out

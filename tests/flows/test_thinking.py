@@ -1,4 +1,4 @@
-"""`pretexeval run` and `score` with endpoints whose models think, each in another way."""
+"""`pretexeval run` and `publish --score` with endpoints whose models think, each in another way."""
 
 import re
 from collections.abc import Iterator
@@ -42,7 +42,8 @@ class Thinkers:
             for name in names
         ]
         config = write_config(self.folder / "c.toml", self.root, knowledge=KNOWLEDGE, models=models)
-        return run_command(command, config, folder=self.folder, environment=self.server)
+        name, *options = command.split()
+        return run_command(name, config, *options, folder=self.folder, environment=self.server)
 
     def query(self, sql: str) -> dict[str, tuple[object, ...]]:
         """Return model -> its other columns, of a query whose first column is the model."""
@@ -108,7 +109,7 @@ def test_stored_answers_are_read_again_by_other_marks_without_asking(thinkers: T
     sql = "select model, average_accuracy, mastery from leaderboard"
     before = thinkers.query(sql)
     assert before["brackets"] != before["plain"]
-    thinkers.run("score", "brackets", "plain", brackets=BRACKETS).require()
+    thinkers.run("publish --score", "brackets", "plain", brackets=BRACKETS).require()
     after = thinkers.query(sql)
     assert after["brackets"] == after["plain"] == before["plain"]
     assert len(thinkers.endpoint.requests) == n_requests

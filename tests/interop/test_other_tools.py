@@ -23,7 +23,7 @@ Graded = dict[str, tuple[str, bool | None, bool]]
 @pytest.fixture(scope="module")
 def inspect_logs(site: Site) -> dict[str, Path]:
     """Style -> the log of a run of inspect_ai."""
-    return {style: site.run_inspect(style, "task.py") for style in STYLES}
+    return {style: site.run_inspect(style, "pretexeval") for style in STYLES}
 
 
 @pytest.fixture(scope="module")

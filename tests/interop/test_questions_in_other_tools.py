@@ -36,7 +36,7 @@ def read_scores(site: Site, model: str) -> tuple[dict[str, float], float]:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_inspect_agrees(site: Site, style: str) -> None:
-    log = site.run_inspect(style, "question_task.py")
+    log = site.run_inspect(style, "multifaceteval")
     metrics, samples = read_inspect_metrics(log)
     graded: Graded = {}
     for sample in samples:

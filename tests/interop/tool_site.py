@@ -78,13 +78,13 @@ class Site:
         frame = pl.read_parquet(self.root / stage / self.edition_id / f"**/{model}-*" / stage / "*.parquet")
         return dict(frame.select(frame.columns[0], "prediction").iter_rows())
 
-    def run_inspect(self, style: str, file: str) -> Path:
+    def run_inspect(self, style: str, name: str) -> Path:
         """Run a task of inspect_ai, and return its log."""
         provider = {"completion": "openai-api-completions", "chat": "openai-api"}[style]
-        logs = self.folder / f"{file}-{style}"
+        logs = self.folder / f"{name}-{style}"
         # inspect_ai takes paths that are relative to the working directory.
-        task = (self.folder / "inspect" / file).relative_to(self.folder)
-        tokens = () if file == "question_task.py" else ("--max-tokens", str(MAX_TOKENS))
+        task = (self.folder / "inspect" / f"task.py@{name}").relative_to(self.folder)
+        tokens = () if name == "multifaceteval" else ("--max-tokens", str(MAX_TOKENS))
         run_tool(
             *("inspect", "inspect", "eval", str(task), "--model", f"{provider}/local/tiny"),
             *("-T", f"prompt_style={style}", *tokens, "--log-dir", str(logs), "--display", "none"),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from primitives.checksums import checksum_file
 from primitives.hashing import (
+    checksum_file,
     draw_one,
     draw_order,
     hash_joined,

@@ -1,9 +1,13 @@
+"""The client for health checks, and proxies, which are never used for this machine."""
+
+import os
 import socket
+import urllib.request
 
 import pytest
 
 from primitives import http_client
-from primitives.http_client import HttpReply, fetch, fetch_local
+from primitives.http_client import HttpReply, bypass_proxies, fetch, fetch_local
 from tests.support.web_server import serve_routes
 
 SECRET = "sk-very-secret"
@@ -75,3 +79,50 @@ def test_a_server_on_loopback_is_asked_past_the_proxies_of_the_environment(
         assert fetch(f"{web.address}/a").status == 404
     assert web.requests == [("/a", None)]
     assert proxy.requests == [(f"{web.address}/a", None)]
+
+
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@pytest.fixture
+def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (*VARIABLES, *map(str.upper, VARIABLES)):
+        # With a value first, so that the variable is removed after the test whoever sets it.
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.usefixtures("no_variables")
+@pytest.mark.parametrize("name", ["http_proxy", "ALL_PROXY"])
+def test_loopback_is_reached_without_the_proxy(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import httpx
+
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "intern.example, 127.0.0.1")
+    assert bypass_proxies() == []
+    assert os.environ["no_proxy"] == os.environ["NO_PROXY"] == "intern.example,127.0.0.1,localhost,::1"
+    assert urllib.request.proxy_bypass("127.0.0.1")
+    with httpx.Client() as client:
+        for host in ("127.0.0.1", "localhost", "[::1]"):
+            assert client._transport_for_url(httpx.URL(f"http://{host}:4200/api")) is client._transport
+
+
+@pytest.mark.usefixtures("no_variables")
+@pytest.mark.parametrize(
+    "address", ["socks5://127.0.0.1:9", "socks4://u:word@h:1", "http://h:port", "http://h:0", "ftp://h"]
+)
+def test_a_proxy_that_no_client_can_use_is_removed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", address)
+    (warning,) = bypass_proxies()
+    assert "ALL_PROXY" in warning
+    assert "word" not in warning
+    assert "ALL_PROXY" not in os.environ
+
+
+@pytest.mark.usefixtures("no_variables")
+def test_no_proxy_for_any_host_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "*")
+    assert bypass_proxies() == []
+    assert urllib.request.proxy_bypass("example.org")
+    assert urllib.request.proxy_bypass("127.0.0.1")

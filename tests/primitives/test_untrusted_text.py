@@ -1,6 +1,10 @@
+"""Text that others wrote: no control character and no formula reaches a terminal, a log or a spreadsheet."""
+
+import logging
+
 import pytest
 
-from primitives.untrusted_text import escape_cell, escape_controls, escape_line
+from primitives.untrusted_text import escape_cell, escape_controls, escape_line, escape_logs
 
 
 @pytest.mark.parametrize(
@@ -25,3 +29,22 @@ def test_control_characters_are_escaped_and_writing_stays(text: str, escaped: st
 def test_a_formula_is_a_text(start: str) -> None:
     assert escape_cell(f"{start}1+1").startswith("'")
     assert escape_cell(f"a {start}1") == f"a {start.strip()}1"
+
+
+def test_messages_and_tracebacks_are_escaped_once(caplog: pytest.LogCaptureFixture) -> None:
+    make = logging.getLogRecordFactory()
+    try:
+        escape_logs()
+        wrapped = logging.getLogRecordFactory()
+        escape_logs()
+        assert logging.getLogRecordFactory() is wrapped
+        logging.getLogger("test").warning("it says %s", "\x1b[31m\nno")
+        assert caplog.messages == ["it says \\u001b[31m\nno"]
+        try:
+            raise ValueError("\x1b[2J")
+        except ValueError:
+            logging.getLogger("test").exception("it failed")
+        assert "ValueError: \\u001b[2J" in caplog.text
+        assert "\x1b" not in caplog.text
+    finally:
+        logging.setLogRecordFactory(make)

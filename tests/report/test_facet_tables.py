@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from report.facet_scores import FACETS, FacetScores, Row, read_facet_scores, select_first_policy
-from report.facet_tables import render_facets, render_paper_facets
+from report.paper_tables import render_paper_facets
+from report.score_tables import render_facets
 from tests.report.conftest import ASKED, BANK, EDITION, ODD_NAME
 from warehouse.query import read_rows
 

@@ -64,7 +64,7 @@ def test_the_curve_has_a_column_for_each_number_of_samples() -> None:
     assert lines[4].split() == ["large,", "direct", "95.0", *["-"] * 7]
 
 
-def test_methods_are_compared_with_the_relative_loss_only_if_the_warehouse_does_so() -> None:
+def test_methods_are_compared_with_the_relative_loss() -> None:
     rows = [("large", "direct", -12.34, -14.0, -10.0, 0.456), ("large", "origin", 1.0, -1.0, 3.0, None)]
     title, names, _, large = render(method_comparison=rows).splitlines()
     assert title.startswith("PretexEval minus each other method")

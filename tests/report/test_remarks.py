@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from report.column_choice import WIDTH
-from report.console import render_leaderboard
+from report.console import WIDTH
 from report.page import write_report
 from report.remarks import list_remarks
+from report.score_tables import render_leaderboard
 from tests.report.conftest import EDITION
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder

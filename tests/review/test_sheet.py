@@ -3,11 +3,8 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from primitives.errors import InputError
-from primitives.untrusted_text import escape_cell, escape_controls
 from review.sheet import ReviewItem, read_sheet, render_sheet
 
 HEADER = "edition,row_id,triplet,sample_1,reliability,lexical_diversity,structural_diversity,comment"
@@ -30,7 +27,7 @@ def write(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 
 
 def test_a_row_shows_the_triplet_and_the_samples_but_not_the_method() -> None:
-    content = render_sheet("e-1", {"bcdf": make_item(), "ghjk": make_item(samples=TEXTS[:1])})
+    content = render_sheet("e-1", {"bcdf": make_item(head="=gout"), "ghjk": make_item(samples=TEXTS[:1])})
     assert content.startswith(b"\xef\xbb\xbf")
     assert parse(content) == [
         [
@@ -38,7 +35,13 @@ def test_a_row_shows_the_triplet_and_the_samples_but_not_the_method() -> None:
             *("reliability", "lexical_diversity", "structural_diversity", "comment"),
         ],
         [
-            *("e-1", "bcdf", "gout | may cause | pain", "(true) Gout hurts.", "(false) Gout does not hurt."),
+            *(
+                "e-1",
+                "bcdf",
+                "'=gout | may cause | pain",
+                "(true) Gout hurts.",
+                "(false) Gout does not hurt.",
+            ),
             *("", "", "", ""),
         ],
         ["e-1", "ghjk", "gout | may cause | pain", "(true) Gout hurts.", "", "", "", "", ""],
@@ -47,34 +50,10 @@ def test_a_row_shows_the_triplet_and_the_samples_but_not_the_method() -> None:
     assert b"t1" not in content
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", " =", "\t=", "\r@"])
-def test_no_cell_is_a_formula(start: str) -> None:
-    cells = parse(render_sheet("e-1", {"bcdf": make_item(head=f"{start}1+1")}))[1]
-    assert cells[2].startswith("'")
-    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
-
-
-@given(st.text())
-def test_a_cell_is_one_line_that_no_spreadsheet_computes(text: str) -> None:
-    cell = escape_cell(text)
-    assert cell.removeprefix("'").split() == escape_controls(" ".join(text.split())).split() or (
-        text.strip().startswith("'")
-    )
-    assert not cell.startswith(("=", "+", "-", "@"))
-    assert len(cell.splitlines()) <= 1
-
-
-def test_samples_are_shuffled_by_the_salt_and_none_is_lost() -> None:
-    item = make_item(samples=tuple((f"Text {i}.", i % 2 == 0) for i in range(8)))
-    orders = {item.shuffle_samples(f"salt {i}").samples for i in range(20)}
-    assert len(orders) > 15
-    assert {frozenset(order) for order in orders} == {frozenset(item.samples)}
-    assert item.shuffle_samples("a") == item.shuffle_samples("a")
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("encoding", "delimiter", "end"),
+    [("utf-8", ",", "\n"), ("utf-8-sig", ";", "\r\n"), ("utf-16", "\t", "\r\n"), ("cp1252", ";", "\r")],
+)
 def test_a_sheet_is_read_as_any_spreadsheet_saves_it(
     tmp_path: Path, encoding: str, delimiter: str, end: str
 ) -> None:
@@ -89,8 +68,8 @@ def test_a_sheet_is_read_as_any_spreadsheet_saves_it(
 
 
 def test_rows_are_numbered_as_in_a_spreadsheet_even_if_a_cell_has_several_lines(tmp_path: Path) -> None:
-    rows = read_sheet(write(tmp_path, f'{HEADER}\n{ROW}"two\nlines"\n{ROW}\n'))
-    assert [row.number for row in rows] == [2, 3]
+    rows = read_sheet(write(tmp_path, f'{HEADER}\n{ROW}"two\nlines"\n{ROW}well, this\n'))
+    assert [(row.number, row.has_extra_cells) for row in rows] == [(2, False), (3, True)]
     assert rows[0].cells["comment"] == "two\nlines"
 
 
@@ -105,11 +84,6 @@ def test_columns_may_be_moved_and_cells_at_the_end_be_missing(tmp_path: Path) ->
         "lexical_diversity": "",
         "structural_diversity": "",
     }
-
-
-def test_cells_beyond_the_last_column_are_noticed(tmp_path: Path) -> None:
-    (row,) = read_sheet(write(tmp_path, f"{HEADER}\n{ROW}well, this\n"))
-    assert row.has_extra_cells
 
 
 @pytest.mark.parametrize(
@@ -129,8 +103,3 @@ def test_a_file_that_is_not_a_sheet_is_refused(tmp_path: Path, content: bytes, m
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_sheet(path)
-
-
-def test_a_missing_sheet_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be read: No such file"):
-        read_sheet(tmp_path / "sheet.csv")

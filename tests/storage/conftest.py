@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.tables import StorageConfig
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tests.support.object_storage import ObjectStorage

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 from storage.bucket import Bucket
 from storage.bucket_errors import render_reason
 from tests.support.object_storage import KEYS, ObjectStorage, serve_moto, serve_rclone

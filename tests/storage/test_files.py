@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from schemas.stages import VARIANTS
 from storage.files import (
     FileRef,

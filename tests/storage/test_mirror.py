@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from config.tables import StorageConfig
-from primitives.checksums import checksum_file
 from primitives.errors import InputError
+from primitives.hashing import checksum_file
 from storage.manifests import read_manifest, read_manifest_files
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_everything

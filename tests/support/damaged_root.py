@@ -17,7 +17,7 @@ from primitives.errors import InputError
 from primitives.hashing import draw_order
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from report.page import write_pages
-from review.grade_import import import_review
+from review.grades import import_review
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS

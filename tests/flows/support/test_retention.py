@@ -110,7 +110,10 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
     assert list_editions(root) == sorted(weeks)
 
 
-def test_the_command_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lists_and_removes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cli.in_process.run_publish", lambda *_: [])
     weeks = [build(configure(tmp_path), week) for week in range(3)]
     knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
     file = write_config(
@@ -120,13 +123,13 @@ def test_the_command_lists_and_removes(tmp_path: Path, capsys: pytest.CaptureFix
         knowledge=knowledge,
         storage={"keep_editions": 2},
     )
-    assert main(["prune", str(file), "--dry-run"]) == 0
+    assert main(["publish", str(file), "--prune", "list"]) == 0
     assert re.search(rf"^{weeks[0]}  +0\.\d MB  would be removed$", capsys.readouterr().out, re.MULTILINE)
     assert list_editions(tmp_path / "data") == sorted(weeks)
-    assert main(["prune", str(file)]) == 0
-    assert "pretexeval publish CONFIG" in capsys.readouterr().out
+    assert main(["publish", str(file), "--prune", "editions"]) == 0
+    capsys.readouterr()
     assert list_editions(tmp_path / "data") == sorted(weeks[1:])
-    assert main(["prune", str(file)]) == 0
+    assert main(["publish", str(file), "--prune", "editions"]) == 0
     assert "no scheduled edition" in capsys.readouterr().out
 
 
@@ -141,8 +144,9 @@ def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
 
 
 def test_answers_go_with_the_last_edition_that_uses_them_if_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("cli.in_process.run_publish", lambda *_: [])
     config = configure(tmp_path)
     weeks = [build(config, week) for week in range(4)]
     root = config.storage.root
@@ -168,12 +172,12 @@ def test_answers_go_with_the_last_edition_that_uses_them_if_told(
         knowledge={"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")},
         storage={"keep_editions": 2},
     )
-    assert main(["prune", str(file), "--dry-run", "--with-responses"]) == 0
+    assert main(["publish", str(file), "--prune", "list"]) == 0
     assert re.search(
         r"^3 stored answers of far-1234 \(0\.\d MB\): would be rem", capsys.readouterr().out, re.M
     )
     assert all(path.exists() for path in gone)
-    assert main(["prune", str(file), "--with-responses"]) == 0
+    assert main(["publish", str(file), "--prune", "answers"]) == 0
     assert "3 stored answers of far-1234" in capsys.readouterr().out
     assert list_editions(root) == sorted(weeks[2:])
     assert ResponseStore(root, "far-1234").list_files() == sorted(kept)

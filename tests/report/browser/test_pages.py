@@ -1,4 +1,4 @@
-"""The pages in a real browser without the help of scripts: editions, one edition, two compared, a preview."""
+"""The pages in a real browser without the help of scripts: editions, one edition, a preview."""
 
 from pathlib import Path
 
@@ -7,23 +7,20 @@ from playwright.sync_api import Browser, Page
 
 from config.file import Config
 from preflight.fact_preview import preview_edition, render_page
-from report.diff_page import write_diff_page
-from report.edition_diff import compare_editions
 from report.page import write_pages
 from tests.report.conftest import EDITION, FRESH
 from tests.support.chromium import WatchedPage, find_serious, keep_screenshot
 from tests.support.command import make_rows, write_base
 
-PAGES = ("index.html", f"{EDITION}/index.html", "diff.html", "preview.html")
+PAGES = ("index.html", f"{EDITION}/index.html", "preview.html")
 WIDTHS = (390, 1280)
 
 
 @pytest.fixture(scope="session")
 def written(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with all pages: those of two editions, of their differences, and of a preview."""
+    """Return the folder with all pages: those of two editions, and of a preview."""
     folder = compared / "report"
     write_pages(compared, [EDITION, FRESH])
-    write_diff_page(compared, compare_editions(compared, EDITION, FRESH), folder / "diff.html")
     own = tmp_path_factory.mktemp("preview")
     base = write_base(own / "own.tsv", make_rows("may_treat", "may_prevent"))
     config = Config.model_validate(

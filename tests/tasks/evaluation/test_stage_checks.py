@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from primitives.checksums import checksum_file
+from primitives.hashing import checksum_file
 from schemas.stages import RESPONSES
 from storage.layout import run_file
 from storage.records import read_reports

@@ -1,0 +1,151 @@
+"""Tables of scores on the console at the end of a run: the leaderboard, the facets, and who has no score."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from primitives.untrusted_text import escape_line
+from report.console import Row, align, fit_columns, format_share, format_with_interval
+from report.facet_scores import FACETS, FacetScores
+from report.reasoning_notes import note_unfinished, note_unfinished_questions
+from report.remarks import list_remarks
+
+# The columns of the leaderboard on the console, the most important one first.
+KEYS = (
+    "#",
+    "model",
+    "accuracy % [95 % CI]",
+    "mastery % [95 % CI]",
+    "above shortcut [95 % CI]",
+    "failed %",
+    "no answer %",
+    "unfinished %",
+    "pairs",
+)
+
+
+def render_leaderboard(columns: Sequence[str], rows: Sequence[Row], *, is_wide: bool = False) -> str:
+    """Return a table with one line per model: average accuracy and mastery with their 95 % intervals.
+
+    The shares of failed prompts and of unfinished thoughts are columns only if there are any. Sentences
+    follow, where there are any: about constant answers, about mastery that does not exceed the best shortcut,
+    and about thoughts that did not end.
+
+    Args:
+        is_wide: whether all columns are shown. Otherwise, only the key columns that fit a terminal are.
+    """
+    if not rows:
+        return "no model has been evaluated on this edition yet"
+    found = [dict(zip(columns, values, strict=True)) for values in rows]
+    lines = [_leaderboard_line(row) for row in found]
+    for name, rate in (("failed %", "error_rate"), ("unfinished %", "unfinished_reasoning_rate")):
+        if not any(row[rate] for row in found):
+            for line in lines:
+                del line[name]
+    table = _align_leaderboard(lines, is_wide=is_wide)
+    remarks = [f"{row['method']}: {remark}" for row in found for remark in list_remarks(row, row["model"])]
+    return "\n".join([table, *dict.fromkeys(remarks), *note_unfinished(found)])
+
+
+def _align_leaderboard(lines: Sequence[dict[str, str]], *, is_wide: bool) -> str:
+    names, rows = list(lines[0]), [list(line.values()) for line in lines]
+    chosen = list(range(len(names)))
+    if not is_wide:
+        keys = [name for name in KEYS if name in names]
+        if len({line["method"] for line in lines}) > 1:
+            keys.insert(2, "method")
+        chosen = fit_columns(names, rows, list(map(names.index, keys)))
+    return align([names[i] for i in chosen], [[row[i] for i in chosen] for row in rows])
+
+
+def render_not_evaluated(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return one line per model without a score, with the reason; rows of the view not_evaluated."""
+    found = [dict(zip(columns, values, strict=True)) for values in rows]
+    settings = [f" ({row['setting']})" if row["setting"] else "" for row in found]
+    return "\n".join(
+        escape_line(f"not evaluated: {row['model']}{setting}: {row['reason']}")
+        for row, setting in zip(found, settings, strict=True)
+    )
+
+
+def _leaderboard_line(row: dict[str, Any]) -> dict[str, str]:
+    """Return column -> cell of one model."""
+    above = (row[f"mastery_above_shortcut{end}"] for end in ("", "_ci_low", "_ci_high"))
+    return {
+        "#": str(row["rank"]),
+        "model": row["model"],
+        "method": row["method"],
+        "accuracy % [95 % CI]": format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"]),
+        "mastery % [95 % CI]": format_with_interval(
+            row["mastery"], row["mastery_ci_low"], row["mastery_ci_high"]
+        ),
+        "above shortcut [95 % CI]": format_with_interval(*above),
+        "joint %": format_share(row["joint_accuracy"]),
+        "no answer %": format_share(row["no_answer_rate"]),
+        "true %": format_share(row["true_rate"]),
+        "unfinished %": format_share(row["unfinished_reasoning_rate"]),
+        "failed %": format_share(row["error_rate"]),
+        "pairs": f"{row['n_pairs']:,}",
+        "samples": f"{row['n_samples']:,}",
+    }
+
+
+def render_facets(scores: Sequence[FacetScores]) -> str:
+    """Return a table with one line per model and setting: its facets with their 95 % intervals.
+
+    The scoring policy is a column only if there are several, the share of failed prompts only if a prompt
+    failed. The last line of the table is what random answers score. Sentences about thoughts that did not end
+    follow.
+
+    Args:
+        scores: at least one.
+    """
+    lines = [*map(_facet_line, scores), _describe_random(scores[0])]
+    if len({score.scoring_policy for score in scores}) < 2:
+        _drop(lines, "scoring")
+    if not any(score.mastered_negated["error_rate"] for score in scores):
+        _drop(lines, "failed %")
+    table = align(list(lines[0]), [list(line.values()) for line in lines])
+    return "\n".join([table, *note_unfinished_questions(scores)])
+
+
+def _facet_line(score: FacetScores) -> dict[str, str]:
+    """Return column -> cell of one model in one setting."""
+    return (
+        {"model": score.model, "setting": score.setting, "scoring": score.scoring_policy}
+        | {f"{facet} %": _accuracy(score.facets.get(facet)) for facet in FACETS}
+        | {
+            "average %": _average(score.averaged),
+            "mastered %": _mastered(score.mastered),
+            "with negated %": _mastered(score.mastered_negated),
+            "no answer %": format_share(score.mastered_negated["no_answer_rate"]),
+            "failed %": format_share(score.mastered_negated["error_rate"]),
+            "points": f"{score.mastered['n_points']:,}",
+            "questions": f"{score.n_questions:,}",
+        }
+    )
+
+
+def _describe_random(score: FacetScores) -> dict[str, str]:
+    """Return column -> cell of random answers, which depend on the questions alone."""
+    facets = {f"{facet} %": format_share(row["random_baseline"]) for facet, row in score.facets.items()}
+    average = {"average %": format_share(score.random_average)}
+    return dict.fromkeys(_facet_line(score), "") | {"model": "random answers"} | facets | average
+
+
+def _accuracy(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return "-"
+    return format_with_interval(row["accuracy"], row["ci_low"], row["ci_high"])
+
+
+def _average(row: dict[str, Any]) -> str:
+    return format_with_interval(row["average_accuracy"], row["ci_low"], row["ci_high"])
+
+
+def _mastered(row: dict[str, Any]) -> str:
+    return format_with_interval(row["mastered_rate"], row["ci_low"], row["ci_high"])
+
+
+def _drop(lines: list[dict[str, str]], column: str) -> None:
+    for line in lines:
+        del line[column]
