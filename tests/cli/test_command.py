@@ -12,7 +12,7 @@ from tests.support.command import (
     Outcome,
     block_packages,
     make_rows,
-    run_command,
+    run_process_command,
     write_base,
     write_config,
 )
@@ -42,7 +42,7 @@ def model(tmp_path: Path) -> Path:
 
 def refuse(arguments: list[str | Path], folder: Path, blocked: Path) -> str:
     """Run a command that must fail; return its message, which is for the user and no traceback."""
-    outcome = run_command(*arguments, folder=folder, blocked=blocked).require(2)
+    outcome = run_process_command(*arguments, folder=folder, blocked=blocked).require(2)
     assert outcome.out == ""
     assert outcome.err.removeprefix("building the edition\n").startswith("pretexeval: ")
     assert "Traceback" not in outcome.err
@@ -52,7 +52,7 @@ def refuse(arguments: list[str | Path], folder: Path, blocked: Path) -> str:
 
 def answer(arguments: list[str | Path], folder: Path, blocked: Path) -> Outcome:
     """Run a command that must succeed quickly and without slow imports."""
-    outcome = run_command(*arguments, folder=folder, blocked=blocked).require()
+    outcome = run_process_command(*arguments, folder=folder, blocked=blocked).require()
     assert outcome.cpu_s < ANSWER_S
     assert outcome.err == ""
     return outcome
@@ -69,7 +69,7 @@ def test_help_lists_the_commands(tmp_path: Path, blocked: Path) -> None:
 
 
 def test_unknown_command_is_refused(tmp_path: Path, blocked: Path) -> None:
-    outcome = run_command("evalute", folder=tmp_path, blocked=blocked).require(2)
+    outcome = run_process_command("evalute", folder=tmp_path, blocked=blocked).require(2)
     assert "evalute" in outcome.err
     assert "evaluate" in outcome.err
 

@@ -11,7 +11,7 @@ import pytest
 
 from cli.completion import PLACES
 from cli.main import build_parser
-from tests.support.command import REPOSITORY, block_packages, run_command
+from tests.support.command import REPOSITORY, block_packages, run_command, run_process_command
 
 HEADING = "examples:\n"
 
@@ -91,4 +91,4 @@ def test_every_shell_has_a_script(shell: str, tmp_path: Path) -> None:
 
 def test_only_the_subcommand_imports_the_library(tmp_path: Path) -> None:
     blocked = block_packages(tmp_path / "blocked", "shtab")
-    assert "completion" in run_command("--help", folder=tmp_path, blocked=blocked).require().out
+    assert "completion" in run_process_command("--help", folder=tmp_path, blocked=blocked).require().out

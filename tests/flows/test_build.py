@@ -4,8 +4,9 @@ import json
 import random
 import resource
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.support.command import (
     read_bytes,
     read_stamps,
     run_command,
+    run_process_command,
     write_base,
     write_config,
 )
@@ -48,15 +50,14 @@ class Bench:
         config = self.folder / f"{name}.toml"
         return write_config(config, self.root, knowledge=knowledge, edition=edition)
 
-    def build(self, config: Path, **environment: str) -> Path:
+    def build(self, config: Path) -> Path:
         """Build the edition, and return its folder."""
-        outcome = run_command(
-            "build", config, folder=self.folder, environment=self.server | environment
-        ).require()
+        outcome = run_command("build", config, folder=self.folder, environment=self.server).require()
         return Path(outcome.out.strip())
 
-    def fail(self, config: Path, **settings: Any) -> Outcome:  # noqa: ANN401
-        outcome = run_command("build", config, folder=self.folder, environment=self.server, **settings)
+    def fail(self, config: Path, prepare: Callable[[], None] | None = None) -> Outcome:
+        run = run_command if prepare is None else partial(run_process_command, prepare=prepare)
+        outcome = run("build", config, folder=self.folder, environment=self.server)
         assert outcome.status != 0
         assert outcome.out == ""
         assert "Traceback" not in outcome.err
@@ -99,7 +100,10 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str
 @pytest.fixture(scope="module")
 def shuffled(elsewhere: Bench) -> Path:
     rows = random.Random(3).sample(ROWS, len(ROWS))
-    return elsewhere.build(elsewhere.configure("shuffled", rows), POLARS_MAX_THREADS="1")
+    config = elsewhere.configure("shuffled", rows)
+    environment = elsewhere.server | {"POLARS_MAX_THREADS": "1"}
+    outcome = run_process_command("build", config, folder=elsewhere.folder, environment=environment).require()
+    return Path(outcome.out.strip())
 
 
 def test_edition_has_a_file_per_stage_and_relation(bench: Bench, first: Path) -> None:

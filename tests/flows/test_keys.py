@@ -20,6 +20,7 @@ from tests.support.command import (
     build_environment,
     make_rows,
     run_command,
+    run_process_command,
     write_base,
     write_config,
 )
@@ -94,7 +95,9 @@ def from_environment(
     with serve_echoes() as endpoint:
         models = [configure(name, endpoint, "FAR_KEY") for name in ("far", "refused")]
         environment = prefect_server | LOUD | {"FAR_KEY": KEY}
-        outcome = run_command("run", write_run(folder, models), folder=folder, environment=environment)
+        outcome = run_process_command(
+            "run", write_run(folder, models), folder=folder, environment=environment
+        )
         yield Run(outcome.require(1), folder, endpoint, prefect_server)
 
 
@@ -107,7 +110,7 @@ def from_block(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[st
     with serve_echoes() as endpoint:
         models = [configure("far", endpoint, "FAR_KEY"), configure("lost", endpoint, "LOST_KEY")]
         config = write_run(folder, models)
-        outcome = run_command("evaluate", config, folder=folder, environment=prefect_server | LOUD)
+        outcome = run_process_command("evaluate", config, folder=folder, environment=prefect_server | LOUD)
         yield Run(outcome.require(1), folder, endpoint, prefect_server)
 
 

@@ -29,6 +29,7 @@ from tests.support.command import (
     read_record,
     read_stamps,
     run_command,
+    run_process_command,
     wait_for_servers_to_end,
     write_config,
 )
@@ -91,7 +92,7 @@ def configure(folder: Path, model: Path) -> Path:
 
 def run(config: Path, blocked: Path | None = None) -> Run:
     root = config.parent / "data"
-    outcome = run_command("run", config, folder=config.parent, blocked=blocked).require()
+    outcome = run_process_command("run", config, folder=config.parent, blocked=blocked).require()
     stamps = {
         f"{folder}/{name}": stamp
         for folder in ("editions", "responses", "predictions")
@@ -315,7 +316,7 @@ def test_server_that_does_not_start_prints_one_message(tmp_path: Path, model: Pa
     slow.mkdir(parents=True)
     (slow / "__init__.py").write_text("import time\ntime.sleep(600)\n")
     patience = {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
-    outcome = run_command(
+    outcome = run_process_command(
         "build", config, folder=tmp_path, environment=patience, blocked=slow.parent
     ).require(2)
     assert outcome.err.startswith("pretexeval: Prefect's server did not start")

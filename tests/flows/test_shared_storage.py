@@ -17,7 +17,7 @@ from storage.bucket import Bucket
 from storage.layout import lease_object
 from tasks.asking.chunks import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
-from tests.support.command import Table, build_environment, read_bytes, run_command
+from tests.support.command import Table, build_environment, read_bytes, run_command, run_process_command
 from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
 from tests.support.evaluations import ask_model, finish
 from tests.support.fault_models import answer_by_checksum, wait_until
@@ -109,7 +109,7 @@ def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     environment = save_keys_in_blocks(moto, prefect_server)
     config = configure_host(tmp_path, "s3://bucket/blocks")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
-    outcome = run_command("build", config, folder=tmp_path, environment=environment | loud).require()
+    outcome = run_process_command("build", config, folder=tmp_path, environment=environment | loud).require()
     (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
     with pytest.MonkeyPatch.context() as patch:
         moto.set_environment(patch)

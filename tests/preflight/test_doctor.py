@@ -11,7 +11,14 @@ from preflight.doctor import collect_findings, list_asked_models
 from preflight.findings import Finding, has_failures, render_findings
 from preflight.storage_checks import check_room
 from tasks.edition.planning import plan_edition
-from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
+from tests.support.command import (
+    block_packages,
+    make_rows,
+    run_command,
+    run_process_command,
+    write_base,
+    write_config,
+)
 from tests.support.small_bases import build_frames
 from tests.support.web_server import serve_routes
 
@@ -59,14 +66,14 @@ def test_findings_are_rendered_with_their_remedies_and_a_count() -> None:
 def test_the_command_is_quick_imports_nothing_slow_and_writes_nothing(tmp_path: Path) -> None:
     blocked = block_packages(tmp_path / "blocked", "prefect", "vllm", "openai", "torch", "transformers")
     config = write_small(tmp_path)
-    done = run_command("doctor", config, folder=tmp_path, blocked=blocked).require()
+    done = run_process_command("doctor", config, folder=tmp_path, blocked=blocked).require()
     assert done.cpu_s < 3
     assert done.err == ""
     assert "ok       edition        2 relations, 448 samples at most" in done.out
     assert "\nok       model told     recorded responses" in done.out
     assert "0 failing" in done.out
     assert not (tmp_path / "results").exists()
-    assert run_command("doctor", folder=tmp_path, blocked=blocked).require().cpu_s < 3
+    assert run_process_command("doctor", folder=tmp_path, blocked=blocked).require().cpu_s < 3
 
 
 def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def scores(
     folder = tmp_path_factory.mktemp("facets")
     write_facet_configuration(folder / "config.toml", list(SHARES), SEED, ("answer_only",))
     config = folder / "config.toml"
-    run_command("run", config, folder=folder, environment=prefect_server, timeout_s=1500).require()
+    run_command("run", config, folder=folder, environment=prefect_server).require()
     return read_scores(folder / "data")
 
 

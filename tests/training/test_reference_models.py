@@ -84,7 +84,7 @@ def mastery(
     model = {"dtype": "bfloat16", "max_tokens": 1}
     models = [{"name": name, "model": str(path), **model} for name, path in FOLDERS.items()]
     config = write_config(folder / "config.toml", folder / "data", edition={"seed": SEED}, models=models)
-    run_command("run", config, folder=folder, environment=prefect_server, timeout_s=1500).require()
+    run_command("run", config, folder=folder, environment=prefect_server).require()
     return query_rows(folder / "data", "from known_mastery")
 
 
