@@ -37,7 +37,7 @@ from tests.support.parsed_page import Parsed, parse
 from tests.support.webhook import serve_webhook
 from warehouse.query import run_query
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 NAMES = ("reference-facets-small",)
 RELATION = "therapeutic_drugs"

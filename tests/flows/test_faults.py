@@ -41,7 +41,7 @@ from tests.support.installation_faults import (
     restart_server_and_database,
 )
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """A process that all workers of a test session share, and that ends with the session, also after a crash.
 
-The first worker that needs it starts it. Its parent is this module as a program, which waits until the process
-that started the session has ended (pytest, or the controller of pytest-xdist), and then ends its child.
+The first worker that needs it starts it. Its parent is this module as a program, which waits for the end of
+the process that started the session (pytest, or the controller of pytest-xdist), and then ends its child.
 """
 
 import json
