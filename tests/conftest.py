@@ -31,6 +31,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """Let the collector see all objects again: DuckDB and vLLM complain about those that are never freed."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def moto() -> Iterator[ObjectStorage]:
     """An S3 server that keeps conditional writes; every test makes an address of its own."""

@@ -127,17 +127,6 @@ def test_rows_in_another_order_and_one_thread_give_the_same_bytes(first: Path, s
     assert read_bytes(shuffled) == read_bytes(first)
 
 
-def test_another_seed_gives_another_edition(bench: Bench, first: Path) -> None:
-    before = read_stamps(first)
-    second = bench.build(bench.configure("second", seed=2))
-    assert second.name != first.name
-    assert read_manifest(second)["seed"] == 2
-    old, new = read_bytes(first), read_bytes(second)
-    assert old.keys() == new.keys()
-    assert all(old[name] != new[name] for name in old if name.startswith("samples/"))
-    assert read_stamps(first) == before
-
-
 def test_another_prototype_changes_files_of_its_relation_only(bench: Bench, first: Path) -> None:
     before = read_stamps(first)
     pool = copy_pool(bench.folder / "pool.toml", "may_treat", "[X]", "tablet [X]")

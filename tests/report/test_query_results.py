@@ -1,11 +1,6 @@
-import csv
-import io
 import json
 from decimal import Decimal
 
-import pytest
-
-from primitives.errors import InputError
 from report.column_choice import WIDTH
 from report.query_results import render_rows
 
@@ -22,11 +17,6 @@ def test_json_holds_numbers_and_null() -> None:
     ]
 
 
-def test_json_refuses_two_columns_of_one_name() -> None:
-    with pytest.raises(InputError, match=r"two columns .* named n: give one another name"):
-        render_rows(["n", "m", "n"], [(1, 2, 3)], "json")
-
-
 def test_markdown_keeps_every_cell_in_its_place() -> None:
     rows = [("a|b\nc", 0.5), ("<b>`x`</b>", 2.0)]
     assert render_rows(["text", "share"], rows, "markdown").splitlines() == [
@@ -35,10 +25,6 @@ def test_markdown_keeps_every_cell_in_its_place() -> None:
         "| a\\|b\\nc | 0.5000 |",
         "| &lt;b>\\`x\\`&lt;/b> | 2.0000 |",
     ]
-
-
-def test_markdown_without_rows_has_its_header() -> None:
-    assert render_rows(["a", "b"], [], "markdown") == "| a | b |\n| --- | --- |"
 
 
 def test_a_wide_result_is_narrowed_to_the_key_columns() -> None:
@@ -53,19 +39,3 @@ def test_a_wide_result_is_narrowed_to_the_key_columns() -> None:
     ]
     assert note == f"{len(header.split())} of 33 columns; --wide shows all of them"
     assert render_rows(columns, rows, "table", is_wide=True).splitlines()[0].split() == columns
-
-
-def test_a_factor_with_several_values_is_shown() -> None:
-    columns = [*MANY, "model", "scoring_policy"]
-    rows = [tuple(["x"] * 30 + ["one", policy]) for policy in ("strict", "excluded")]
-    assert "scoring_policy" in render_rows(columns, rows, "table").splitlines()[0]
-
-
-def test_columns_that_the_query_names_are_all_shown() -> None:
-    rows = [tuple("x" * 60 for _ in range(5))]
-    assert render_rows(MANY[:5], rows, "table").splitlines()[0].split() == MANY[:5]
-
-
-def test_csv_has_all_columns() -> None:
-    text = render_rows(MANY, [tuple(range(30))], "csv")
-    assert list(csv.reader(io.StringIO(text))) == [MANY, [str(k) for k in range(30)]]

@@ -10,7 +10,7 @@ from schemas.expectations import (
     list_value_expectations,
     may_break_rules,
 )
-from schemas.stages import SAMPLES, STAGES, STATEMENTS, TRIPLETS
+from schemas.stages import STAGES, STATEMENTS
 from tests.support.broken_rows import BROKEN, BrokenRow
 from tests.support.good_frames import make_frame
 
@@ -54,28 +54,6 @@ def test_every_declaration_is_expected(name: str) -> None:
     assert (stage.key, "is_unique") in expected
 
 
-def test_rules_name_columns_of_their_stage() -> None:
-    for name, rules in RULES.items():
-        for rule in rules:
-            assert set(rule.columns) <= set(STAGES[name].names), rule.name
-            assert set(rule.holds.meta.root_names()) <= set(STAGES[name].names), rule.name
-
-
-def test_rules_have_one_column_each() -> None:
-    for stage in STAGES.values():
-        judged = evaluate_rules(stage, make_frame(stage.name))
-        n_rules = sum(" " in column for column in judged.columns)
-        named = [e for e in list_value_expectations(stage) if " " in str(e.arguments.get("column"))]
-        assert n_rules == len(named) == len({e.arguments["column"] for e in named})
-
-
-def test_texts_and_lists_stay_out_of_great_expectations() -> None:
-    judged = evaluate_rules(SAMPLES, make_frame("samples"))
-    assert {"text", "reasons", "rephraser"}.isdisjoint(judged.columns)
-    assert {"sample_id", "method", "triplet_id", "sample_index"} <= set(judged.columns)
-    assert "head" in evaluate_rules(TRIPLETS, make_frame("triplets")).columns
-
-
 def test_rules_about_a_null_value_report_nothing() -> None:
     frame = make_frame("statements").with_columns(statement=pl.lit(None, pl.String))
     judged = evaluate_rules(STATEMENTS, frame)
@@ -92,10 +70,3 @@ def test_structure_compares_found_and_declared_columns() -> None:
         ("c", "b", "String", None),
         ("a", "nothing", "String", "String"),
     ]
-
-
-def test_optional_columns_are_nullable_and_come_after_the_others() -> None:
-    for stage in STAGES.values():
-        are_optional = [column.is_optional for column in stage.columns]
-        assert are_optional == sorted(are_optional), stage.name
-        assert all(column.is_nullable for column in stage.columns if column.is_optional), stage.name

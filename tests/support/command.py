@@ -45,22 +45,6 @@ def build_command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "cli", *map(str, arguments)]
 
 
-def count_actions(
-    *arguments: str | Path, folder: Path, environment: Environment | None = None
-) -> dict[str, int]:
-    """Run `pretexeval` and return how often it did what; paths in the actions start at the folder."""
-    counts = folder / "counts.json"
-    done = run_process(
-        [sys.executable, "-m", "tests.support.counted_command", str(counts), *map(str, arguments)],
-        folder=folder,
-        environment=build_environment(environment),
-        timeout_s=400,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, int] = json.loads(counts.read_text())
-    return {action.replace(f"{folder}/", ""): n for action, n in found.items()}
-
-
 def build_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
     """Return this process's environment without settings of Prefect and vLLM, with ``more`` added.
 

@@ -65,29 +65,6 @@ def test_report_is_loaded(data: DataFolder) -> None:
     ]
 
 
-def test_first_report_about_the_same_rows_counts(data: DataFolder) -> None:
-    for name, day in (("a", 21), ("b", 19), ("c", 20)):
-        write_report(data, name, checked_at=f"2026-11-{day}T12:00:00+00:00")
-    assert [row["checked_at"] for row in publish(data)] == ["2026-11-19 12:00:00"]
-    (row,) = data.query("from check_history")
-    assert (row["n_expectations"], row["n_passed"], row["n_passed_editions"]) == (1, 0, 0)
-
-
-def test_report_of_an_earlier_version_is_found_by_its_edition(data: DataFolder) -> None:
-    write_report(data, "a", content=None, checked_at=None)
-    (row,) = publish(data)
-    assert (row["edition_id"], row["checked_at"]) == (EDITION, None)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"content": "0" * 32, "context": "other"}, {"content": None, "n_rows": 9}, {"stage": "variants"}],
-)
-def test_report_about_other_rows_is_left_out(data: DataFolder, changes: Row) -> None:
-    write_report(data, "a", **changes)
-    assert publish(data) == []
-
-
 def test_damaged_report_is_named_and_left_out(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
     path = write_report(data, "a")
     path.write_text(path.read_text().replace("it holds", "it does"))

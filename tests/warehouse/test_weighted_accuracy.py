@@ -20,10 +20,3 @@ def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
             row["ci_low"] <= row["fixed_base_ci_low"] <= row["average_accuracy"] <= row["fixed_base_ci_high"]
         )
         assert (row["n_pairs"], row["least_asked_share"], row["most_asked_share"]) == (4, 1, 1)
-
-
-def test_a_model_without_answers_has_no_score(published: DataFolder) -> None:
-    choice = "where scoring_policy = 'excluded' and model_id = 'silent' order by method, weighting desc"
-    rows = published.query(f"from weighted_accuracy {choice}")
-    assert [row["weighting"] for row in rows] == 2 * ["relations", "pairs"]
-    assert {(row["average_accuracy"], row["mastery"], row["n_pairs"]) for row in rows} == {(None, None, 0)}
