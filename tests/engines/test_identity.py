@@ -31,14 +31,17 @@ def test_folder_is_identified_by_its_content(tmp_path: Path) -> None:
     assert len(identify_folder(one)) == len("m-") + 8
 
 
-@pytest.mark.parametrize(
-    "name", ["config.json", "model.safetensors", "tokenizer.json", "chat_template.jinja"]
-)
-def test_each_file_that_changes_answers_changes_the_id(tmp_path: Path, name: str) -> None:
+def test_each_file_that_changes_answers_changes_the_id(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "m")
-    before = identify_folder(folder)
-    (folder / name).write_bytes(b"something longer than before")
-    assert identify_folder(folder) != before
+    ids = [identify_folder(folder)]
+    for name in (
+        *("config.json", "generation_config.json", "model.safetensors", "chat_template.jinja"),
+        *("chat_template.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", "tekken.json"),
+        *("special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt"),
+    ):
+        (folder / name).write_bytes(b"something longer than before")
+        ids.append(identify_folder(folder))
+    assert len(set(ids)) == 15
 
 
 def test_dtype_and_quantization_change_the_id(tmp_path: Path) -> None:

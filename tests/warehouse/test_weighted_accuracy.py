@@ -20,3 +20,13 @@ def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
             row["ci_low"] <= row["fixed_base_ci_low"] <= row["average_accuracy"] <= row["fixed_base_ci_high"]
         )
         assert (row["n_pairs"], row["least_asked_share"], row["most_asked_share"]) == (4, 1, 1)
+
+
+def test_intervals_weigh_strata_with_shrunken_shares(published: DataFolder) -> None:
+    """Pinned: the coverage of these intervals is measured in benchmarks/budget_coverage.py."""
+    rows = published.query(f"from weighted_accuracy {CHOICE} order by weighting")
+    columns = ("ci_low", "ci_high", "mastery_ci_low", "mastery_ci_high")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        pytest.approx((0.370483, 0.980217, 0, 0.489891), abs=1e-6),
+        pytest.approx((0.295961, 0.978103, 0, 0.561497), abs=1e-6),
+    ]
