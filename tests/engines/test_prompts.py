@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.prompts import find_answer_token
+from engines.prompts import find_answer_token, tokenise_texts
 from schemas.exchange import Prompt
 from tests.support.tokens import tokenise_prompt
 
@@ -57,3 +57,7 @@ def test_answer_token_has_the_spelling_that_follows_the_text(
 
 def test_answer_of_several_tokens_has_none(tokenizer: PreTrainedTokenizerBase) -> None:
     assert find_answer_token(tokenizer, "Answer:", "Entailed") is None
+
+
+def test_a_template_without_the_beginning_of_sequence_gets_none(tokenizer: PreTrainedTokenizerBase) -> None:
+    assert tokenise_texts(tokenizer, ["Fever?"], "chat")[0][0] != BOS

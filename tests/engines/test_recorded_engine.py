@@ -69,3 +69,9 @@ def test_repeats_are_returned_in_their_order(tmp_path: Path, repeats: list[int])
 def test_missing_column_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'response'"):
         load_rows(tmp_path / "r.parquet", prompt=["a"], answer=["True"])
+
+
+def test_a_text_that_is_recorded_as_an_error_is_no_answer(tmp_path: Path) -> None:
+    columns: dict[str, list[object]] = {"status": ["error"], "error": ["cut off"]}
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"], **columns)
+    assert ask(engine, "a") == [Completion(None, status="error", error="cut off")]

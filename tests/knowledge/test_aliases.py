@@ -111,3 +111,9 @@ def test_aliases_that_every_fact_of_a_name_repeats_are_read_once(tmp_path: Path)
 def test_broken_tables_name_the_place(tmp_path: Path, table: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read(tmp_path, table)
+
+
+def test_names_with_an_id_get_the_aliases_of_the_id(tmp_path: Path) -> None:
+    (tmp_path / "own.tsv").write_text("head\trelation\ttail\ttail_id\naspirin\tmay_treat\tfever\tC1\n")
+    (tmp_path / "aliases.csv").write_text("id,alias\nC1,pyrexia\nC2,gout\n")
+    assert read_base(tmp_path / "own.tsv", tmp_path / "aliases.csv").aliases == {"fever": ("pyrexia",)}

@@ -75,3 +75,14 @@ def test_unknown_tokens_are_counted_and_cost_nothing(
     assert (row["n_prompts"], row["n_unknown"]) == (64, 16)
     assert row["n_prompt_tokens"] == 48 * 10
     assert row["cost"] == pytest.approx(48 * (10 * 1 + 2 * 5) / 1e6)
+
+
+def test_known_mastery_counts_only_relations_as_they_were_taught(data: DataFolder) -> None:
+    """The facts about drugs have changed since the model was taught."""
+    data.write_edition("mine", kb="mine", knowledge={"symptoms": "s1", "drugs": "d1"})
+    base = {"name": "mine", "checksums": {"symptoms": "s1", "drugs": "d2"}}
+    data.write_model("taught", [{"relation": "symptoms", "head": "Influenza"}], base)
+    data.write_answers("mine", "taught", lambda sample: bool(sample["label"]))
+    build_warehouse(data.root)
+    rows = data.query("select is_known, n_pairs from known_mastery order by is_known")
+    assert rows == [{"is_known": False, "n_pairs": 2}, {"is_known": True, "n_pairs": 1}]
