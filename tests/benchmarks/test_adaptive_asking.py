@@ -5,6 +5,8 @@ import pytest
 from benchmarks.adaptive_asking import Case, describe, simulate
 from benchmarks.pair_allocation import allocate_pairs, shrink_variances
 
+pytestmark = pytest.mark.long
+
 
 def test_pairs_are_allocated_in_proportion_to_the_spread() -> None:
     assert allocate_pairs([1000, 1000], [0, 0], [0.09, 0.01], 400) == [300, 100]

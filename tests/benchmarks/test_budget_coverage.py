@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks.budget_coverage import Case, describe, measure, open_view, read_pairs, simulate
 
+pytestmark = pytest.mark.long
+
 
 def test_a_budget_saves_prompts_and_its_interval_covers() -> None:
     found = describe(Case(0.65, 0.6, 0.0), read_pairs(), 150, seed=1)

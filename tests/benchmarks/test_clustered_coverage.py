@@ -13,6 +13,8 @@ from tests.support.expected_clusters import (
     share_interval,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def clusters() -> PairClusters:

@@ -62,7 +62,7 @@ def scores(
     return read_scores(folder / "data")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("is_known", LIMITS)
 @pytest.mark.parametrize("name", SHARES)
 def test_a_model_masters_what_it_was_taught_and_nothing_else(

@@ -88,7 +88,7 @@ def mastery(
     return query_rows(folder / "data", "from known_mastery")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("taught_with", LIMITS)
 @pytest.mark.parametrize("name", SHARES)
 def test_mastery_is_what_the_model_was_taught(
@@ -103,7 +103,7 @@ def test_mastery_is_what_the_model_was_taught(
         assert row["average_accuracy"] >= {"pool": 0.97, "other": 0.9}[taught_with]  # type: ignore[operator]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("taught_with", LIMITS)
 @pytest.mark.parametrize("name", SHARES)
 def test_the_interval_of_mastery_contains_what_the_card_predicts(

@@ -145,7 +145,7 @@ def engine() -> Iterator[Engine]:
         yield writer
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_rewords_statements(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
     cases = list_cases(base, pool, SEED).sample(100, seed=1)
     assert set(cases["transformation"]) >= POSITIVE_OF.keys()
@@ -154,7 +154,7 @@ def test_it_rewords_statements(engine: Engine, base: KnowledgeBase, pool: Pool) 
     assert len(set(replies)) > 90
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_lists_statements_of_triplets(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
     triplets = list_cases(base, pool, SEED).unique("triplet_id", maintain_order=True).sample(10, seed=1)
     listings = ask_listings(engine, triplets)
@@ -163,7 +163,7 @@ def test_it_lists_statements_of_triplets(engine: Engine, base: KnowledgeBase, po
     assert sum(is_worded) / len(is_worded) >= 0.7
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_replies_end_without_a_token_limit(engine: Engine, base: KnowledgeBase, pool: Pool) -> None:
     cases = list_cases(base, pool, SEED).sample(20, seed=2)
     assert all(reply.endswith(".") and "\n" not in reply for reply in ask_rewordings(engine, cases))

@@ -15,6 +15,8 @@ from benchmarks.interval_coverage import (
 )
 from warehouse.catalogue import create_tables
 
+pytestmark = pytest.mark.long
+
 # With fewer right or wrong samples than this, or with no more pairs than this, counts are so small that the
 # interval is deliberately too wide (above 96 %).
 FEW_SAMPLES = 50

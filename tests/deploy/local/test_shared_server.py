@@ -16,7 +16,7 @@ from tests.support.command import Outcome, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 from tests.support.installation import find_processes
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 PASSWORD = "PREFECT_API_AUTH_STRING"
 # The limits of the foreign team's pools.
