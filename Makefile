@@ -11,21 +11,25 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The other programs that tests start, each in an environment of its own: requirements/interop-NAME.txt.
 INTEROP := inspect lm-eval duckdb
 
-.PHONY: run test quick test-interop real-model test-real-model lint types docs pictures bench lock \
+.PHONY: run test test-all quick test-interop real-model test-real-model lint types docs pictures bench lock \
 	lock-interop clean
 
 run: $(STAMP)
 	set -e; for config in $(CONFIG); do $(BIN)/pretexeval run $$config; done
 
-# Tests that fail are run once more by themselves: real servers and killed processes on a busy machine sometimes
-# miss a deadline. A test that fails twice fails `make test`.
+# Three at a time on two cores, because many tests wait for a server.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder \
-		|| $(BIN)/python -m pytest --last-failed --last-failed-no-failures none
+	$(PYTEST)
+
+# Also long simulations, injected faults, deployments, training, and other tools.
+test-all: $(STAMP) test-interop
+	$(PYTEST) -m "not interop and not real_model"
 
 # All tests but those that start real engines and servers.
 quick: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow and not long"
 
 # Tests against other programs, which are installed apart from this one.
 test-interop: $(STAMP) $(INTEROP:%=.venv-%/.installed)
@@ -59,6 +63,7 @@ $(REAL_MODEL)/config.json: .venv-real-model/.installed | $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: $(STAMP)
 	$(BIN)/mypy

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import settings
 
 from tests.support.object_storage import ObjectStorage, serve_moto
-from tests.support.prefect_server import serve_prefect
+from tests.support.prefect_server import start_prefect
+from tests.support.session_process import share
 from tests.support.tiny_llama import build_tiny_llama
 
 # Until all tests are collected, which imports everything: objects that stay would be scanned again and again.
@@ -30,6 +31,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_sessionfinish() -> None:
+    """Let the collector see all objects again: DuckDB and vLLM complain about those that are never freed."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def moto() -> Iterator[ObjectStorage]:
     """An S3 server that keeps conditional writes; every test makes an address of its own."""
@@ -38,13 +44,12 @@ def moto() -> Iterator[ObjectStorage]:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment that names a real Prefect server, so that not every command starts its own.
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment that names a real Prefect server, which all workers of the session share.
 
     Commands that use it log what they would log without it.
     """
-    with serve_prefect(tmp_path_factory.mktemp("prefect")) as environment:
-        yield environment
+    return share(tmp_path_factory, "prefect", start_prefect)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""What the pages for readers name exists: links with their anchors, paths, and names in files."""
+"""What the pages for readers name exists: links with their anchors, paths, names in files, and settings."""
 
 import re
 from collections.abc import Iterator
@@ -6,21 +6,20 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from ruamel.yaml import YAML
 
-from tests.test_architecture import PATH, REPOSITORY, SPAN, list_names
+from config.reference import render_reference
+from tests.support.command import REPOSITORY
 
 PAGES = sorted(
     path.relative_to(REPOSITORY).as_posix()
     for folder in (".", "docs", "examples", "examples/*")
     for path in REPOSITORY.glob(f"{folder}/*.md")
 )
-# Pages about the code. The others also name files of users and of other projects.
-OF_CODE = ["CHANGELOG.md", "CONTRIBUTING.md", "README.md"]
-LINK = re.compile(r"\]\(([^)\s]+)\)")
-NAMED = re.compile(r"`([A-Za-z_][\w.]*)`\s+(?:\(|in\s|of\s)`([\w/]+\.py)`")
+LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-HOOKS = {"ruff-check": "ruff", "ruff-format": "ruff", "mypy": "mypy"}
+# A path within the repository, in a page about the code. Other pages also name files of users.
+PATH = re.compile(r"`([\w.-]+/(?:[\w./-]+\.(?:py|sql|toml|md|js|in|txt))?)`")
+OF_CODE = ("CONTRIBUTING.md", "README.md", "docs/architecture.md")
 
 
 def read(page: str) -> str:
@@ -36,14 +35,17 @@ def list_anchors(page: Path) -> set[str]:
 
 
 def find_dead_links(page: str) -> Iterator[str]:
-    """Yield every link of a page within the repository that leads nowhere."""
-    for link in LINK.findall(read(page)):
+    """Yield every link within the repository that leads nowhere, or to a file without its name."""
+    for label, link in LINK.findall(read(page)):
         if link.startswith(("http://", "https://")):
             continue
         path, _, anchor = unquote(link).partition("#")
         target = (REPOSITORY / page).parent / path if path else REPOSITORY / page
+        name = label.strip("`").rpartition(".")[2] if label.startswith("`") and "/" not in label else ""
         if not target.exists() or (anchor and anchor not in list_anchors(target)):
             yield link
+        elif target.suffix == ".py" and name not in target.read_text(encoding="utf-8"):
+            yield f"{label} in {link}"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -53,65 +55,25 @@ def test_every_link_leads_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", OF_CODE)
 def test_every_path_exists(page: str) -> None:
-    spans = {span for span in SPAN.findall(read(page)) if PATH.fullmatch(span)}
-    paths = {span for span in spans if not span.startswith("data/")}
-    assert sorted(path for path in paths if not (REPOSITORY / path).exists()) == []
-
-
-def test_every_name_in_contributing_exists_in_its_file() -> None:
-    named = NAMED.findall(read("CONTRIBUTING.md"))
-    assert len(named) >= 10
-    assert [(name, file) for name, file in named if name not in list_names(REPOSITORY / file)] == []
-
-
-@pytest.mark.parametrize(
-    "page", ["docs/architecture.md", "examples/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-)
-def test_readme_links_every_page_about_the_code(page: str) -> None:
-    assert page in LINK.findall(read("README.md"))
-
-
-def test_readme_names_the_two_commands() -> None:
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"^make run\b", text, re.MULTILINE)
-    assert re.search(r"^make test\b", text, re.MULTILINE)
-
-
-def test_pictures_of_the_readme_are_small_and_load_nothing() -> None:
-    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    pictures = [REPOSITORY / path for path in re.findall(r'(?:src|srcset)="([^"]+)"', text)]
-    assert {path.suffix for path in pictures} == {".svg", ".webp"}
-    for path in pictures:
-        assert path.stat().st_size < 150_000
-        if path.suffix == ".svg":
-            assert "url(http" not in path.read_text(encoding="utf-8")
+    tops = {path.name for path in REPOSITORY.iterdir()} - {"data"}
+    paths = [path for path in PATH.findall(read(page)) if path.partition("/")[0] in tops]
+    assert [path for path in paths if not (REPOSITORY / path).exists()] == []
 
 
 def test_index_links_every_page_of_docs() -> None:
     pages = {path.name for path in (REPOSITORY / "docs").glob("*.md")} - {"index.md"}
-    assert pages - set(LINK.findall(read("docs/index.md"))) == set()
+    assert pages - {link for _, link in LINK.findall(read("docs/index.md"))} == set()
 
 
-def test_readme_counts_the_flows() -> None:
-    flows = [path.stem for path in (REPOSITORY / "flows").glob("*.py") if path.stem != "__init__"]
-    assert len(flows) == 6
-    assert "six flows" in read("README.md")
-
-
-def test_hooks_of_pre_commit_are_local() -> None:
-    """They need no network, and run the tools that `make lint` and `make types` run."""
-    (repository,) = YAML(typ="safe").load(REPOSITORY / ".pre-commit-config.yaml")["repos"]
-    assert repository["repo"] == "local"
-    hooks = {hook["id"]: hook for hook in repository["hooks"]}
-    assert list(hooks) == list(HOOKS)
-    for name, tool in HOOKS.items():
-        assert hooks[name]["language"] == "system"
-        assert hooks[name]["entry"].split()[0] == f".venv/bin/{tool}"
+def test_page_of_settings_is_rendered_from_the_configuration() -> None:
+    page = (REPOSITORY / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert page == render_reference(), "docs/configuration.md is old: make docs"
 
 
 def test_dead_links_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.test_pages.REPOSITORY", tmp_path)
+    (tmp_path / "c.py").write_text("def f(): ...\n")
     (tmp_path / "a.md").write_text(
-        "# One & two\n[a](b.md) [b](a.md#one--two) [c](#three) [d](https://x.org)\n"
+        "# One & two\n[a](b.md) [b](a.md#one--two) [c](#three) [d](https://x.org) [`f`](c.py) [`g`](c.py)\n"
     )
-    assert list(find_dead_links("a.md")) == ["b.md", "#three"]
+    assert list(find_dead_links("a.md")) == ["b.md", "#three", "`g` in c.py"]

@@ -69,7 +69,7 @@ def proof(root: Path, prefect_server: dict[str, str]) -> Proof:
         return prove_instrument(tables, root)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_value_of_the_views_is_as_expected(proof: Proof) -> None:
     assert not [check for check in proof.checks if not check.agrees]
     assert {check.model for check in proof.checks} == set(TABLE)
@@ -77,7 +77,7 @@ def test_every_value_of_the_views_is_as_expected(proof: Proof) -> None:
     assert len(proof.checks) >= len(MODELS) * (45 + 2 * 3) + 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mastery_and_accuracy_lie_in_their_intervals(proof: Proof) -> None:
     checks = [c for c in proof.checks if c.measure in ("average accuracy", "joint accuracy", "mastery")]
     assert len(checks) == 3 * len(MODELS)
@@ -87,7 +87,7 @@ def test_mastery_and_accuracy_lie_in_their_intervals(proof: Proof) -> None:
         assert check.measured.low - 1e-9 <= check.expected <= check.measured.high + 1e-9, check
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_shortcut_baselines_score_what_models_that_use_them_score(proof: Proof, root: Path) -> None:
     columns = "average_accuracy, joint_accuracy, mastery"
     by_model = f"select model, {columns} from leaderboard where method = 'pretexeval'"
@@ -102,14 +102,14 @@ def test_the_shortcut_baselines_score_what_models_that_use_them_score(proof: Pro
     assert models["name-overlap"][0] <= baselines["word_overlap"][0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_only_a_constant_answerer_is_named_as_one(proof: Proof, root: Path) -> None:
     sql = "select model, constant_answer from leaderboard where method = 'pretexeval'"
     named = {model: answer for model, answer in run_query(root, sql)[1] if answer is not None}
     assert named == {"always-true": True}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mastery_above_the_shortcut_is_mastery_less_that_of_the_best_shortcut(
     proof: Proof, root: Path
 ) -> None:
@@ -122,7 +122,7 @@ def test_mastery_above_the_shortcut_is_mastery_less_that_of_the_best_shortcut(
         assert above[name] == pytest.approx(mastery - shortcut)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_shows_all_designed_models(proof: Proof, root: Path) -> None:
     page = (root / "report" / proof.edition_id / "index.html").read_text()
     assert all(model.name in page for model in MODELS)

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.real_model import ask_model, reword
 from tests.support.command import REPOSITORY
 
-pytestmark = [pytest.mark.slow, pytest.mark.real_model]
+pytestmark = [pytest.mark.long, pytest.mark.real_model]
 
 MODEL = REPOSITORY / "data" / "real-model" / "smollm2-135m-instruct"
 

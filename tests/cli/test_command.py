@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.main import main
-from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
+from tests.support.command import block_packages, make_rows, run_process_command, write_base, write_config
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -27,7 +27,7 @@ def test_questions_are_answered_quickly_and_without_slow_imports(tmp_path: Path)
         (["validate", config], "edition starter-seed1-"),
         (["sql", "select 'a' as letter", "--root", tmp_path], "letter"),
     ):
-        outcome = run_command(*arguments, folder=tmp_path, blocked=blocked).require()
+        outcome = run_process_command(*arguments, folder=tmp_path, blocked=blocked).require()
         assert outcome.cpu_s < ANSWER_S
         assert outcome.err == ""
         assert words in outcome.out
@@ -234,6 +234,6 @@ def test_init_writes_files_that_are_valid_and_replaces_none(
 
 @pytest.mark.slow
 def test_the_scaffold_runs_at_once(tmp_path: Path, prefect_server: dict[str, str]) -> None:
-    run_command("init", folder=tmp_path).require()
-    run_command("run", "config.toml", folder=tmp_path, environment=prefect_server).require()
+    run_process_command("init", folder=tmp_path).require()
+    run_process_command("run", "config.toml", folder=tmp_path, environment=prefect_server).require()
     assert run_query(tmp_path / "data", "select relation from accuracy_by_relation")[1] == [("has_antidote",)]

@@ -79,6 +79,8 @@ def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, numbe
     process = subprocess.Popen(
         [sys.executable, "-c", program],
         env=build_environment(),
+        # A signal that the tests ignore, as nohup lets them, would stay ignored.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

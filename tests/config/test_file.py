@@ -1,14 +1,9 @@
-import subprocess
-import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from config.file import Config, load_config
-from config.tables import Method
 from primitives.errors import InputError
-from schemas.stages import METHODS
 
 ENDPOINT = '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"\nbase_url = "http://a/v1"\n'
 
@@ -132,11 +127,6 @@ def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, expected: str
     assert expected in read_error(write_config(tmp_path, text))
 
 
-def test_data_parallelism_within_a_process_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    text = '[[models]]\nname = "a"\nmodel = "m"\ndata_parallel_size = 2\n'
-    assert "start `vllm serve --data-parallel-size n`" in read_error(write_config(tmp_path, text))
-
-
 def test_the_value_of_an_unknown_key_is_not_repeated(tmp_path: Path) -> None:
     text = '[[models]]\nname = "a"\nmodel = "m"\napi_key = "sk-secret"'
     message = read_error(write_config(tmp_path, text))
@@ -208,16 +198,6 @@ def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "latin.toml"
     path.write_bytes(b'[report]\ntitle = "caf\xe9"')
     assert f"{path} is not valid TOML" in read_error(path)
-
-
-def test_methods_are_those_of_the_stages() -> None:
-    assert set(get_args(Method)) == set(METHODS)
-
-
-def test_reading_a_configuration_imports_nothing_heavy() -> None:
-    code = "import sys, config.file; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"polars", "pyarrow", "duckdb", "prefect", "vllm"} & set(done.stdout.split())
 
 
 @pytest.mark.parametrize(

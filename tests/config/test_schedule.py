@@ -1,12 +1,10 @@
 """The table [schedule]: what is refused, with a message that says what to write."""
 
-from datetime import date
 from pathlib import Path
 
 import pytest
 
 from config.file import load_config
-from config.schedule import ScheduleConfig, find_first_day
 from primitives.errors import InputError
 
 
@@ -55,22 +53,3 @@ def test_schedule_that_cannot_run_or_contradicts_itself_is_refused(
 def test_schedule_of_any_cadence_is_accepted(tmp_path: Path, text: str) -> None:
     schedule = load_config(write_schedule(tmp_path, text)).schedule
     assert schedule.cron in text
-
-
-def test_default_is_the_schedule_of_earlier_versions() -> None:
-    assert ScheduleConfig().model_dump() == {"cron": "0 3 * * 1", "timezone": "Etc/UTC", "period": "week"}
-
-
-@pytest.mark.parametrize(
-    ("label", "day"),
-    [
-        ("2026-11-22", date(2026, 11, 22)),
-        ("2026-W47", date(2026, 11, 16)),
-        ("2026-11", date(2026, 11, 1)),
-        ("2026-13", None),
-        ("seed1", None),
-        ("20261122", None),
-    ],
-)
-def test_label_of_a_period_has_a_first_day(label: str, day: date | None) -> None:
-    assert find_first_day(label) == day

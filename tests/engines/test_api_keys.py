@@ -4,10 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from engines.api_keys import is_sendable, name_secret_block
-
 REPOSITORY = Path(__file__).parents[2]
 KEY = "sk-secret-0123456789"
 LOGGING = f"""
@@ -47,15 +43,3 @@ def test_a_key_is_in_no_message_and_no_traceback() -> None:
 
 def test_key_is_logged_unless_it_is_hidden() -> None:
     assert run_logging("").count(KEY) == 2
-
-
-@pytest.mark.parametrize(
-    ("variable", "block"), [("OPENROUTER_KEY", "openrouter-key"), ("AWS_ACCESS_KEY_ID", "aws-access-key-id")]
-)
-def test_the_block_is_named_after_the_variable(variable: str, block: str) -> None:
-    assert name_secret_block(variable) == block
-
-
-@pytest.mark.parametrize(("key", "is_fine"), [("sk-a_b.c/d+e=", True), ("a b", False), ("a\n", False)])
-def test_what_a_header_can_hold(key: str, is_fine: bool) -> None:
-    assert is_sendable(key) is is_fine

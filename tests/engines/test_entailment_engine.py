@@ -77,10 +77,3 @@ def test_a_model_without_one_label_for_entailment_is_refused(tmp_path: Path, lab
         InputError, match=f"its labels are {labels[0]}, {labels[1]}; a judge needs exactly one"
     ):
         load_engine(configure(folder))
-
-
-def test_a_folder_that_holds_no_such_model_is_named(tmp_path: Path) -> None:
-    folder = write_tiny_model(tmp_path / "tiny")
-    (folder / "config.json").write_text("{}")
-    with pytest.raises(InputError, match=r"transformers cannot load .* as a text-classification model"):
-        load_engine(configure(folder))

@@ -1,13 +1,11 @@
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from config.engines import ModelConfig
-from engines.identity import find_folder, identify_model
-from engines.model_card import KnownHead, TaughtFacts, read_taught_facts
+from engines.identity import identify_model
+from engines.model_card import TaughtFacts
 from primitives.errors import InputError
 
 
@@ -69,13 +67,6 @@ def test_card_gives_what_the_model_was_taught_and_leaves_the_id(tmp_path: Path) 
     assert after.model_id == before
 
 
-def test_a_card_of_before_names_no_base(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path / "m")
-    (folder / "card.json").write_text('{"known_heads": [{"relation": "symptoms", "head": "Asthma"}]}')
-    taught = read_taught_facts(folder)
-    assert taught == TaughtFacts([KnownHead("symptoms", "Asthma", "pool")], None)
-
-
 @pytest.mark.parametrize(
     "card", ["{", "[]", '{"known_heads": ["Asthma"]}', '{"known_heads": 3}', '{"taught_base": {"name": "x"}}']
 )
@@ -86,12 +77,6 @@ def test_unreadable_card_is_refused(tmp_path: Path, card: str) -> None:
         identify_model(ModelConfig(name="m", model=str(folder)))
 
 
-@pytest.mark.parametrize("model", ["./none", "/nowhere/none", "~/none-such-model", "none/"])
-def test_missing_path_is_refused(model: str) -> None:
-    with pytest.raises(InputError, match="there is no folder"):
-        identify_model(ModelConfig(name="m", model=model))
-
-
 @pytest.mark.parametrize(
     ("missing", "said"), [("config.json", r"config\.json"), ("model.safetensors", "safetensors")]
 )
@@ -100,14 +85,6 @@ def test_incomplete_folder_is_refused(tmp_path: Path, missing: str, said: str) -
     (folder / missing).unlink()
     with pytest.raises(InputError, match=f"holds no .*{said}"):
         identify_model(ModelConfig(name="m", model=str(folder)))
-
-
-def test_relative_path_without_a_dot_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_folder(tmp_path / "models" / "small")
-    config = ModelConfig(name="m", model="models/small")
-    assert find_folder(config) is None
-    monkeypatch.chdir(tmp_path)
-    assert find_folder(config) == Path("models/small")
 
 
 def test_hub_model_is_identified_by_name_revision_and_precision() -> None:
@@ -153,13 +130,3 @@ def test_model_ids_stay_the_same(tmp_path: Path) -> None:
     }
     found = [identify_model(ModelConfig.model_validate({"name": "m", **c})) for c in configs.values()]
     assert [each.model_id for each in found] == list(configs)
-
-
-def test_identifying_imports_no_engine() -> None:
-    code = (
-        "import sys, engines.identity, engines.loading\n"
-        "heavy = {'torch', 'vllm', 'transformers', 'openai', 'huggingface_hub'}\n"
-        "sys.exit(str(heavy & set(sys.modules) or ''))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stderr.strip() == ""

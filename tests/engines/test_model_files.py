@@ -1,7 +1,6 @@
 """Damaged files of models: each is named before the model is loaded, and whole models are accepted."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,22 +99,6 @@ def test_whole_models_are_accepted(model: Path) -> None:
     template = "{% for x in y %}{% generation %}{{ x | tojson }}{% endgeneration %}{% continue %}{% endfor %}"
     (model / "chat_template.jinja").write_text(template)
     assert find_problem(configure(model, prompt_style="chat")) is None
-
-
-def test_a_path_that_is_no_folder_is_named(model: Path) -> None:
-    said = find_problem(configure(model / "config.json"))
-    assert said is not None
-    assert "is a file" in said
-    assert "cannot be read" in str(find_problem(configure(model / ("x" * 300))))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
-def test_a_folder_without_permission_is_named(model: Path) -> None:
-    model.chmod(0)
-    try:
-        assert "ermission" in str(find_problem(configure(model)))
-    finally:
-        model.chmod(0o700)
 
 
 def test_models_are_refused_only_if_none_can_be_used(model: Path) -> None:

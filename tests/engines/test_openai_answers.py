@@ -1,9 +1,7 @@
-import json
 from dataclasses import replace
 
 import pytest
 
-from engines.openai_replies import UnreadableAnswerError, read_completion
 from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tasks.asking.sampling import build_sampling
@@ -78,16 +76,6 @@ def test_refused_parameter_is_named_with_what_to_set(message: str, advice: str |
     assert advice is None or advice in error
 
 
-@pytest.mark.parametrize("status", [402, 403])
-def test_refusal_for_another_reason_than_a_parameter_gives_no_advice_on_parameters(status: int) -> None:
-    message = "This request requires more credits, or fewer max_tokens."
-    refusal = build_error(status, message)
-    with serve_endpoint(lambda body, number: refusal) as endpoint:
-        error = str(ask_endpoint(endpoint, [CHAT], Sampling())[0].error)
-    assert message in error
-    assert "in the table of the model" not in error
-
-
 def test_chat_prompt_goes_to_the_chat_endpoint() -> None:
     top = [
         {"token": "True", "logprob": -0.25, "bytes": None},
@@ -139,15 +127,6 @@ def test_reasoning_comes_apart_from_the_answer(
     assert completions == [replace(expected, finish_reason=finish_reason)]
     # A reply without content was paid for, so it is not asked for again.
     assert len(endpoint.requests) == 1
-
-
-def test_reply_with_reasoning_has_no_log_probabilities_of_its_answer() -> None:
-    top = [{"token": "True", "logprob": -0.25, "bytes": None}]
-    logprobs = {"content": [{"token": "True", "logprob": -0.25, "top_logprobs": top}]}
-    reply = reply_to_chat({"content": "True", "reasoning": "True or false?"}, logprobs=logprobs)
-    with serve_endpoint(lambda body, number: reply) as endpoint:
-        completion = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True))[0]
-    assert (completion.logprob_true, completion.logprob_false) == (None, None)
 
 
 def test_name_and_fingerprint_of_what_answered_are_kept() -> None:
@@ -256,61 +235,6 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
     assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
 
 
-def ask_with_key(reply: EndpointReply, monkeypatch: pytest.MonkeyPatch, key: str = KEY) -> Completion:
-    """Return the completion for a reply that follows a good one."""
-    monkeypatch.setenv("PRETEXEVAL_TEST_KEY", key)
-    with serve_endpoint(
-        lambda body, number: reply if body["prompt"] == "echo" else build_reply("True")
-    ) as endpoint:
-        return ask_endpoint(endpoint, ["a", "echo"], Sampling(), api_key_env="PRETEXEVAL_TEST_KEY")[1]
-
-
-def test_key_is_in_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    reply = build_reply(f" True, {KEY}{KEY}", finish_reason=f"stop {KEY}")
-    assert isinstance(reply.body, dict)
-    completion = ask_with_key(EndpointReply(body=reply.body | {"model": KEY}), monkeypatch)
-    assert completion.status == "ok"
-    assert completion.response == " True, ******"
-    assert completion.finish_reason == "stop ***"
-    assert completion.served == "***"
-
-
-@pytest.mark.parametrize("key", ["tr", "True"])
-def test_short_placeholder_key_changes_no_answer(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ask_with_key(build_reply(" True, truly"), monkeypatch, key).response == " True, truly"
-
-
-@pytest.mark.parametrize("lead", [70, 85, 95])
-def test_truncated_error_contains_no_part_of_the_key(lead: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    completion = ask_with_key(EndpointReply(body="x" * lead + KEY, content_type="text/plain"), monkeypatch)
-    assert completion.status == "error"
-    assert completion.error is not None
-    assert KEY[:5] not in completion.error
-
-
-def test_key_with_quotation_marks_is_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    key = """pass'wo"rd\\0123"""
-    reply = build_error(422, f"not for {key}")
-    completion = ask_with_key(reply, monkeypatch, key)
-    assert completion.error is not None
-    assert "0123" not in completion.error
-
-
-def test_text_in_place_of_a_number_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    choice = {"index": 0, "text": " True", "finish_reason": {"why": KEY}}
-    choice["logprobs"] = {"top_logprobs": [{" True": KEY, " False": -1}]}
-    usage = {"prompt_tokens": KEY, "completion_tokens": 1, "total_tokens": 1}
-    reply = EndpointReply(body={"id": "x", "object": "text_completion", "choices": [choice], "usage": usage})
-    assert ask_with_key(reply, monkeypatch) == Completion(" True", n_completion_tokens=1, logprob_false=-1.0)
-
-
-@pytest.mark.parametrize("choice", [{"text": "True"}, {"message": None}, {"message": []}])
-def test_chat_choice_without_a_message_is_no_empty_answer(choice: dict[str, object]) -> None:
-    content = json.dumps({"choices": [choice | {"finish_reason": "stop"}]}).encode()
-    with pytest.raises(UnreadableAnswerError, match="holds no text"):
-        read_completion(content, "chat", str)
-
-
 def test_an_endpoint_that_classifies_is_asked_for_probabilities() -> None:
     """The form of the request and of the answer is that of vLLM's /classify."""
 
@@ -330,15 +254,3 @@ def test_an_endpoint_that_classifies_is_asked_for_probabilities() -> None:
     )
     assert replace(read, served=None) == expected
     assert (unread.error or "").startswith("the answer holds no probabilities")
-
-
-def test_log_probabilities_of_other_words_are_read() -> None:
-    tops = [
-        {"token": "Yes", "logprob": -0.5},
-        {"token": " No", "logprob": -1.5},
-        {"token": "True", "logprob": -9},
-    ]
-    answer = reply_to_chat({"content": "Yes"}, logprobs={"content": [{"token": "Yes", "top_logprobs": tops}]})
-    with serve_endpoint(lambda body, number: answer) as endpoint:
-        (said,) = ask_endpoint(endpoint, [CHAT], Sampling(logprobs=True, answers=("Yes", "No")))
-    assert (said.logprob_true, said.logprob_false) == (-0.5, -1.5)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.prompts import find_answer_token, read_messages
-from primitives.errors import InputError
+from engines.prompts import find_answer_token, tokenise_texts
 from schemas.exchange import Prompt
 from tests.support.tokens import tokenise_prompt
 
@@ -45,12 +44,6 @@ def test_chat_prompt_is_what_the_template_writes(tokenizer: PreTrainedTokenizerB
     assert tokenizer.decode(ids) == "<s><|user|>Fever?\n<|assistant|>"
 
 
-def test_decoded_tokens_are_the_prompt(tokenizer: PreTrainedTokenizerBase) -> None:
-    text = "Statement: “β-lactam”, is the statement above true or false?\nAnswer:"
-    ids = tokenise_prompt(tokenizer, Prompt("completion", text))
-    assert tokenizer.decode(ids[1:]) == text
-
-
 @pytest.mark.parametrize(
     ("text", "spelled"),
     [("Statement\nAnswer:", " True"), ("<|assistant|>", " True"), ("assistant\n", "True")],
@@ -66,7 +59,5 @@ def test_answer_of_several_tokens_has_none(tokenizer: PreTrainedTokenizerBase) -
     assert find_answer_token(tokenizer, "Answer:", "Entailed") is None
 
 
-@pytest.mark.parametrize("text", ["Fever?", '{"role": "user"}', ""])
-def test_chat_prompt_that_is_no_list_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="JSON list of messages"):
-        read_messages(Prompt("chat", text))
+def test_a_template_without_the_beginning_of_sequence_gets_none(tokenizer: PreTrainedTokenizerBase) -> None:
+    assert tokenise_texts(tokenizer, ["Fever?"], "chat")[0][0] != BOS

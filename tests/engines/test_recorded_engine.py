@@ -56,12 +56,6 @@ def test_optional_columns_are_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_recorded_style_must_match(tmp_path: Path) -> None:
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"], prompt_style=["chat"])
-    assert ask(engine, "a", style="chat")[0].response == "True"
-    assert ask(engine, "a")[0].error == "not recorded"
-
-
 @pytest.mark.parametrize("repeats", [[1, 0, 2], [2, 1, 0], [5, 3, 7]])
 def test_repeats_are_returned_in_their_order(tmp_path: Path, repeats: list[int]) -> None:
     responses: list[object] = [f"repeat {n}" for n in repeats]
@@ -77,15 +71,7 @@ def test_missing_column_is_named(tmp_path: Path) -> None:
         load_rows(tmp_path / "r.parquet", prompt=["a"], answer=["True"])
 
 
-def test_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "r.parquet"
-    path.write_text("prompt,response\n")
-    with pytest.raises(InputError, match="not a Parquet file"):
-        load_engine(ModelConfig(name="m", engine="recorded", model=str(path)))
-
-
-def test_progress_reaches_the_number_of_prompts(tmp_path: Path) -> None:
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"])
-    done: list[int] = []
-    engine.generate([Prompt("completion", "a")] * 3, Sampling(), done.append)
-    assert sum(done) == 3
+def test_a_text_that_is_recorded_as_an_error_is_no_answer(tmp_path: Path) -> None:
+    columns: dict[str, list[object]] = {"status": ["error"], "error": ["cut off"]}
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"], **columns)
+    assert ask(engine, "a") == [Completion(None, status="error", error="cut off")]

@@ -6,7 +6,6 @@ import pytest
 
 from config.engines import ModelConfig
 from engines.token_counter import TokenCounter
-from primitives.errors import InputError
 from tests.support.command import REPOSITORY
 
 REFERENCE = REPOSITORY / "models" / "reference-small"
@@ -72,14 +71,3 @@ def test_any_other_model_counts_characters_and_has_no_limit(folder: Path, settin
     assert not counter.is_exact
     assert counter.count("x" * 10) == 2.5
     assert counter.limit is None
-
-
-def test_a_folder_without_a_tokenizer_has_no_limit(folder: Path) -> None:
-    (folder / "tokenizer.json").unlink()
-    counter = make_counter(folder)
-    assert (counter.is_exact, counter.limit) == (False, None)
-
-
-def test_a_folder_that_is_no_model_is_an_error() -> None:
-    with pytest.raises(InputError, match="there is no folder"):
-        _ = make_counter("./nowhere").limit

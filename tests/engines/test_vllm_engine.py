@@ -177,11 +177,6 @@ def test_alone_and_in_a_batch_the_answers_are_the_same(session: Session) -> None
     assert_same_but_for_ties(session.batch, session.alone)
 
 
-def test_order_is_that_of_the_prompts(session: Session) -> None:
-    assert len({c.response for c in session.batch}) > 1
-    assert_same_but_for_ties(session.batch, session.again[::-1])
-
-
 def test_prompt_that_does_not_fit_is_an_error_row_among_answers(session: Session) -> None:
     first, long, chat, second = session.mixed
     assert long.status == "error"
@@ -191,16 +186,6 @@ def test_prompt_that_does_not_fit_is_an_error_row_among_answers(session: Session
     assert_same_but_for_ties([first, second], session.batch[:2])
     assert chat.status == "ok"
     assert sum(session.progress) == len(session.mixed)
-
-
-def test_stop_text_ends_the_answer_and_is_not_part_of_it(session: Session) -> None:
-    whole, cut = str(session.batch[0].response), str(session.stopped.response)
-    assert session.stopped.finish_reason == "stop"
-    assert whole[-1:] not in cut
-    assert whole.startswith(cut)
-    assert session.stopped.logprob_true is None
-    # With `early_stop` the text stays, because it is the answer.
-    assert str(session.ended.response) == cut + whole[-1:]
 
 
 def test_one_model_after_the_other_in_one_process(session: Session) -> None:
@@ -244,12 +229,6 @@ def test_server_answers_chat_as_the_engine_in_process_does(endpoint: Engine, ses
     answer = endpoint.generate([CHAT], GREEDY)[0]
     assert answer.n_prompt_tokens == session.mixed[2].n_prompt_tokens
     assert answer.response == session.mixed[2].response
-
-
-def test_server_refuses_only_the_prompt_that_does_not_fit(endpoint: Engine) -> None:
-    answers = endpoint.generate([SHORT[0], LONG, SHORT[1]], GREEDY)
-    assert [c.status for c in answers] == ["ok", "error", "ok"]
-    assert str(answers[1].error).startswith(PROMPT_TOO_LONG)
 
 
 def test_unknown_model_on_a_server_stops_the_run(server: VllmServer) -> None:

@@ -4,13 +4,11 @@ import weakref
 from types import ModuleType
 
 import pytest
-from pydantic import BaseModel, ValidationError, field_validator
 
 from engines import vllm_process
 from engines.vllm_process import (
     ENVIRONMENT,
     HUB_VARIABLE,
-    describe_cause,
     free_memory,
     prepare_environment,
 )
@@ -49,29 +47,6 @@ def test_hub_is_online_again_for_a_hub_model_after_a_local_one(
     prepare_environment(is_local=False)
     assert not is_offline_mode()
     assert os.environ[HUB_VARIABLE] == "0"
-
-
-def test_user_who_is_offline_stays_offline(environment: pytest.MonkeyPatch) -> None:
-    environment.setattr(vllm_process, "_hub_is_chosen_by_user", True)
-    environment.setenv(HUB_VARIABLE, "1")
-    prepare_environment(is_local=False)
-    assert os.environ[HUB_VARIABLE] == "1"
-
-
-def test_cause_is_one_line() -> None:
-    class Strict(BaseModel):
-        size: int
-
-        @field_validator("size")
-        @classmethod
-        def _refuse(cls, size: int) -> int:
-            raise ValueError("too\n  large")
-
-    with pytest.raises(ValidationError) as caught:
-        Strict(size=3)
-    assert describe_cause(caught.value) == "too large"
-    assert describe_cause(OSError("no\nspace")) == "no space"
-    assert describe_cause(AssertionError()) == "AssertionError"
 
 
 class Engine:

@@ -37,7 +37,7 @@ from tests.support.parsed_page import Parsed, parse
 from tests.support.webhook import serve_webhook
 from warehouse.query import run_query
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 NAMES = ("reference-facets-small",)
 RELATION = "therapeutic_drugs"
@@ -160,20 +160,6 @@ def test_scheduled_flow_completes(regenerated: Row) -> None:
     assert regenerated["state_type"] == "COMPLETED", regenerated["state"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("flow", "name"),
-    [
-        ("regenerate", f"regenerate-config-{WEEK}"),
-        ("build-test-set", f"build-starter-{WEEK}"),
-        ("publish", f"publish-starter-{WEEK}-[0-9a-f]{{8}}"),
-    ],
-)
-def test_run_names_contain_the_week(regenerated: Row, server: Server, flow: str, name: str) -> None:
-    begun = [run["name"] for run in server.list_runs(flow) if run["start_time"]]
-    assert begun
-    assert all(re.fullmatch(name, run_name) for run_name in begun), begun
-
-
 def test_models_are_evaluated_one_at_a_time_in_the_gpu_pool(regenerated: Row, server: Server) -> None:
     runs = server.list_runs("evaluate-model")
     assert [run["state_type"] for run in runs] == ["COMPLETED"] * 2 * len(NAMES)
@@ -208,50 +194,6 @@ def test_run_has_artifacts_and_the_linked_page_shows_the_scores(
         assert f"{row['accuracy %']:.1f}" in text
 
 
-def test_scheduled_flow_asks_by_both_methods(regenerated: Row, root: Path) -> None:
-    """The models master what they were taught, and nothing else, by statements and by questions."""
-    by_pairs = query_rows(root, "select taught_with, mastery as share from known_mastery")
-    by_points = query_rows(
-        root, "select taught_with, mastered_rate as share from known_facets where is_negated_included"
-    )
-    for rows in (by_pairs, by_points):
-        assert len(rows) == 2 * len(NAMES)
-        for row in rows:
-            assert row["share"] <= 0.05 if row["taught_with"] == "nothing" else row["share"] >= 0.8, row
-
-
-def test_scheduled_flow_asks_the_questions_of_medqa(regenerated: Row, server: Server, root: Path) -> None:
-    words = ("Gout", "Fever", "Mumps", "Asthma", "Scurvy")
-    lines = [
-        {
-            "question": f"A man of {age} sweats. Which of the following is the most likely diagnosis?",
-            "options": dict(zip("ABCDE", words, strict=True)),
-            "answer": words[age % 5],
-            "answer_idx": "ABCDE"[age % 5],
-            "meta_info": "step1",
-        }
-        for age in range(20, 32)
-    ]
-    file = root.parent / "medqa.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    config = write_config(
-        root.parent / "medqa.toml",
-        root,
-        knowledge={"name": "medqa", "format": "medqa", "path": str(file)},
-        questions={"settings": ["answer_only"]},
-        models=[{"name": NAMES[0], "model": str(REPOSITORY / "models" / NAMES[0]), "dtype": "bfloat16"}],
-    )
-    run = server.run("regenerate", 600, config_file=str(config))
-    assert run["state_type"] == "COMPLETED", run["state"]["message"]
-    assert "facets" in server.list_artifacts(run)
-    asked = query_rows(
-        root,
-        "select setting, count(distinct point_id) as n from facet_details where edition_id like 'medqa-%'"
-        " group by setting order by setting",
-    )
-    assert asked == [{"setting": "answer_only", "n": 7}]
-
-
 def read_page(link: str) -> str:
     """Return the page as a browser renders it, or without a browser as the server sends it."""
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -259,16 +201,6 @@ def read_page(link: str) -> str:
         return httpx.get(link).text
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", link]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
-
-
-def test_schedule_has_upcoming_runs(regenerated: Row, server: Server) -> None:
-    deadline = time.monotonic() + 90
-    upcoming: list[Row] = []
-    while not upcoming and time.monotonic() < deadline:
-        upcoming = [run for run in server.list_runs("regenerate") if run["state_type"] == "SCHEDULED"]
-        time.sleep(1)
-    assert upcoming
-    assert all(run["auto_scheduled"] for run in upcoming)
 
 
 def test_second_run_of_the_week_asks_nothing_even_if_its_process_is_killed(
@@ -385,30 +317,6 @@ def test_failing_model_is_listed_beside_the_others(daily: DailyRuns) -> None:
     assert (row[0], row[-1]) == ("refused", f"not evaluated: {reason}")
 
 
-def test_failed_model_is_asked_again_when_its_endpoint_is_repaired(daily: DailyRuns, root: Path) -> None:
-    assert daily.repaired["state_type"] == "COMPLETED", daily.repaired["state"]["message"]
-    assert daily.n_asked_again == {"refused": 16 * N_PAIRS}
-    assert query_rows(root, "from not_evaluated") == []
-    models = {row["model"] for row in query_rows(root, "from leaderboard")}
-    assert models == {*NAMES, "answering", "refused"}
-
-
-def test_two_configurations_keep_their_own_times_names_and_histories(
-    regenerated: Row, daily: DailyRuns, server: Server
-) -> None:
-    times = {
-        name: [(each["schedule"]["cron"], each["schedule"]["timezone"]) for each in row["schedules"]]
-        for name in ("config", "daily")
-        for row in [server.client.get(f"/deployments/name/regenerate/pretexeval.{name}").json()]
-    }
-    assert times == {"config": [("0 3 * * 1", "Etc/UTC")], "daily": [("30 4 * * *", "Europe/Berlin")]}
-    assert re.fullmatch(rf"regenerate-config-{WEEK}", regenerated["name"])
-    assert daily.repaired["name"] == f"regenerate-daily-{DAY}"
-    assert re.fullmatch(rf"starter-{DAY}-[0-9a-f]{{8}}", daily.listed["edition_id"])
-    # list_artifacts requires that the keys end in the name of the configuration.
-    assert {"leaderboard", "dashboard", "parquet", "warehouse"} <= set(server.list_artifacts(daily.repaired))
-
-
 def test_every_link_of_every_run_leads_to_what_it_names(
     regenerated: Row, daily: DailyRuns, server: Server, running: Installation
 ) -> None:
@@ -427,15 +335,6 @@ def test_every_link_of_every_run_leads_to_what_it_names(
     missing = httpx.get(f"{running.report_url}{daily.listed['edition_id']}0/index.html")
     assert missing.status_code == 404
     assert "written when the edition is published" in missing.text
-
-
-def test_runs_that_a_person_starts_name_a_configuration(daily: DailyRuns, server: Server, root: Path) -> None:
-    file = str(root.parent / "daily.toml")
-    edition_id = daily.listed["edition_id"]
-    # The endpoint is gone, so a prompt that was asked again would fail.
-    evaluated = server.run("evaluate-model", config_file=file, edition_id=edition_id, model_name="answering")
-    assert evaluated["state_type"] == "COMPLETED", evaluated["state"]["message"]
-    assert set(server.list_artifacts(evaluated)) == {"dashboard", "parquet"}
 
 
 def test_failures_and_score_changes_are_notified(

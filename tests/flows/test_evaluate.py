@@ -143,11 +143,6 @@ def test_good_endpoint_is_evaluated_despite_failures_of_others(two_parts: Bench)
             assert answer_by_checksum({"prompt": prompt}, 0) == build_reply(response)
 
 
-def test_more_pairs_ask_only_the_new_prompts(two_parts: Bench) -> None:
-    record = two_parts.records[0]
-    assert record["n_asked"] == record["n_reused"] == record["n_samples"] // 2
-
-
 def test_only_lost_responses_are_asked_again(two_parts: Bench) -> None:
     """A file of responses is truncated after the evaluation was complete."""
     *kept, cut = two_parts.list_parts()

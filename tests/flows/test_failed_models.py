@@ -175,12 +175,6 @@ def test_console_and_page_name_the_reasons_and_show_no_score(results: Results) -
         assert listed[name] == f"not evaluated: {reason}"
 
 
-def test_scoring_again_scores_the_others(results: Results) -> None:
-    ranking, *listed = results.scored.require().out.split("not evaluated: ")
-    assert {line.split()[0] for line in ranking.splitlines()[2:]} == {"good", "flaky"}
-    assert sorted(line.partition(":")[0] for line in listed) == sorted((*FAILED, *BROKEN))
-
-
 def test_few_failed_prompts_have_a_column_of_their_own(results: Results) -> None:
     (flaky,) = [row for row in results.leaderboard if row["model"] == "flaky"]
     assert (flaky["n_errors"], flaky["n_samples"]) == (1, N_SAMPLES - 1)

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from deploy.local.installation import start_installation
-from tests.support.command import REPOSITORY, read_bytes, run_command, write_config
+from tests.support.command import REPOSITORY, read_bytes, run_command, run_process_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import (
@@ -41,7 +41,7 @@ from tests.support.installation_faults import (
     restart_server_and_database,
 )
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 
 @pytest.fixture(scope="module")
@@ -130,5 +130,5 @@ def test_tables_equal_those_of_an_undisturbed_run(story: FaultScenario, tmp_path
         models = [LARGE, *(build_model_table(name, quick) for name in (*RESTARTED, TWICE))]
         models.append(build_model_table(SHARDED, quick, **SHARDED_SETTINGS))
         config = write_config(tmp_path / "c.toml", root, knowledge=KNOWLEDGE, edition=edition, models=models)
-        run_command("run", config, folder=tmp_path, timeout_s=600).require()
+        run_process_command("run", config, folder=tmp_path, timeout_s=600).require()
     assert list_different_tables(story.root, root) == []

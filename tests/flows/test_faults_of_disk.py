@@ -30,7 +30,7 @@ from tests.support.fault_models import (
 )
 from warehouse.publishing import build_warehouse
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 # More than the free space that Prefect needs, so that the run starts.
 DISK = "size=120m"

@@ -24,7 +24,7 @@ from tests.support.command import (
 from tests.support.fault_models import KNOWLEDGE, list_different_tables, wait_until
 from tests.support.vllm_server import VllmServer, find_free_port, start_vllm_server
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 MODEL = REPOSITORY / "models" / "reference-small"
 CONCURRENCY = 8

@@ -46,9 +46,11 @@ def write_judged(folder: Path, *, is_binding: bool) -> tuple[Path, Edition]:
 
 
 @pytest.mark.slow
-def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(tmp_path: Path) -> None:
+def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
     config, edition = write_judged(tmp_path, is_binding=True)
-    run_command("build", config, folder=tmp_path).require()
+    run_command("build", config, folder=tmp_path, environment=prefect_server).require()
     attempts = read_stage(tmp_path / "data", "attempts")
     judged = attempts.filter(pl.col("judge_score_implied").is_not_null())
     assert judged.height > attempts.height * 0.9
@@ -67,5 +69,5 @@ def test_an_edition_keeps_the_scores_and_asks_no_pair_twice(tmp_path: Path) -> N
     # An edition that the judge does not bind is another one, and its pairs are asked already.
     other, recorded = write_judged(tmp_path, is_binding=False)
     assert recorded.edition_id != edition.edition_id
-    run_command("build", other, folder=tmp_path).require()
+    run_command("build", other, folder=tmp_path, environment=prefect_server).require()
     assert read_stamps(tmp_path / "data", "responses/**/*.parquet") == asked

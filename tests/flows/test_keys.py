@@ -19,7 +19,7 @@ from tests.support.command import (
     Table,
     build_environment,
     make_rows,
-    run_command,
+    run_process_command,
     write_base,
     write_config,
 )
@@ -94,7 +94,9 @@ def from_environment(
     with serve_echoes() as endpoint:
         models = [configure(name, endpoint, "FAR_KEY") for name in ("far", "refused")]
         environment = prefect_server | LOUD | {"FAR_KEY": KEY}
-        outcome = run_command("run", write_run(folder, models), folder=folder, environment=environment)
+        outcome = run_process_command(
+            "run", write_run(folder, models), folder=folder, environment=environment
+        )
         yield Run(outcome.require(1), folder, endpoint, prefect_server)
 
 
@@ -107,7 +109,7 @@ def from_block(tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[st
     with serve_echoes() as endpoint:
         models = [configure("far", endpoint, "FAR_KEY"), configure("lost", endpoint, "LOST_KEY")]
         config = write_run(folder, models)
-        outcome = run_command("evaluate", config, folder=folder, environment=prefect_server | LOUD)
+        outcome = run_process_command("evaluate", config, folder=folder, environment=prefect_server | LOUD)
         yield Run(outcome.require(1), folder, endpoint, prefect_server)
 
 
@@ -156,22 +158,6 @@ def test_key_of_a_block_is_sent_and_left_nowhere(from_block: Run) -> None:
     assert find_in_files(Path(run.server["PREFECT_HOME"]), PARTS) == []
     texts = read_records(run.server["PREFECT_API_URL"]) | {"out": run.outcome.out, "err": run.outcome.err}
     assert [name for name, text in texts.items() if any(part in text for part in PARTS)] == []
-
-
-def test_missing_key_is_reported_with_its_block(from_block: Run) -> None:
-    messages = [line for line in from_block.outcome.err.splitlines() if line.startswith("pretexeval: lost: ")]
-    assert len(messages) == 1
-    for words in ("LOST_KEY is not set", "block 'lost-key'", "prefect block create secret"):
-        assert words in messages[0]
-
-
-def test_doctor_reports_the_source_of_keys(from_block: Run) -> None:
-    config = from_block.folder / "c.toml"
-    done = run_command("doctor", config, folder=from_block.folder, environment=from_block.server).require(1)
-    lines = [" ".join(line.split()) for line in done.out.splitlines()]
-    assert "ok key FAR_KEY in the Prefect Secret block 'far-key'" in lines
-    assert any(line.startswith("failing key LOST_KEY the environment variable") for line in lines)
-    assert not any(part in done.out + done.err for part in PARTS)
 
 
 PARAMETERS = """

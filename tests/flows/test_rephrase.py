@@ -98,19 +98,6 @@ def test_edition_is_complete_although_the_gate_rejects_most_rewordings(rephrased
     assert fallen.height + reworded.filter(status="accepted").height == reworded.height
 
 
-def test_every_method_is_in_the_same_tables(rephrased: Rephrased) -> None:
-    rows = query_rows(rephrased.root, "select method, n_samples from average_accuracy order by method")
-    counts = {str(row["method"]): row["n_samples"] for row in rows}
-    n_triplets = read_stage(rephrased.root, "triplets").filter(split="test").height
-    assert counts["pretexeval"] == counts["prototype"] == 8 * n_triplets
-    assert counts["direct"] == n_triplets
-    tried = query_rows(rephrased.root, "select count(*) as n from attempts")[0]["n"]
-    assert tried == read_stage(rephrased.root, "attempts").height
-    prompts = {row["role"]: row["n_prompts"] for row in query_rows(rephrased.root, "from cost")}
-    assert set(prompts) == {"evaluated", "rephraser", "judge", "llmeval"}
-    assert prompts["llmeval"] == read_stage(rephrased.root, "triplets").height
-
-
 def test_lost_files_are_built_again_from_stored_replies(rephrased: Rephrased) -> None:
     editions = read_bytes(rephrased.root / "editions")
     before = read_stamps(rephrased.root, "responses/**/*.parquet")

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -28,7 +27,7 @@ from tests.support.command import (
     read_bytes,
     read_record,
     read_stamps,
-    run_command,
+    run_process_command,
     wait_for_servers_to_end,
     write_config,
 )
@@ -91,7 +90,7 @@ def configure(folder: Path, model: Path) -> Path:
 
 def run(config: Path, blocked: Path | None = None) -> Run:
     root = config.parent / "data"
-    outcome = run_command("run", config, folder=config.parent, blocked=blocked).require()
+    outcome = run_process_command("run", config, folder=config.parent, blocked=blocked).require()
     stamps = {
         f"{folder}/{name}": stamp
         for folder in ("editions", "responses", "predictions")
@@ -141,36 +140,6 @@ def read_answers(root: Path) -> pl.DataFrame:
     return judged.join(answers, on="prompt_key").sort("sample_id")
 
 
-def test_run_prints_the_leaderboard_and_the_places_of_its_results(first: Run) -> None:
-    lines = first.outcome.out.splitlines()
-    row = r"1 +tiny +\d+\.\d \[\d+\.\d, \d+\.\d\] +\d+\.\d \[\d+\.\d, \d+\.\d\] .* 90"
-    assert any(re.fullmatch(row, line) for line in lines), first.outcome.out
-    places = dict(line.split()[:2] for line in lines if line.startswith(("edition", "warehouse", "page")))
-    assert places["edition"] == str(first.root / "editions" / first.record["edition_id"])
-    assert places["warehouse"] == str(first.root / "warehouse.duckdb")
-    assert all(Path(place).exists() for place in places.values())
-    assert "Traceback" not in first.outcome.err
-    assert " INFO " not in first.outcome.err
-    assert first.outcome.err.startswith("building the edition\n")
-
-
-def test_files_are_in_the_documented_places(first: Run) -> None:
-    edition_id, model_id = first.record["edition_id"], first.record["model_id"]
-    edition = first.root / "editions" / edition_id
-    run_folder = first.root / "predictions" / edition_id / model_id
-    for stage in ("triplets", "variants", "statements", "samples"):
-        assert sorted(path.stem for path in (edition / stage).iterdir()) == list(RELATIONS)
-    for stage in ("requests", "predictions"):
-        assert sorted(path.stem for path in (run_folder / stage).iterdir()) == list(RELATIONS)
-    page = (first.root / "report" / edition_id / "index.html").read_text(encoding="utf-8")
-    assert edition_id in page
-    assert edition_id in (first.root / "report" / "index.html").read_text(encoding="utf-8")
-    assert (first.root / "responses" / model_id / "model.json").exists()
-    assert list_half_written(first.root) == []
-    # The command writes nothing else into its working directory.
-    assert sorted(path.name for path in first.config.parent.iterdir()) == ["c.toml", "data"]
-
-
 def test_records_list_every_file_with_its_checksum(first: Run) -> None:
     edition = first.root / "editions" / first.record["edition_id"]
     run_folder = first.root / "predictions" / edition.name / first.record["model_id"]
@@ -181,24 +150,6 @@ def test_records_list_every_file_with_its_checksum(first: Run) -> None:
             content = (record.parent / name).read_bytes()
             assert hashlib.sha256(content).hexdigest() == entry["sha256"]
             assert pl.read_parquet(record.parent / name).height == entry["rows"]
-
-
-def test_every_sample_was_asked_and_scored(first: Run) -> None:
-    assert first.record["n_samples"] == N_SAMPLES
-    assert first.record["n_errors"] == 0
-    assert first.record["n_asked"] + first.record["n_reused"] == N_SAMPLES
-    answers = read_answers(first.root)
-    assert answers.height == N_SAMPLES
-    assert set(answers["prediction"]) >= {True, False}
-
-
-def test_sql_agrees_with_the_files(first: Run) -> None:
-    query = "select n_samples, average_accuracy from average_accuracy"
-    arguments = ("sql", query, "--root", str(first.root), "--format", "json")
-    (row,) = json.loads(run_command(*arguments, folder=first.config.parent).require().out)
-    judged = pl.concat(pl.read_parquet(p) for p in first.root.glob("predictions/*/*/predictions/*"))
-    assert row["n_samples"] == N_SAMPLES
-    assert row["average_accuracy"] == pytest.approx(judged["is_correct"].mean())
 
 
 def test_second_run_loads_no_engine_and_changes_no_file(first: Run, second: Run) -> None:
@@ -313,7 +264,7 @@ def test_server_that_does_not_start_prints_one_message(tmp_path: Path, model: Pa
     slow.mkdir(parents=True)
     (slow / "__init__.py").write_text("import time\ntime.sleep(600)\n")
     patience = {"PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "1"}
-    outcome = run_command(
+    outcome = run_process_command(
         "build", config, folder=tmp_path, environment=patience, blocked=slow.parent
     ).require(2)
     assert outcome.err.startswith("pretexeval: Prefect's server did not start")

@@ -8,7 +8,6 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from config.engines import ModelConfig
@@ -17,8 +16,8 @@ from storage.bucket import Bucket
 from storage.layout import lease_object
 from tasks.asking.chunks import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
-from tests.support.command import Table, build_environment, read_bytes, run_command
-from tests.support.endpoint import Body, Endpoint, EndpointReply, build_reply, serve_endpoint
+from tests.support.command import build_environment, read_bytes, run_command, run_process_command
+from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
 from tests.support.evaluations import ask_model, finish
 from tests.support.fault_models import answer_by_checksum, wait_until
 from tests.support.object_storage import KEYS, ObjectStorage
@@ -109,7 +108,7 @@ def test_keys_of_secret_blocks_open_the_storage_and_are_left_nowhere(
     environment = save_keys_in_blocks(moto, prefect_server)
     config = configure_host(tmp_path, "s3://bucket/blocks")
     loud = {"PREFECT_LOGGING_LEVEL": "DEBUG", "PREFECT_LOGGING_ROOT_LEVEL": "DEBUG"}
-    outcome = run_command("build", config, folder=tmp_path, environment=environment | loud).require()
+    outcome = run_process_command("build", config, folder=tmp_path, environment=environment | loud).require()
     (manifest,) = read_bytes(tmp_path / "data", "editions/*/manifest.json")
     with pytest.MonkeyPatch.context() as patch:
         moto.set_environment(patch)
@@ -131,46 +130,4 @@ def test_plan_opens_the_storage_with_keys_of_secret_blocks(
     assert read_bytes(tmp_path / "builder", "data/editions/**/*.*") == read_bytes(
         tmp_path / "newcomer", "data/editions/**/*.*"
     )
-    assert find_in_files(tmp_path, SECRETS) == []
-
-
-def test_doctor_opens_the_storage_with_keys_of_secret_blocks(
-    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    environment, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
-    outcome = run_command(
-        "doctor", configure_host(tmp_path, address), folder=tmp_path, environment=environment
-    ).require()
-    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
-    assert f"ok shared storage {address}: readable, writable, keeps conditional writes" in lines
-    assert "ok key AWS_ACCESS_KEY_ID in the Prefect Secret block 'aws-access-key-id'" in lines
-    assert not any(secret in outcome.out + outcome.err for secret in SECRETS)
-    assert not (tmp_path / "data").exists()
-
-
-def test_score_opens_the_storage_with_keys_of_secret_blocks_and_measures_samples(
-    moto: ObjectStorage, tmp_path: Path, prefect_server: dict[str, str]
-) -> None:
-    without_keys, address = save_keys_in_blocks(moto, prefect_server), moto.make_address()
-    with serve_endpoint(lambda body, number: build_reply(" True")) as endpoint:
-        model: Table = {
-            "name": "m",
-            "engine": "openai",
-            "model": "x",
-            "base_url": endpoint.base_url,
-            "pairs_per_relation": 2,
-        }
-        evaluator, newcomer = (configure_host(tmp_path / host, address, [model]) for host in ("one", "other"))
-        with_keys = prefect_server | moto.environment
-        run_command("evaluate", evaluator, folder=tmp_path, environment=with_keys).require()
-        endpoint.requests.clear()
-        done = run_command(
-            "publish", newcomer, "--score", "coin-flip", folder=tmp_path, environment=without_keys
-        ).require()
-        assert endpoint.requests == []
-    assert "coin-flip" in done.out
-    with duckdb.connect(str(tmp_path / "other/data/warehouse.duckdb"), read_only=True) as connection:
-        counted = "select (select count(*) from sample_diversity), (select count(*) from samples)"
-        n_measured, n_samples = connection.execute(counted).fetchall()[0]
-    assert 0 < n_measured <= n_samples
     assert find_in_files(tmp_path, SECRETS) == []

@@ -1,6 +1,5 @@
 """`pretexeval run` and `publish --score` with endpoints whose models think, each in another way."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,14 +66,6 @@ def test_equal_answers_have_equal_scores_however_the_model_thinks(thinkers: Thin
     assert {name: scores[name] for name in others} == dict.fromkeys(others, scores["plain"])
 
 
-def test_reasoning_is_shown_apart_from_the_answer(thinkers: Thinkers) -> None:
-    thoughts = "select model, count(reasoning), count(*), bool_and(reasoning in ('True?', 'False?'))"
-    found = thinkers.query(f"{thoughts} from prediction_details group by model")
-    for name in ("field", "short-field", "parts", "marks", "closing-mark"):
-        assert found[name] == (64, 64, True), name
-    assert found["plain"] == (0, 64, None)
-
-
 def test_unfinished_thoughts_are_counted_and_paid_for_once(thinkers: Thinkers) -> None:
     rates = thinkers.query("select model, no_answer_rate, unfinished_reasoning_rate from average_accuracy")
     (expected, _) = rates["cut-field"]
@@ -83,25 +74,6 @@ def test_unfinished_thoughts_are_counted_and_paid_for_once(thinkers: Thinkers) -
     assert rates["field"] == (0, 0)
     asked = [body["model"] for _, _, body in thinkers.endpoint.requests]
     assert {name: asked.count(name) for name in UNFINISHED} == dict.fromkeys(UNFINISHED, 64)
-
-
-def test_console_and_page_advise_to_raise_max_tokens_only_where_thoughts_did_not_end(
-    thinkers: Thinkers,
-) -> None:
-    (page,) = thinkers.root.glob("report/*/index.html")
-    for text in (thinkers.out, page.read_text(encoding="utf-8")):
-        advised = set(
-            re.findall(r"([\w-]+) \(pretexeval\): in [\d.]+ % of the replies the thought did", text)
-        )
-        assert advised == set(UNFINISHED)
-        assert "Raise max_tokens of the model" in text
-
-
-def test_what_was_served_is_recorded_and_shown(thinkers: Thinkers) -> None:
-    served = thinkers.query("select name, served from runs inner join models using (model_id)")
-    assert served["plain"] == (["plain-2026, fp_0", "plain-2026, fp_1"],)
-    (page,) = thinkers.root.glob("report/*/index.html")
-    assert "plain-2026, fp_1" in page.read_text(encoding="utf-8")
 
 
 def test_stored_answers_are_read_again_by_other_marks_without_asking(thinkers: Thinkers) -> None:

@@ -6,13 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gate import REASONS, Rewording, check_rewording, check_rewordings
-from primitives.errors import InputError
+from gate import REASONS, Rewording, check_rewording
 from prototypes.pool import load_pool
 from schemas.transformations import POSITIVE_OF
 from tests.support.changed_wordings import CHANGED, FLIPPED
@@ -114,23 +112,6 @@ def test_a_statement_is_found_unchanged_whatever_the_names(
         for part in prototype.replace("[X]", "\0[X]\0").replace("[Y]", "\0[Y]\0").split("\0")
     )
     assert check_rewording(Rewording(statement, statement, head, tail)) == ("unchanged",)
-
-
-def test_rows_keep_their_order_and_may_have_aliases() -> None:
-    texts = ["Metformin can treat gout.", None, "Metformin cannot treat gout.", "Glucophage can treat gout."]
-    rows = pl.DataFrame({"text": texts}).with_columns(
-        statement=pl.lit("metformin may treat gout."), head=pl.lit("metformin"), tail=pl.lit("gout")
-    )
-    assert check_rewordings(rows) == [(), ("no text",), ("polarity",), ("head lost",)]
-    rows = rows.with_columns(
-        head_aliases=pl.lit(["Glucophage", "dimethylbiguanide"], dtype=pl.List(pl.String))
-    )
-    assert check_rewordings(rows)[-1] == ()
-
-
-def test_a_statement_without_its_names_is_an_error() -> None:
-    with pytest.raises(InputError, match="does not contain the name 'gout'"):
-        check_rewording(Rewording("Metformin treats it.", "Metformin treats gout.", "metformin", "gout"))
 
 
 def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from tests.interop.conftest import REPOSITORY, require_environment
-from tests.support.command import run_command, write_config
+from tests.support.command import run_command, run_process_command, write_config
 from tests.support.vllm_server import start_vllm_server
 from warehouse.query import run_query
 
@@ -152,7 +152,7 @@ def serve_site(folder: Path) -> Iterator[Site]:
             questions={"settings": ["answer_only"]},
             models=models,
         )
-        run_command("run", config, folder=folder).require()
+        run_process_command("run", config, folder=folder).require()
         _, [(edition_id,)] = run_query(folder / "data", "select edition_id from editions")
         site = Site(folder, edition_id, server.base_url)
         for tool in ("inspect", "lm-eval"):

@@ -26,17 +26,6 @@ def test_rows_marked_also_false_are_not_true_and_not_repeated(tmp_path: Path) ->
     assert base.select_false("s").is_empty()
 
 
-def test_json_lines_mark_with_booleans(tmp_path: Path) -> None:
-    path = tmp_path / "facts.jsonl"
-    path.write_text(
-        '{"head": "gout", "relation": "r", "tail": "colchicine"}\n'
-        '{"head": "gout", "relation": "r", "tail": "thiazide", "also_false": true}\n',
-        encoding="utf-8",
-    )
-    base = read_knowledge_base(KnowledgeConfig(name="own", format="table", path=path))
-    assert base.select_false("r")["tail"].to_list() == ["thiazide"]
-
-
 def test_the_checksum_changes_only_if_a_row_is_marked(tmp_path: Path) -> None:
     plain = read(tmp_path, "head,relation,tail\ngout,r,colchicine\n")
     empty = read(tmp_path, HEADER + "gout,r,colchicine,,false,,\n")

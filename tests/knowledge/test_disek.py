@@ -9,7 +9,7 @@ from knowledge.base import KnowledgeBase
 from knowledge.disek import ASPECTS, build_disek_table, find_relation, read_disek
 from knowledge.rows import build_base, clean_rows
 from primitives.errors import InputError
-from tests.support.small_bases import as_facts, as_rows
+from tests.support.small_bases import as_rows
 
 TEXT = (
     "disease,aspect,attributes,disease_id,also_true\n"
@@ -72,19 +72,6 @@ def test_every_format_gives_the_same_triplets(tmp_path: Path, name: str) -> None
     )
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
-def test_attributes_may_be_one_text_where_lists_are_possible(tmp_path: Path, name: str) -> None:
-    row = {"disease": "gout", "aspect": "symptoms", "attributes": "pain || fever", "disease_id": 7}
-    if name.endswith(".parquet"):
-        pl.DataFrame([row]).write_parquet(tmp_path / name)
-    else:
-        write(tmp_path, name, json.dumps(row))
-    assert read_base(tmp_path / name).triplets.select("tail", "head_id").rows() == [
-        ("fever", "7"),
-        ("pain", "7"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("aspect", "relation"),
     [
@@ -98,12 +85,6 @@ def test_attributes_may_be_one_text_where_lists_are_possible(tmp_path: Path, nam
 )
 def test_an_aspect_names_a_relation_in_many_spellings(aspect: str, relation: str | None) -> None:
     assert find_relation(aspect) == relation
-
-
-def test_no_spelling_names_two_relations() -> None:
-    spellings = [name for relation, names in ASPECTS.items() for name in (relation, *names)]
-    found = {name: find_relation(name) for name in spellings}
-    assert found == {name: r for r, names in ASPECTS.items() for name in (r, *names)}
 
 
 @pytest.mark.parametrize(
@@ -122,34 +103,6 @@ def test_a_wrong_row_is_named_with_its_remedy(tmp_path: Path, line: str, message
     assert message in read_error(write(tmp_path, "own.csv", text))
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "line 2: is not JSON"),
-        ("[1]", "line 2: is not a JSON object"),
-        ('{"disease": 1, "aspect": "Symptoms", "attributes": ["a"]}', "disease is 1: write it as text"),
-        (
-            '{"disease": "d", "aspect": "Symptoms", "attributes": ["a", 2]}',
-            'attributes is ["a", 2]: write it as a list of texts',
-        ),
-        ('{"disease": "d", "aspect": "Symptoms", "attributes": []}', "line 2: has no attributes"),
-        ('{"disease": "d", "aspect": "Symptoms"}', "line 2: has no attributes"),
-    ],
-)
-def test_a_wrong_line_of_json_is_named_with_its_remedy(tmp_path: Path, line: str, message: str) -> None:
-    good = '{"disease": "d", "aspect": "Symptoms", "attributes": ["a"]}'
-    assert message in read_error(write(tmp_path, "own.jsonl", f"{good}\n{line}\n"))
-
-
-def test_file_that_is_not_a_disek_table_is_refused(tmp_path: Path) -> None:
-    assert "no column attributes" in read_error(write(tmp_path, "own.csv", "disease,aspect\na,b\n"))
-    assert "is not a table in DiseK's format" in read_error(tmp_path)
-    assert "is not a table in DiseK's format" in read_error(tmp_path / "own.xlsx")
-    numbers = tmp_path / "own.parquet"
-    pl.DataFrame({"disease": ["d"], "aspect": ["Symptoms"], "attributes": [[1]]}).write_parquet(numbers)
-    assert "column attributes is of type List(Int64): store it as text" in read_error(numbers)
-
-
 def test_disek_table_has_a_row_per_disease_and_aspect() -> None:
     rows: list[dict[str, Any]] = [
         {"relation": "symptoms", "head": "gout", "tail": "pain"},
@@ -166,11 +119,3 @@ def test_disek_table_has_a_row_per_disease_and_aspect() -> None:
         ("gout", None, "Symptoms", ["fever"], True),
         ("gout", None, "Affected Sites", ["toe"], False),
     ]
-
-
-def test_base_that_does_not_fit_the_format_is_refused() -> None:
-    with pytest.raises(InputError, match="has none of the relations symptoms, affected_sites"):
-        build_disek_table(KnowledgeBase("own", as_facts({"a": ["b"]})))
-    row = {"relation": "symptoms", "head": "gout", "tail": "pain", "tail_id": "C7"}
-    with pytest.raises(InputError, match=r"ids of tails \(pain: C7\)"):
-        build_disek_table(KnowledgeBase("own", as_rows([row])))

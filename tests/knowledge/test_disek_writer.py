@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from config.tables import KnowledgeConfig
@@ -40,12 +39,6 @@ def test_odd_names_and_ids_are_the_same_after_writing_and_reading(tmp_path: Path
     base = KnowledgeBase("own", as_rows(rows).sort("relation", "head", "tail"))
     again = read_again(write_disek(base, tmp_path / f"odd{suffix}"))
     assert again.triplets.equals(base.triplets)
-
-
-def test_only_disek_relations_are_written(tmp_path: Path) -> None:
-    starter = read_knowledge_base(KnowledgeConfig())
-    again = read_again(write_disek(starter, tmp_path / "starter.jsonl"))
-    assert again.triplets.equals(starter.triplets.filter(pl.col("relation").is_in(list(ASPECTS))))
 
 
 def test_failed_write_leaves_no_file(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from config.tables import KnowledgeConfig
 from knowledge import left_out, rows
-from knowledge.left_out import LeftOut, cap_left_out
 from knowledge.reader import read_knowledge_base
 from storage.layout import manifest_file
 from tasks.edition.manifest import complete_edition, list_left_out
@@ -44,10 +43,3 @@ def test_repeated_rows_are_listed_up_to_a_limit_and_all_are_counted(
     manifest = json.loads((edition.root / manifest_file(edition.edition_id)).read_text())
     assert len(manifest["left_out"]) == n_listed
     assert manifest.get("not_listed", {}) == not_listed
-
-
-def test_each_kind_of_reason_has_a_limit_of_its_own(max_listed: int) -> None:
-    items = [LeftOut("f", str(n), reason) for n in range(5) for reason in (f"repeats f, row {n}", "is empty")]
-    listed, not_listed = cap_left_out(items)
-    assert [item.what for item in listed] == ["0", "0", "1", "1", "2", "2"]
-    assert not_listed == {"repeats f, row N": 2, "is empty": 2}

@@ -57,12 +57,6 @@ def test_the_published_folder_is_read(tmp_path: Path) -> None:
     assert read_base(tmp_path, inverse).relations == [inverse]
 
 
-def test_a_file_without_rel_is_named_for_its_relation(tmp_path: Path) -> None:
-    header = [name for name in HEADER if name != "rel"]
-    write_csv(tmp_path / "may_prevent_3_hard.csv", ["C1", "a", "b", "C2", "0"], header=header)
-    assert read_base(tmp_path).relations == ["may_prevent"]
-
-
 def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
     write_csv(
         tmp_path / "may_treat_1000.csv",
@@ -75,32 +69,6 @@ def test_names_and_ids_of_different_number_are_an_error(tmp_path: Path) -> None:
     first, second = str(caught.value).splitlines()[1:]
     assert "may_treat_1000.csv, line 3: has 2 tail_names and 1 tail_cuis" in first
     assert "may_treat_1000.csv, line 4: the tail is empty" in second
-
-
-def test_a_parquet_row_without_tails_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "medlama.parquet"
-    rows = {
-        "relation": ["may_treat"] * 2,
-        "head_cui": ["C1", "C2"],
-        "head_name": ["a", "b"],
-        "tail_names": [["c"], []],
-        "tail_cuis": [["C3"], []],
-    }
-    pl.DataFrame(rows).write_parquet(path)
-    with pytest.raises(InputError, match=r"medlama\.parquet, row index 1: has no tails"):
-        read_base(path)
-    pl.DataFrame(rows).with_columns(pl.lit("c").alias("tail_names")).write_parquet(path)
-    with pytest.raises(InputError, match=r"column tail_names is of type String; MedLAMA has List"):
-        read_base(path)
-
-
-def test_what_is_not_medlama_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"holds no CSV file of MedLAMA: give the folder of"):
-        read_base(tmp_path)
-    path = tmp_path / "medlama.txt"
-    path.touch()
-    with pytest.raises(InputError, match=r"medlama\.txt is not MedLAMA"):
-        read_base(path)
 
 
 @needs_reference

@@ -1,6 +1,5 @@
 """The result of a query as a knowledge base, and what a query must not do."""
 
-import gzip
 from pathlib import Path
 
 import pytest
@@ -36,26 +35,6 @@ def read_error(folder: Path, select: str, *relations: str) -> str:
     with pytest.raises(InputError) as caught:
         read(folder, select, None, *relations)
     return str(caught.value)
-
-
-def test_only_the_chosen_relations_are_checked(tmp_path: Path) -> None:
-    base = read(tmp_path, f"-- Comment; here.\n{SELECT} order by all; -- the end")
-    assert base.triplets.select("head", "tail", "head_id", "also_true").rows() == [
-        ("A", "C", "01", True),
-        ("D", "E", "3", False),
-    ]
-    assert base.aliases == {"C": ("y",)}
-    error = read_error(tmp_path, SELECT, "off-label use")
-    assert f"{tmp_path}/query.sql, row of the result 1: relation 'off-label use' cannot name a file" in error
-    assert "it has indication" in read_error(tmp_path, SELECT, "indication", "no_such_relation")
-
-
-def test_a_folder_may_hold_compressed_files(tmp_path: Path) -> None:
-    folder = tmp_path / "it's a folder"
-    folder.mkdir()
-    (folder / "part.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
-    select = SELECT.replace("$path", "$path || '/part*'")
-    assert read(tmp_path, select, folder).triplets["tail"].to_list() == ["C", "E"]
 
 
 def test_what_does_not_fit_into_memory_goes_to_a_temporary_folder(
@@ -118,9 +97,3 @@ def test_since_is_the_age_of_a_fact_and_its_first_value_counts(tmp_path: Path) -
     plain = read(tmp_path, f"select *, null as since from ({rows})")
     assert plain.releases == ()
     assert base.checksum_relation("indication") == plain.checksum_relation("indication")
-
-
-def test_since_names_an_age(tmp_path: Path) -> None:
-    assert "since is 'last year': use letters, digits" in read_error(
-        tmp_path, f"select *, 'last year' as since from ({SELECT})"
-    )

@@ -11,7 +11,6 @@ from knowledge.base import COLUMNS, KnowledgeBase
 from knowledge.left_out import LeftOut
 from knowledge.reader import read_knowledge_base
 from knowledge.rows import Source, build_base, build_source_rows, clean_rows
-from knowledge.starter import FOLDER
 from primitives.errors import InputError
 
 HEADER = "head,relation,tail,also_true,head_id,tail_id\n"
@@ -51,26 +50,9 @@ def test_each_id_of_a_name_keeps_its_rows(tmp_path: Path) -> None:
     assert [item.where for item in base.left_out] == ["own.csv, line 4"]
 
 
-def test_relations_are_chosen(tmp_path: Path) -> None:
-    base = read_rows(tmp_path, "a,r,b,,,", "a,s,b,,,", "a,s,b,,,", relations=("r",))
-    assert base.relations == ["r"]
-    assert base.left_out == ()
-
-
-def test_an_unknown_relation_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"names t, but .*own\.csv has no such relation; it has r, s"):
-        read_rows(tmp_path, "a,r,b,,,", "a,s,b,,,", relations=("r", "t"))
-
-
 def test_a_relation_with_nothing_to_test_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nothing to test in s: every row is marked also_true"):
         read_rows(tmp_path, "a,r,b,,,", "a,s,b,true,,")
-
-
-def test_a_missing_source_is_an_error(tmp_path: Path) -> None:
-    config = KnowledgeConfig(format="table", path=tmp_path / "nowhere.csv")
-    with pytest.raises(InputError, match=r"nowhere\.csv does not exist: set path of \[knowledge\]"):
-        read_knowledge_base(config)
 
 
 def test_starter_base_is_complete() -> None:
@@ -82,14 +64,6 @@ def test_starter_base_is_complete() -> None:
     assert min(n_heads[relation] for relation in disek) >= 60
     assert min(n_heads.values()) >= 12
     assert base.left_out == ()
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.tsv")), ids=lambda path: path.stem)
-def test_a_starter_file_holds_its_relation_and_names_its_sources(path: Path) -> None:
-    rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
-    assert rows[0] == ["head", "relation", "tail", "also_true", "source"]
-    assert {row[1] for row in rows[1:]} == {path.stem}
-    assert all(row[4].strip() and "http" not in row[4] for row in rows[1:])
 
 
 NAMES = st.sampled_from(["a", "A", "b", "é", "[X]", "[Y]", '"q"', "a b", "0"])
@@ -134,8 +108,3 @@ def test_checksum_of_a_relation_stays_the_same() -> None:
     """The ids of stored editions depend on it."""
     base = build([("r", "a", "b", None, "C1", None), ("r", "a", "β", None, None, "true")])
     assert base.checksum_relation("r") == "ec57ae324018caeb1e0c324b1d52bb6b"
-
-
-def test_a_checksum_of_a_relation_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(InputError, match="holds no relation 'x'"):
-        build([("r", "a", "b", None, None, None)]).checksum_relation("x")

@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
@@ -38,11 +36,6 @@ def write(path: Path, *rows: str) -> None:
 
 def write_tabs(path: Path, *rows: str) -> None:
     write(path, *(re.sub(" ?; ?", "\t", row) for row in rows))
-
-
-def test_every_recipe_is_tested() -> None:
-    tested = {name.removeprefix("test_") for name in globals()} & {p.stem for p in RECIPES.iterdir()}
-    assert tested == {path.stem for path in RECIPES.iterdir()}
 
 
 def test_primekg(tmp_path: Path) -> None:
@@ -281,11 +274,3 @@ def test_snomed(tmp_path: Path) -> None:
     base = read_recipe("snomed", tmp_path)
     assert list_facts(base) == [("disease_has_associated_anatomic_site", "Gout", "Joint")]
     assert base.aliases == {"Gout": ("Podagra",)}
-
-
-@pytest.mark.parametrize("name", sorted(path.stem for path in RECIPES.iterdir()))
-def test_a_recipe_says_where_its_base_is_and_under_which_licence(name: str) -> None:
-    text = (RECIPES / f"{name}.sql").read_text(encoding="utf-8")
-    comment = text[: text.index("\nwith ") if "\nwith " in text else text.index("\nselect")]
-    assert "Licence: " in comment
-    assert "path is the " in comment

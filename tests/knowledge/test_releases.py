@@ -4,7 +4,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from pydantic import ValidationError
 
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
@@ -49,12 +48,6 @@ def test_a_fact_of_the_older_release_is_known_by_name_or_id(tmp_path: Path, olde
     assert base.n_known == 1
 
 
-def test_a_fact_with_several_ids_is_known_by_one_of_them(tmp_path: Path) -> None:
-    base = read(tmp_path, NEW + "asthma,r,salbutamol,,,C9,D9\n", "wheezing,r,albuterol,,,C1,D1\n")
-    assert list_tested(base) == [("fever", "aspirin"), ("gout", "colchicine")]
-    assert base.n_known == 1
-
-
 def test_a_fact_is_known_by_an_alias(tmp_path: Path) -> None:
     base = read(tmp_path, NEW, "pyrexia,r,aspirin,,,,\n", "name,alias\nfever,pyrexia\n")
     assert list_tested(base) == [("asthma", "salbutamol"), ("gout", "colchicine")]
@@ -81,22 +74,6 @@ def test_relations_without_a_new_fact_are_left_out(tmp_path: Path) -> None:
         read(tmp_path, NEW, NEW)
 
 
-def test_a_base_without_an_older_release_keeps_its_checksum(tmp_path: Path) -> None:
-    restricted = read(tmp_path, NEW, "gout,r,colchicine,,,,\n")
-    plain = read_knowledge_base(KnowledgeConfig(name="own", format="table", path=tmp_path / "new.csv"))
-    assert plain.n_known is None
-    assert plain.checksum_relation("r") != restricted.checksum_relation("r")
-
-
-def test_paths_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="since is not allowed with format 'starter'"):
-        KnowledgeConfig(since=tmp_path)
-    read(tmp_path, NEW, "gout,r,colchicine,,,,\n")
-    config = KnowledgeConfig(format="table", path=tmp_path / "new.csv", since=tmp_path / "none.csv")
-    with pytest.raises(InputError, match=r"release .*none\.csv does not exist: correct since"):
-        read_knowledge_base(config)
-
-
 def test_the_age_of_a_fact_is_the_oldest_release_that_holds_it(tmp_path: Path) -> None:
     path = write_csv(tmp_path, "new.csv", NEW)
     releases = [
@@ -111,10 +88,3 @@ def test_the_age_of_a_fact_is_the_oldest_release_that_holds_it(tmp_path: Path) -
     assert ages == [("asthma", "2023"), ("fever", "new"), ("gout", "2021")]
     plain = read_knowledge_base(config.model_copy(update={"releases": ()}))
     assert base.checksum_relation("r") == plain.checksum_relation("r")
-
-
-@pytest.mark.parametrize("names", [["a", "a"], ["new"]])
-def test_names_of_releases_must_differ(tmp_path: Path, names: list[str]) -> None:
-    releases = [{"name": name, "path": tmp_path} for name in names]
-    with pytest.raises(ValidationError, match="twice, or as the facts that no release holds"):
-        KnowledgeConfig.model_validate({"format": "table", "path": tmp_path, "releases": releases})

@@ -33,17 +33,6 @@ def test_answers_with_the_same_id_share_their_synonyms(tmp_path: Path) -> None:
     assert table.find("Gout") == ("Podagra",)
 
 
-def test_repeated_rows_and_other_spellings_are_left_out_and_listed(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text("answer,synonym\nFever,Pyrexia\nFever,FEVER\nfever,pyrexia\n")
-    table = read_synonyms(path)
-    assert table.find("Fever") == ("Pyrexia",)
-    assert [(one.where, one.reason) for one in table.left_out] == [
-        ("table.csv, line 3", "is the answer in another spelling"),
-        ("table.csv, line 4", "repeats another row"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -59,8 +48,3 @@ def test_broken_tables_name_the_place(tmp_path: Path, text: str, problem: str) -
     path.write_text(text)
     with pytest.raises(InputError, match=problem):
         read_synonyms(path)
-
-
-def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"\.xlsx"):
-        read_synonyms(tmp_path / "table.xlsx")

@@ -78,15 +78,6 @@ def test_a_folder_is_read_as_one_base_and_other_files_are_listed(tmp_path: Path)
     )
 
 
-def test_tab_separated_names_keep_their_quotes(tmp_path: Path) -> None:
-    text = 'head\trelation\ttail\n"Hot dog" folds\tr\t5" nail\n"quoted ""name"""\tr\t"\n'
-    base = read_base(write(tmp_path, "t.tsv", text))
-    assert base.triplets.select("head", "tail").rows() == [
-        ('"Hot dog" folds', '5" nail'),
-        ('quoted "name"', '"'),
-    ]
-
-
 def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
     text = "\ufeffhead, relation ,tail\r\n  type  1 DM ,r,\u00a0Été \r\n\r\n"
     base = read_base(write(tmp_path, "t.csv", text))
@@ -133,12 +124,6 @@ def test_problem_is_reported_with_file_and_line(tmp_path: Path, name: str, text:
     assert str(path) in message
 
 
-def test_an_undecodable_byte_is_named_with_its_line(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"head,relation,tail\na,r,b\ncaf\xe9,r,c\n")
-    assert f"{path}, line 3: byte 0xe9 is not UTF-8" in read_error(path)
-
-
 def test_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path) -> None:
     rows = "".join(f"a{i},r,{'' if i % 2 else 'b'}\n" for i in range(14))
     message = read_error(write(tmp_path, "t.csv", "head,relation,tail\n" + rows))
@@ -149,18 +134,7 @@ def test_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path)
     assert message.endswith("and 2 more")
 
 
-def test_a_wrong_row_of_a_parquet_file_is_named_by_its_index(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pl.DataFrame({"head": ["a", None], "relation": "r", "tail": "b"}).write_parquet(path)
-    assert f"{path}, row index 1: the head is empty" in read_error(path)
-
-
 def test_a_parquet_column_of_another_type_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({"head": [1], "relation": "r", "tail": "b"}).write_parquet(path)
     assert "column head is of type Int64" in read_error(path)
-
-
-def test_a_folder_without_tables_is_an_error(tmp_path: Path) -> None:
-    write(tmp_path, "notes.txt", "")
-    assert "holds no table of triplets" in read_error(tmp_path)

@@ -8,7 +8,14 @@ from config.file import Config
 from preflight.doctor import collect_findings, render_findings
 from preflight.machine import Finding
 from preflight.reading import list_asked_models
-from tests.support.command import block_packages, make_rows, run_command, write_base, write_config
+from tests.support.command import (
+    block_packages,
+    make_rows,
+    run_command,
+    run_process_command,
+    write_base,
+    write_config,
+)
 from tests.support.web_server import serve_routes
 
 ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
@@ -41,14 +48,14 @@ def test_findings_are_rendered_with_their_remedies_and_a_count() -> None:
 def test_the_command_is_quick_imports_nothing_slow_and_writes_nothing(tmp_path: Path) -> None:
     blocked = block_packages(tmp_path / "blocked", "prefect", "vllm", "openai", "torch", "transformers")
     config = write_small(tmp_path)
-    done = run_command("doctor", config, folder=tmp_path, blocked=blocked).require()
+    done = run_process_command("doctor", config, folder=tmp_path, blocked=blocked).require()
     assert done.cpu_s < 3
     assert done.err == ""
     assert ": 2 relations" in done.out
     assert "\nok       model told     recorded responses" in done.out
     assert "0 failing" in done.out
     assert not (tmp_path / "results").exists()
-    assert run_command("doctor", folder=tmp_path, blocked=blocked).require().cpu_s < 3
+    assert run_process_command("doctor", folder=tmp_path, blocked=blocked).require().cpu_s < 3
 
 
 def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:

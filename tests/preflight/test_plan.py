@@ -21,7 +21,15 @@ from tasks.edition.anchors import plan_anchors
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
-from tests.support.command import REPOSITORY, block_packages, make_rows, run_command, write_base, write_config
+from tests.support.command import (
+    REPOSITORY,
+    block_packages,
+    make_rows,
+    run_command,
+    run_process_command,
+    write_base,
+    write_config,
+)
 from tests.support.evaluations import ask_model, list_prompts
 from tests.support.small_bases import write_files
 
@@ -256,7 +264,7 @@ def test_the_command_loads_nothing_and_asks_nobody(tmp_path: Path, base: Path) -
     models = [{"name": "near", "model": REFERENCE}]
     knowledge = {"name": "own", "format": "table", "path": str(base)}
     config = write_config(tmp_path / "c.toml", tmp_path / "data", models=models, knowledge=knowledge)
-    done = run_command("plan", config, folder=tmp_path, blocked=blocked).require()
+    done = run_process_command("plan", config, folder=tmp_path, blocked=blocked).require()
     assert done.err == ""
     assert done.cpu_s < 3
     assert "not built yet" in done.out

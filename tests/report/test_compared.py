@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from report.formats import format_percent, format_points, format_span
-from tests.report.conftest import EDITION, ODD_NAME
+from tests.report.conftest import ODD_NAME
 from tests.support.data_folder import query_rows
 from tests.support.page_cells import SETTING, change, share
 from tests.support.parsed_page import Parsed, parse
@@ -32,21 +32,6 @@ def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, pa
     assert [row[8] for row in rows] == ["8", "6", "6", "6"]
 
 
-def test_the_joint_accuracy_of_all_methods_is_on_one_chart(compared: Path, page: Parsed) -> None:
-    (label,) = {label for label in page.labels if label.startswith("Joint accuracy by method and by number")}
-    assert "n: mean of 3 models. " in label
-    means = query_rows(
-        compared,
-        "select method, arg_min(mean, n) as first, arg_max(mean, n) as last, max(n) as n from ("
-        "select method, n, avg(joint_accuracy) as mean from joint_accuracy_curve "
-        f"where edition_id = '{EDITION}' and {SETTING} group by method, n) group by method order by method",
-    )
-    assert len(means) == 4
-    for row in means:
-        first, last = format_percent(row["first"]), format_percent(row["last"])
-        assert f"{row['method']}: {first} at n = 1, {last} at n = {row['n']}" in label
-
-
 def test_components_with_their_differences(compared: Path, page: Parsed) -> None:
     rows = [r for r in page.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
     expected = query_rows(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
@@ -58,18 +43,6 @@ def test_components_with_their_differences(compared: Path, page: Parsed) -> None
         ]
     assert rows[0][3] == "–"
     assert "\n" in rows[1][3]
-
-
-def test_steps_in_the_orders_of_both_papers(compared: Path, page: Parsed) -> None:
-    rows = [r for r in page.table_with("Model", "Order")[1:] if r[0] == ODD_NAME]
-    assert [row[2] for row in rows[:4]] == ["none", "none, inv", "none, inv, dn, inv_dn", "all"]
-    assert [row[1] for row in rows[4:]] == [f"pretexttrans, {step}" for step in (1, 2, 3, 4)]
-    expected = query_rows(
-        compared,
-        f"from transformation_ablation where model_id = 'erratic' and method = 'pretexeval' and {SETTING}",
-    )
-    assert [row[3] for row in rows] == [share(r, "average_accuracy", "ci_low", "ci_high") for r in expected]
-    assert any("+ denial: average accuracy" in label for label in page.labels)
 
 
 def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> None:
@@ -89,13 +62,3 @@ def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> N
     assert rows[0][8] == (
         f"{format_percent(view_row['other_no_answer_rate'])}, {format_percent(view_row['no_answer_rate'])}"
     )
-
-
-def test_the_smallest_detectable_difference_is_that_of_any_two_models(compared: Path, page: Parsed) -> None:
-    (view_row,) = query_rows(
-        compared,
-        "select max(detectable_difference) as average, max(detectable_mastery_difference) as mastery "
-        f"from detectable_difference where method = 'pretexeval' and {SETTING}",
-    )
-    sentence = f"if it is {100 * view_row['average']:.1f}\u00a0points of average accuracy or "
-    assert f"{sentence}{100 * view_row['mastery']:.1f}\u00a0points of mastery." in page.text

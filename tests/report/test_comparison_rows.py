@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from report.comparison_rows import N_EDITIONS_SHOWN, read_drift, swap_sides
-from report.contents import Row, Setting
+from report.comparison_rows import N_EDITIONS_SHOWN, read_drift
+from report.contents import Setting
 from report.edition_reader import EditionReader
 from storage.records import write_record
 from tests.support import simulated_models
@@ -34,38 +34,3 @@ def test_the_nearest_editions_of_the_same_base_are_shown(tmp_path: Path) -> None
     assert len(rows) == N_EDITIONS_SHOWN
     assert [row["other_edition_id"][-2:] for row in first] == ["11", "13", "15", "16"]
     assert n_others == n_first == 5
-
-
-def test_a_row_with_swapped_sides_says_the_same() -> None:
-    original: Row = {
-        "model_id": "a",
-        "other_model_id": "b",
-        "average_accuracy": 0.7,
-        "ci_low": 0.6,
-        "other_average_accuracy": 0.5,
-        "other_ci_low": 0.4,
-        "n_pairs": 9,
-        "n_mastered_alone": 3,
-        "n_other_mastered_alone": 1,
-        "difference": 0.2,
-        "difference_ci_low": -0.1,
-        "difference_ci_high": 0.3,
-        "mastery_difference": None,
-        "mastery_difference_ci_low": None,
-        "mastery_difference_ci_high": None,
-    }
-    swapped = swap_sides(original)
-    assert swapped == original | {
-        "model_id": "b",
-        "other_model_id": "a",
-        "average_accuracy": 0.5,
-        "ci_low": 0.4,
-        "other_average_accuracy": 0.7,
-        "other_ci_low": 0.6,
-        "n_mastered_alone": 1,
-        "n_other_mastered_alone": 3,
-        "difference": -0.2,
-        "difference_ci_low": -0.3,
-        "difference_ci_high": 0.1,
-    }
-    assert swap_sides(swapped) == original

@@ -1,4 +1,4 @@
-from report.contents import Row, Setting, choose_setting, list_models, order_methods
+from report.contents import Row, Setting, choose_setting, list_models
 
 
 def row(model_id: str, model: str, rank: int, method: str = "pretexeval", **other: object) -> Row:
@@ -14,10 +14,6 @@ def test_the_first_method_policy_and_repeat_are_the_setting_of_the_figures() -> 
         row("a", "A", 1, "prototype", repeat=0),
     ]
     assert choose_setting(leaderboard, ["direct"]) == (Setting("prototype", "strict", 0), 4)
-
-
-def test_without_predictions_the_setting_is_the_first_method_of_the_edition() -> None:
-    assert choose_setting([], ["llmeval", "direct"]) == (Setting("direct"), 0)
 
 
 def test_models_stand_by_rank_and_are_coloured_by_name() -> None:
@@ -37,20 +33,3 @@ def test_models_of_the_same_name_are_labelled_by_id() -> None:
         Setting("pretexeval"),
     )
     assert [m.label for m in models] == ["same-1", "same-2", "other"]
-
-
-def test_no_two_of_many_models_look_the_same() -> None:
-    leaderboard = [row(f"m{k:02}", f"model {k:02}", k) for k in range(28)]
-    models = list_models(leaderboard, Setting("pretexeval"))
-    assert len({(m.colour, m.dash) for m in models}) == 28
-
-
-def test_a_model_without_rows_under_the_setting_comes_last() -> None:
-    leaderboard = [row("a", "A", 1, "direct"), row("b", "B", 2)]
-    assert [m.label for m in list_models(leaderboard, Setting("pretexeval"))] == ["B", "A"]
-
-
-def test_methods_stand_in_the_papers_order() -> None:
-    methods = [None, "pretexeval", "prototype", "direct", "llmeval"]
-    ordered = order_methods([{"method": method} for method in methods])
-    assert [row["method"] for row in ordered] == ["direct", "llmeval", "prototype", "pretexeval", None]

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from report.facet_scores import FACETS, FacetScores, Row, read_facet_scores, select_first_policy
-from report.paper_tables import render_paper_facets
 from report.score_tables import render_facets
-from tests.report.conftest import ASKED, BANK, EDITION, ODD_NAME
+from tests.report.conftest import ASKED, ODD_NAME
 from warehouse.query import read_rows
 
 
@@ -45,26 +44,6 @@ def test_the_average_is_the_mean_of_the_facets_of_the_view(questioned: Path) -> 
     )
     assert len(rows) == 4
     assert score.average == pytest.approx(sum(row["accuracy"] for row in rows) / 4)
-
-
-def test_policies_are_named_if_there_are_several(questioned: Path) -> None:
-    scores = read(questioned, ASKED)
-    assert [score.scoring_policy for score in scores] == ["strict"] * 4 + ["excluded"] * 3
-    assert "scoring" in render_facets(scores).splitlines()[0]
-
-
-def test_the_papers_table_begins_with_random(questioned: Path) -> None:
-    title, names, _, random, erratic = render_paper_facets(read(questioned, BANK)).splitlines()
-    assert title == "Facets: accuracy (%), answer_only"
-    assert names.split() == ["model", "Comp.", "Rect.", "Disc.", "Veri.", "Average"]
-    assert random.split() == ["Random", "20.0", "20.0", "3.2", "50.0", "23.3"]
-    assert split(erratic)[0] == ODD_NAME
-    assert len(split(erratic)) == 6
-
-
-def test_an_edition_without_questions_has_no_facets(published: Path) -> None:
-    assert read(published, EDITION) == []
-    assert render_paper_facets([]) == ""
 
 
 def test_a_model_that_was_asked_one_facet_has_no_average() -> None:

@@ -1,21 +1,10 @@
-import re
-from pathlib import Path
-
-import pytest
-
 from report.axes import scale_points
 from report.contents import Row
-from report.curves import draw_curves, spread_apart
+from report.curves import draw_curves
 from report.dots import draw_dots
-from report.figures import draw_figures, order_relations
-from report.page import render_page
-from report.page_rows import read_contents
+from report.figures import order_relations
 from report.shares import AVERAGE, MASTERY, Curve, Difference, DotRow, Share, build_all_right_measure
-from tests.report.conftest import EDITION, fill_pairs
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
-from warehouse.publishing import build_warehouse
 
 HALF = Share(AVERAGE, 0.5, 0.4, 0.6, "8 samples")
 NOTHING = Share(MASTERY, None, None, None, "0 pairs")
@@ -53,30 +42,6 @@ def test_differences_stand_around_zero() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("limits", "reach"), [([], 0.05), ([0.0], 0.05), ([-0.06, 0.01], 0.1), ([0.5, -0.3], 0.6), ([1.0], 1.0)]
-)
-def test_a_scale_of_differences_has_room_for_all(limits: list[float], reach: float) -> None:
-    scale = scale_points(limits)
-    assert (scale.low, scale.middle, scale.high) == (-reach, 0, reach)
-    assert scale.ticks == (-reach, -reach / 2, 0, reach / 2, reach)
-
-
-@pytest.mark.parametrize("gutter", [0, 200])
-def test_long_names_are_cut_and_whole_in_the_tooltip(gutter: int) -> None:
-    name = "gene product plays role in biological process " * 3
-    parsed = parse(str(draw_dots("Title", [DotRow(name, "red", (HALF,))], 340, gutter)))
-    assert any(text.endswith("…") for text in parsed.texts)
-    assert any(text.startswith(name) for text in parsed.texts)
-
-
-def test_a_row_with_nothing_to_measure_has_no_dot() -> None:
-    svg = str(draw_dots("Title", [DotRow("empty", "red", (NOTHING,))], 340))
-    assert "empty: nothing to measure" in svg
-    assert 'fill="red"' not in svg
-    assert "NaN" not in svg
-
-
 def test_curves_are_named_at_their_ends() -> None:
     shares = tuple(Share(build_all_right_measure(n), 0.9**n, 0.8**n, 1.0, "10 triplets") for n in range(1, 9))
     curve = Curve("model", "var(--model-0)", (6, 3), shares)
@@ -89,18 +54,6 @@ def test_curves_are_named_at_their_ends() -> None:
     assert "NaN" not in str(draw_curves("Title", [curve], 340))
 
 
-def test_no_figure_carries_ids_scripts_or_addresses() -> None:
-    svg = str(draw_dots("Title", [DotRow("a", "red", (HALF,))], 340))
-    assert not re.search(r"\sid=|<script|http|xmlns|class=|url\(", svg)
-
-
-def test_spread_apart() -> None:
-    assert spread_apart([10, 50], 15, 300) == [10, 50]
-    assert spread_apart([50, 48, 300], 15, 300) == [63, 48, 300]
-    assert spread_apart([298, 299, 300], 15, 300) == [270, 285, 300]
-    assert spread_apart([], 15, 300) == []
-
-
 def test_relations_are_ordered_by_mastery_over_the_models() -> None:
     rows: list[Row] = [
         {"relation": "b", "mastery": 0.5, "average_accuracy": 0.7},
@@ -110,18 +63,3 @@ def test_relations_are_ordered_by_mastery_over_the_models() -> None:
         {"relation": "c", "mastery": None, "average_accuracy": None},
     ]
     assert order_relations(rows) == ["b", "a", "c"]
-
-
-@pytest.mark.parametrize(("method", "n_curves"), [("direct", 0), ("llmeval", 1)])
-def test_methods_without_transformations(tmp_path: Path, method: str, n_curves: int) -> None:
-    small = fill_pairs(DataFolder(tmp_path / "data", usable_lines={"Scurvy": 5}))
-    small.write_edition(EDITION, (method,))
-    small.write_model("erratic")
-    small.write_answers(EDITION, "erratic", simulated_models.erratic, methods=(method,))
-    build_warehouse(small.root)
-    contents = read_contents(small.root, EDITION)
-    figures = draw_figures(contents)
-    assert (figures.curve is not None) == bool(n_curves)
-    assert len(figures.relations) == 1
-    assert len(figures.transformations) == (method == "direct")
-    assert "Erratic" in parse(render_page(contents)).text

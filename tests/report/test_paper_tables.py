@@ -40,38 +40,3 @@ def test_the_relative_loss_is_a_part_of_the_gain_by_the_method_direct() -> None:
     *_, large, small, mean = render(average_accuracy=[direct, full, *guess]).splitlines()
     assert large.split()[-1] == "25"
     assert small.split()[-1] == mean.split()[-1] == "-"
-
-
-def test_relations_are_lines_with_the_mean_of_the_models() -> None:
-    rows = [("a", "symptoms", 10.0, 8.0, 12.0), ("b", "symptoms", 20.0, 18.0, 22.0)]
-    text = render(accuracy_by_relation=[*rows, ("a", "drugs", 1.0, 0.0, 2.0)])
-    title, names, _, symptoms, drugs = text.splitlines()
-    assert (title, names.split()) == (
-        "Relations: gain over random",
-        ["relation", "a", "b", "mean", "of", "models"],
-    )
-    assert symptoms.split()[0] == "symptoms"
-    assert symptoms.endswith("+15.0")
-    assert drugs.endswith("-")
-
-
-def test_the_curve_has_a_column_for_each_number_of_samples() -> None:
-    rows = [("large", "pretexeval", n, 90.0 - n) for n in range(1, 9)]
-    text = render(joint_accuracy_curve=[*rows, ("large", "direct", 1, 95.0)])
-    lines = text.splitlines()
-    assert lines[1].split() == ["model", *map(str, range(1, 9))]
-    assert lines[3].split() == ["large,", "pretexeval", *(f"{90 - n:.1f}" for n in range(1, 9))]
-    assert lines[4].split() == ["large,", "direct", "95.0", *["-"] * 7]
-
-
-def test_methods_are_compared_with_the_relative_loss() -> None:
-    rows = [("large", "direct", -12.34, -14.0, -10.0, 0.456), ("large", "origin", 1.0, -1.0, 3.0, None)]
-    title, names, _, large = render(method_comparison=rows).splitlines()
-    assert title.startswith("PretexEval minus each other method")
-    assert names.split() == ["model", "origin", "direct"]
-    assert large.split(maxsplit=1)[1] == "+1.0 [-1.0, +3.0]  -12.3 [-14.0, -10.0] loss 46 %"
-
-
-def test_what_was_not_asked_is_left_out() -> None:
-    assert render() == ""
-    assert render(average_accuracy=[("large", "llmeval", None, None, None)]) == ""

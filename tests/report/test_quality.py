@@ -26,21 +26,9 @@ def test_sample_quality_and_why_attempts_were_rejected(page: Parsed) -> None:
     assert reasons[0][4] == "12.5\u00a0%"
 
 
-def test_diversity_over_all_relations(page: Parsed) -> None:
-    rows = page.table_with("Method", "Lexical, fromthe statement")[1:]
-    assert [row[0] for row in rows] == ["direct", "llmeval", "prototype", "pretexeval"]
-    assert rows[0][1:] == ["0.50", "–", "0.25", "–", "2", "2"]
-    assert rows[3][1:] == ["0.50", "0.75", "0.25", "0.75", "10", "2"]
-
-
 def test_grades_with_the_agreement_of_the_graders(compared: Path, page: Parsed) -> None:
     rows = page.table_with("Method", "Reliability")[1:]
     assert [row[0] for row in rows] == ["llmeval", "pretexeval", "all methods"]
     (view_row,) = query_rows(compared, "from human_review where method = 'pretexeval'")
     assert rows[1][1] == f"2.67\nα {view_row['reliability_agreement']:.2f}"
     assert rows[1][2:] == ["2.00", "1.00", "6", "2", "3"]
-
-
-def test_checks_of_a_stage_with_their_history(page: Parsed) -> None:
-    (row,) = page.table_with("Stage", "Model", "Rows")[1:]
-    assert row == ["guesses", "–", "8", "1 of 2", "0 of 1", "2026-11-20"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from report.formats import format_answer, format_percent
+from report.formats import format_percent
 from report.leaders import join_names
 from report.page import write_index, write_report
 from tests.report.conftest import ASKED, BANK, ODD_NAME
@@ -50,16 +50,6 @@ def test_the_table_of_facets_has_the_numbers_of_the_view(questioned: Path, asked
         assert row[-1] == str(mastered["n_points"])
 
 
-def test_figures_can_be_read_out(asked: Parsed) -> None:
-    (radar,) = (text for text in asked.labels if text.startswith("Facets of always_right"))
-    assert "random answers: comparison accuracy 25.0\u00a0%" in radar
-    assert "answer only: comparison accuracy 100.0\u00a0%" in radar
-    curves = [text for text in asked.labels if text.startswith("Mastered points")]
-    # Two settings, each for a wide column and for a phone.
-    assert len(curves) == 4
-    assert "always_right, negated too: 100.0\u00a0% at n = 1, 100.0\u00a0% at n = 4" in curves[0]
-
-
 def test_one_point_shows_every_question_and_what_models_said(asked: Parsed, bank: Parsed) -> None:
     rows = asked.table_with("Type", "Question", "Right answer", "What models said")[1:]
     assert len(rows) == 10
@@ -67,20 +57,6 @@ def test_one_point_shows_every_question_and_what_models_said(asked: Parsed, bank
     assert all(f"{ODD_NAME}, chain of thought" in row[3] for row in rows)
     assert sum(row[1].count("Offered answer") for row in rows) == 4
     assert len(bank.table_with("Type", "Question")[1:]) == 10
-
-
-def test_links_lead_to_sections(asked: Parsed, bank: Parsed) -> None:
-    for page in (asked, bank):
-        ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-        assert len(ids) == len(set(ids))
-        links = {href[1:] for a in page.find("a") if (href := a["href"]) and href.startswith("#")}
-        assert {"facets", "mastered", "point", "guessers"} <= links <= set(ids)
-
-
-def test_both_methods_are_compared_where_both_were_asked(asked: Parsed, bank: Parsed) -> None:
-    row = asked.table_with("Model", "Setting", "Negated questions", "Mastered byfacets")[1]
-    assert row[0] == "always_right"
-    assert "Do both methods" not in bank.text
 
 
 def test_the_headline_calls_a_model_ahead_only_where_the_paired_interval_says_so(
@@ -111,21 +87,6 @@ def test_the_headline_calls_a_model_ahead_only_where_the_paired_interval_says_so
     assert "not distinguishable" in said
 
 
-def test_an_edition_of_questions_alone_says_nothing_about_samples(bank: Parsed) -> None:
-    assert "Case 0" in bank.text
-    assert "of 6 knowledge points" in bank.text
-    assert "the thought did not end in" in bank.text
-    for word in (
-        "Leaderboard",
-        "statements about",
-        "Prototype pool",
-        "No model has answered",
-        "Transformations",
-    ):
-        assert word not in bank.text
-    assert all(len(table) > 1 for table in bank.tables)
-
-
 def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Path) -> None:
     editions, table = parse(write_index(questioned).read_text(encoding="utf-8")).tables
     assert {row[0]: row[-3:-1] for row in editions[1:]} == {ASKED: ["balanced", "reviewed"], BANK: ["–", "–"]}
@@ -136,11 +97,3 @@ def test_the_list_of_editions_names_the_highest_mean_in_questions(questioned: Pa
             [BANK, ODD_NAME, "answer only"],
         ]
     )
-
-
-@pytest.mark.parametrize(
-    ("answer", "text"),
-    [("B", "B"), ("A,C", "A, C"), ("T", "true"), ("F|C", "wrong, C is right"), ("T|A", "right, A is right")],
-)
-def test_format_answer(answer: str, text: str) -> None:
-    assert format_answer(answer) == text

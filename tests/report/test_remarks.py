@@ -4,16 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from report.console import WIDTH
 from report.page import write_report
 from report.remarks import list_remarks
-from report.score_tables import render_leaderboard
 from tests.report.conftest import EDITION
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.parsed_page import parse
 from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
 
 CONSTANT = "Always_True always answers True (100.0 % of its answers), whatever it is asked."
 SHORTCUTS = "the best shortcuts without medical knowledge (25.0 %)"
@@ -43,27 +40,10 @@ def test_the_page_names_constant_answers_and_scores_below_shortcuts(root: Path) 
     assert "The best shortcuts without medical knowledge master 25.0\u00a0%." in text
 
 
-def test_the_console_does_too(root: Path) -> None:
-    columns, rows = run_query(root, "from leaderboard order by rank")
-    header, _, first, second, *remarks = render_leaderboard(columns, rows).splitlines()
-    assert "above shortcut [95 % CI]" in header
-    assert "failed %" not in header
-    assert max(len(header), len(first), len(second)) <= WIDTH
-    assert "joint %" not in header
-    assert "joint %" in render_leaderboard(columns, rows, is_wide=True)
-    assert "75.0 [63.6, 75.0]" in first
-    assert "-25.0 [-25.0, -13.6]" in second
-    assert remarks == [f"pretexeval: {CONSTANT}", f"pretexeval: {BELOW}"]
-
-
 def make_row(**values: object) -> dict[str, object]:
     row = {"mastery": 0.4, "best_shortcut_mastery": 0.3, "true_rate": 0.5, "constant_answer": None}
     limits = {"mastery_above_shortcut_ci_low": 0.02, "mastery_above_shortcut_ci_high": 0.18}
     return row | limits | values
-
-
-def test_a_model_above_the_shortcuts_needs_no_remark() -> None:
-    assert list_remarks(make_row(), "m") == []
 
 
 def test_a_mastery_like_that_of_shortcuts_is_not_called_better() -> None:
@@ -71,13 +51,3 @@ def test_a_mastery_like_that_of_shortcuts_is_not_called_better() -> None:
         "m masters 40.0 % of the facts, which is not distinguishable from the best shortcuts without medical "
         "knowledge (30.0 %)."
     ]
-
-
-def test_nothing_is_said_without_a_complete_pair_or_an_answer() -> None:
-    nothing = dict.fromkeys(make_row())
-    assert list_remarks(nothing, "m") == []
-
-
-def test_the_share_of_false_is_named_for_a_model_that_always_says_false() -> None:
-    (remark,) = list_remarks(make_row(true_rate=0.004, constant_answer=False), "m")
-    assert remark == "m always answers False (99.6 % of its answers), whatever it is asked."

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from report.formats import format_percent, format_span
+from report.formats import format_span
 from report.page import write_report
-from tests.report.conftest import EDITION, FRESH, ODD_NAME
+from tests.report.conftest import EDITION, FRESH
 from tests.support.data_folder import query_rows
-from tests.support.page_cells import change, share
+from tests.support.page_cells import change
 from tests.support.parsed_page import Parsed, parse
 
 
@@ -27,19 +27,6 @@ def test_probabilities_are_shown_only_for_models_that_have_them(page: Parsed) ->
     assert diagram.startswith(
         "Reliability diagram, Recall. said to be true with 20.0\u00a0%: 0.0\u00a0% are (of 29 samples)"
     )
-
-
-def test_policies_side_by_side(compared: Path, page: Parsed) -> None:
-    rows = [r for r in page.table_with("Model", "Scoring policy")[1:] if r[0] == ODD_NAME]
-    assert [row[1] for row in rows] == ["strict", "excluded"]
-    expected = query_rows(
-        compared,
-        "from leaderboard where edition_id = 'tiny-seed1-00000001' and method = 'pretexeval' "
-        "and model_id = 'erratic' order by scoring_policy desc",
-    )
-    assert [row[3] for row in rows] == [share(r, "average_accuracy", "ci_low", "ci_high") for r in expected]
-    assert rows[0][2] == format_percent(expected[0]["no_answer_rate"]) != "0.0\u00a0%"
-    assert "the more these scores differ" in page.text
 
 
 def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Parsed) -> None:

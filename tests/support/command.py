@@ -1,13 +1,18 @@
-"""Running the command as a user does: in its own process, with a configuration file and a results folder."""
+"""Running the command with a configuration file and a results folder: in this process, or in its own.
+
+A process of its own takes 3 to 9 s of processor time for its imports. It is for tests whose subject is the
+process: signals, exits, blocked packages, limits of the system, and a Prefect server that the command starts.
+"""
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,22 +45,6 @@ def build_command(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "cli", *map(str, arguments)]
 
 
-def count_actions(
-    *arguments: str | Path, folder: Path, environment: Environment | None = None
-) -> dict[str, int]:
-    """Run `pretexeval` and return how often it did what; paths in the actions start at the folder."""
-    counts = folder / "counts.json"
-    done = run_process(
-        [sys.executable, "-m", "tests.support.counted_command", str(counts), *map(str, arguments)],
-        folder=folder,
-        environment=build_environment(environment),
-        timeout_s=400,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, int] = json.loads(counts.read_text())
-    return {action.replace(f"{folder}/", ""): n for action, n in found.items()}
-
-
 def build_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
     """Return this process's environment without settings of Prefect and vLLM, with ``more`` added.
 
@@ -67,7 +56,67 @@ def build_environment(more: Environment | None = None, *, blocked: Path | None =
     return inherited | {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1"} | dict(more or {})
 
 
-def run_command(
+def run_command(*arguments: str | Path, folder: Path, environment: Environment | None = None) -> Outcome:
+    """Run `pretexeval` in this process and in a folder: a file with a forgotten path would appear there.
+
+    Flows run on the Prefect server that the environment names (fixture `prefect_server`).
+    """
+    from cli.main import main
+
+    out, err = io.StringIO(), io.StringIO()
+    started_s = time.process_time()
+    with (
+        _replace_environment(build_environment(environment)),
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        with _use_prefect_settings():
+            try:
+                status = main([str(argument) for argument in arguments])
+            except SystemExit as end:
+                status = int(end.code or 0)
+        own_server = None if "PREFECT_API_URL" in (environment or {}) else os.environ.get("PREFECT_API_URL")
+    assert own_server is None, "name a server, or call run_process_command: this one would run until the end"
+    return Outcome(status, out.getvalue(), err.getvalue(), time.process_time() - started_s)
+
+
+@contextlib.contextmanager
+def _replace_environment(environment: Environment) -> Iterator[None]:
+    """Replace the variables of this process during the block, each only if it differs."""
+    before = dict(os.environ)
+    _set_environment(environment)
+    try:
+        yield
+    finally:
+        _set_environment(before)
+
+
+def _set_environment(environment: Environment) -> None:
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    for name, value in environment.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+@contextlib.contextmanager
+def _use_prefect_settings() -> Iterator[None]:
+    """Let Prefect, which read the variables when it was imported, read them again."""
+    if "PREFECT_API_URL" not in os.environ:
+        yield
+        return
+    import prefect.context
+
+    before = prefect.context.GLOBAL_SETTINGS_CONTEXT
+    prefect.context.GLOBAL_SETTINGS_CONTEXT = prefect.context.root_settings_context()
+    try:
+        yield
+    finally:
+        prefect.context.GLOBAL_SETTINGS_CONTEXT = before
+
+
+def run_process_command(
     *arguments: str | Path,
     folder: Path,
     environment: Environment | None = None,
@@ -75,7 +124,12 @@ def run_command(
     prepare: Callable[[], None] | None = None,
     timeout_s: float = 400,
 ) -> Outcome:
-    """Run `pretexeval` in a folder: a file with a forgotten path would appear there."""
+    """Run `pretexeval` as a user does, in a process of its own.
+
+    Args:
+        blocked: a folder of `block_packages`.
+        prepare: called in the new process before the command starts.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = run_process(
         build_command(*arguments),

@@ -128,14 +128,14 @@ def results(
         return run_planted(tmp_path_factory.mktemp("planted"), MODELS / NAME)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_swapped_cell_is_named(results: tuple[Planted, dict[str, Found]]) -> None:
     planted, found = results
     assert len(planted.cells) == 10
     assert planted.cells <= found["planted"].cells
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_wrong_facts_about_learned_heads_are_named(results: tuple[Planted, dict[str, Found]]) -> None:
     planted, found = results
     assert len(planted.facts) >= 10
@@ -144,7 +144,7 @@ def test_wrong_facts_about_learned_heads_are_named(results: tuple[Planted, dict[
     assert planted.facts & known <= found["planted"].facts
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_little_is_named_where_nothing_is_wrong(results: tuple[Planted, dict[str, Found]]) -> None:
     planted, found = results
     assert not found["clean"].cells

@@ -4,13 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from report.edition_rows import read_editions
-from report.page import write_report
-from tests.support.anchor_weeks import ANCHORS, PRICE, WEEKS, ask_anchors, fill_anchor_weeks
+from tests.support.anchor_weeks import ANCHORS, PRICE, WEEKS, fill_anchor_weeks
 from tests.support.data_folder import DataFolder
-from tests.support.simulated_models import expert
 from tests.warehouse.conftest import fill_pairs
-from warehouse.drift import EXPLANATIONS, describe_drift
 from warehouse.publishing import build_warehouse
 
 
@@ -53,25 +49,6 @@ def test_what_changed_between_two_periods(data: DataFolder) -> None:
     assert explained["has_leaked"] is False
 
 
-def test_periods_of_different_lengths_are_in_the_order_of_time(data: DataFolder) -> None:
-    """A configuration goes from months to weeks and back; names would put both months before the weeks."""
-    for month in ("2026-10", "2026-12"):
-        ask_anchors(data, month, expert)
-    build_warehouse(data.root)
-    rows = data.query(
-        "select period, other_period, is_successive, n_earlier_comparisons as n_earlier from anchor_drift "
-        "order by n_earlier, is_successive"
-    )
-    first, second, third, last = "2026-10", *WEEKS, "2026-12"
-    assert [tuple(row.values()) for row in rows] == [
-        (first, second, True, 0),
-        (first, third, False, 1),
-        (second, third, True, 1),
-        (first, last, False, 2),
-        (third, last, True, 2),
-    ]
-
-
 def test_anchors_of_each_period_have_their_cost(data: DataFolder) -> None:
     costs = data.query(f"from cost where edition_id = '{ANCHORS}' order by period")
     assert [(row["period"], row["role"], row["price_currency"]) for row in costs] == [
@@ -87,25 +64,3 @@ def test_anchors_of_each_period_have_their_cost(data: DataFolder) -> None:
         assert paid > 0
     others = data.query(f"select distinct role, period from cost where edition_id <> '{ANCHORS}'")
     assert others == [{"role": "evaluated", "period": None}]
-
-
-def test_page_says_which_explanation_the_figures_support(data: DataFolder) -> None:
-    (explained,) = data.query("from drift_explanations")
-    sentence = EXPLANATIONS[explained["explanation"]]
-    said = f"Anchors: M, from {WEEKS[0]} to {WEEKS[1]}: {sentence}."
-    assert describe_drift(data.root, f"tiny-{WEEKS[1]}-00000001") == [said]
-    assert describe_drift(data.root, f"tiny-{WEEKS[0]}-00000001") == []
-    first, second = (
-        write_report(data.root, f"tiny-{week}-00000001").read_text(encoding="utf-8") for week in WEEKS
-    )
-    assert f"from {WEEKS[0]} to {WEEKS[1]}: {sentence}." in second
-    assert 'id="anchors"' not in first
-    assert ANCHORS not in [row["edition_id"] for row in read_editions(data.root)[0]]
-
-
-def test_anchors_that_are_gone_are_deleted(data: DataFolder) -> None:
-    record = data.root / "anchor_predictions" / ANCHORS / WEEKS[1] / "m" / "run.json"
-    record.unlink()
-    build_warehouse(data.root)
-    assert data.query("select distinct period from anchor_predictions") == [{"period": WEEKS[0]}]
-    assert data.query("from anchor_drift") == []

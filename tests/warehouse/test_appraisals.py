@@ -13,8 +13,6 @@ from warehouse.query import run_query
 
 pytestmark = pytest.mark.usefixtures("without_views")
 
-OTHER = "tiny-seed9-00000009"
-
 
 def count(data: DataFolder, table: str) -> int:
     return int(run_query(data.root, f"select count(*) from {table}")[1][0][0])
@@ -43,15 +41,6 @@ def test_diversity_and_grades_are_loaded(data: DataFolder) -> None:
     assert count(data, "human_grades") == 2
 
 
-def test_those_of_a_missing_edition_are_skipped(data: DataFolder) -> None:
-    sample = data.samples("pretexeval")[0]
-    write_measured(data.root, OTHER, DIVERSITY, [measured(sample, 0.5, None)])
-    grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]
-    write_rows(data.root / "reviews" / OTHER / "ada.parquet", HUMAN_GRADES, grades)
-    build_warehouse(data.root)
-    assert count(data, "sample_diversity") == count(data, "human_grades") == 0
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -65,12 +54,4 @@ def test_a_damaged_file_is_named(data: DataFolder, name: str, message: str) -> N
     path.parent.mkdir(parents=True)
     path.write_bytes(b"PAR1 but no more")
     with pytest.raises(InputError, match=f"{path.name}: {message}"):
-        build_warehouse(data.root)
-
-
-def test_grades_of_another_edition_are_an_error(data: DataFolder) -> None:
-    grades = [row | {"edition_id": OTHER} for row in write_grades(data, "ada", "pretexeval", [5])]
-    write_rows(data.root / "reviews" / EDITION / "ada.parquet", HUMAN_GRADES, grades)
-    message = rf"ada\.parquet: contains grades of {OTHER}, but belongs to {EDITION}"
-    with pytest.raises(InputError, match=message):
         build_warehouse(data.root)

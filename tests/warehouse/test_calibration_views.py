@@ -11,7 +11,6 @@ from tests.support.expected_clusters import share
 from tests.support.expected_views import expected_interval, group, judge_samples, observe
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.test_accuracy_views import ALL_OF_4
 from warehouse.publishing import build_warehouse
 
 Weights = tuple[float | None, float | None]
@@ -103,23 +102,3 @@ def test_calibration_bins(weighed: DataFolder) -> None:
         assert row["mean_p_true"] == pytest.approx(sum(p for _, p in items) / len(items))
         assert row["true_rate"] == pytest.approx(sum(s["label"] for s, _ in items) / len(items))
         assert row["p_low"] <= row["mean_p_true"] <= row["p_high"] == pytest.approx(row["p_low"] + 0.1)
-
-
-@pytest.mark.parametrize(
-    ("weigh", "average", "auroc", "error", "brier"),
-    [(sure, 1.0, 1.0, 0.0, 0.0), (flat, 0.0, 0.5, 0.0, 0.25)],
-)
-def test_at_the_ends(
-    weighed: DataFolder, weigh: Weigh, average: float, auroc: float, error: float, brier: float
-) -> None:
-    (row,) = weighed.query(f"from probability_calibration where model_id = '{weigh.__name__}'")
-    measured = [row[n] for n in ("average_accuracy", "auroc", "calibration_error", "brier_score")]
-    assert measured == pytest.approx([average, auroc, error, brier])
-    assert 0 < row["ci_high"] - row["ci_low"] < ALL_OF_4[1] - ALL_OF_4[0]
-
-
-def test_an_engine_without_probabilities(weighed: DataFolder) -> None:
-    (row,) = weighed.query("from probability_calibration where model_id = 'unknown'")
-    assert (row["n_samples"], row["missing_rate"]) == (0, 1.0)
-    assert row["average_accuracy"] is row["ci_low"] is row["auroc"] is row["brier_score"] is None
-    assert weighed.query("from calibration_bins where model_id = 'unknown'") == []

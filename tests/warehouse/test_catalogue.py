@@ -35,32 +35,10 @@ def test_wilson(connection: duckdb.DuckDBPyConnection, k: int, n: int) -> None:
     assert connection.execute(sql).fetchone() == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-def test_weights_stand_for_repeated_clusters(connection: duckdb.DuckDBPyConnection) -> None:
-    sql = "select effective_n(s) from (select observe(c, n, w) as s from (values {}) as t (c, n, w))"
-    weighed = sql.format("(3, 8, 4), (8, 8, 2)")
-    repeated = sql.format(", ".join(["(3, 8, 1)"] * 4 + ["(8, 8, 1)"] * 2))
-    assert connection.execute(weighed).fetchone() == connection.execute(repeated).fetchone()
-
-
 def test_t_quantile(connection: duckdb.DuckDBPyConnection) -> None:
     degrees = [*range(1, 41), 100, 1000, 17_000]
     rows = connection.execute("select t_quantile(df) from (select unnest(?) as df)", [degrees]).fetchall()
     assert [q for (q,) in rows] == pytest.approx([t.ppf(0.975, df) for df in degrees], abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("text", "head", "tail", "expected"),
-    [
-        ("Gout is treated with colchicine.", "gout", "colchicine", "[X] is treated with [Y]."),
-        ("Cancer of lung is a cancer.", "cancer of lung", "cancer", "[X] is a [Y]."),
-        ("A pain is chest pain.", "pain", "chest pain", "A [X] is [Y]."),
-        ("It is something else.", "gout", "colchicine", "It is something else."),
-    ],
-)
-def test_names_are_blanked(
-    connection: duckdb.DuckDBPyConnection, text: str, head: str, tail: str, expected: str
-) -> None:
-    assert connection.execute("select blank_names(?, ?, ?)", [text, head, tail]).fetchone() == (expected,)
 
 
 DISCORDANT = [(0, 0), (1, 0), (3, 12), (12, 3), (7, 7), (7, 8), (400, 470), (30_000, 31_000)]

@@ -65,15 +65,6 @@ def test_report_is_loaded(data: DataFolder) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"content": "0" * 32}, {"content": key_content("variants", [])}],
-)
-def test_report_about_other_rows_is_left_out(data: DataFolder, changes: Row) -> None:
-    write_report(data, "triplets", **changes)
-    assert publish(data) == []
-
-
 def test_damaged_report_is_named_and_left_out(data: DataFolder, caplog: pytest.LogCaptureFixture) -> None:
     path = write_report(data, "triplets")
     path.write_text(path.read_text().replace("it holds", "it does"))

@@ -1,7 +1,6 @@
 """Two models on the same pairs, by measure and relation, and one model in two editions."""
 
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
 
@@ -18,37 +17,15 @@ from tests.support.expected_views import (
 )
 from tests.support.two_models import first, publish_contest, second
 from tests.warehouse.conftest import EDITION, fill_pairs
-from tests.warehouse.test_accuracy_views import EVERY_POLICY, RULES
 from warehouse.publishing import build_warehouse
 
 FRESH = "tiny-seed2-00000002"
-MODELS = list(combinations(sorted(RULES, key=lambda r: r.__name__), 2))
 LIMITS = ("", "_ci_low", "_ci_high", "_fixed_base_ci_low", "_fixed_base_ci_high")
 
 
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     return publish_contest(tmp_path_factory.mktemp("contest") / "data")
-
-
-@pytest.mark.parametrize(("one", "other"), MODELS, ids=lambda rule: rule.__name__)
-@EVERY_POLICY
-def test_the_whole_agrees_with_model_comparison(
-    published: DataFolder, one: Rule, other: Rule, policy: str
-) -> None:
-    names = (one.__name__, other.__name__)
-    call = f"compare_models('{EDITION}', '{names[0]}', '{names[1]}', policy := '{policy}')"
-    rows = {row["measure"]: row for row in published.query(f"from {call} where relation is null")}
-    (view,) = published.query(
-        f"from model_comparison where model_id = '{names[0]}' and other_model_id = '{names[1]}' "
-        f"and method = 'pretexeval' and scoring_policy = '{policy}'"
-    )
-    for measure, name in (("average_accuracy", "difference"), ("mastery", "mastery_difference")):
-        found = [rows[measure][f"difference{end}"] if measure in rows else None for end in LIMITS]
-        assert found == pytest.approx([view[name + end] for end in LIMITS])
-        if measure in rows:
-            assert rows[measure]["score"] == pytest.approx(view[measure])
-            assert rows[measure]["other_score"] == pytest.approx(view[f"other_{measure}"])
 
 
 def observe_joint(data: DataFolder, one: Rule, other: Rule) -> list[Observation]:
@@ -86,29 +63,6 @@ def test_every_measure_by_hand(contest: DataFolder) -> None:
     assert found == pytest.approx([expected[f"difference{end}"] for end in LIMITS[:3]], abs=1e-7)
     # The only relation has the same pairs as the whole.
     assert [row | {"relation": None} for row in rows[3:]] == rows[:3]
-
-
-def test_gains_and_losses_swap_with_the_models(contest: DataFolder) -> None:
-    rows, swapped = (
-        contest.query(f"from compare_models('{EDITION}', {names}) where relation is null")
-        for names in ("'one', 'two'", "'two', 'one'")
-    )
-    for row, other in zip(rows, swapped, strict=True):
-        assert (row["n_gained"], row["n_lost"]) == (other["n_lost"], other["n_gained"])
-        assert row["difference_ci_low"] == pytest.approx(-other["difference_ci_high"])
-        assert row["detectable_difference"] == pytest.approx(other["detectable_difference"])
-        assert row["n_gained"] > row["n_lost"] > 0
-
-
-def test_models_without_a_common_setting_have_no_rows(published: DataFolder) -> None:
-    call = "compare_models('{}', 'expert', '{}', of_method := '{}')"
-    assert published.query("from " + call.format(EDITION, "silent", "direct"))
-    for values in (
-        ("other", "silent", "direct"),
-        (EDITION, "nobody", "direct"),
-        (EDITION, "silent", "llmeval"),
-    ):
-        assert published.query("from " + call.format(*values)) == []
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import pytest
 
 from schemas.transformations import NAMES
-from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.expected_views import (
     expected_average,
@@ -15,9 +14,7 @@ from tests.support.expected_views import (
 )
 from tests.support.stage_rows import Row
 from tests.support.two_models import first, publish_contest, second
-from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from warehouse.publishing import build_warehouse
 
 
 @pytest.fixture(scope="module")
@@ -74,14 +71,3 @@ def test_what_a_component_is_worth(contest: DataFolder, rule: Rule, component: s
         assert row[difference] == pytest.approx(row[measure] - full[measure])
         assert row[f"{difference}_ci_low"] < row[difference] < row[f"{difference}_ci_high"]
         assert full[difference] is full[f"{difference}_ci_low"] is None
-
-
-def test_a_component_without_the_whole_has_no_difference(data: DataFolder) -> None:
-    alone = fill_pairs(DataFolder(data.root.parent / "alone"))
-    alone.write_edition(EDITION, ("prototype",))
-    alone.write_model("expert")
-    alone.write_answers(EDITION, "expert", simulated_models.expert, methods=("prototype",))
-    build_warehouse(alone.root)
-    (row,) = alone.query("from component_ablation")
-    assert (row["component"], row["mastery"], row["n_shared_pairs"]) == ("without_rephrasing", 1.0, None)
-    assert row["difference"] is row["mastery_difference_ci_low"] is None

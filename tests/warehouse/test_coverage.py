@@ -20,6 +20,8 @@ from benchmarks.coverage import (
     simulate,
 )
 
+pytestmark = pytest.mark.long
+
 SIZES = (20, 100, 500)
 DISCORDANCE = (0.02, 0.1, 0.3, 1.0)
 

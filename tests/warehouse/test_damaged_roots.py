@@ -24,6 +24,8 @@ from tests.support.damaged_root import SmallRoot, Tables, fill_root
 from warehouse import catalogue
 from warehouse.catalogue import ESTIMATES, SUMS, VIEWS
 
+pytestmark = pytest.mark.long
+
 VARIABLE = "PRETEXEVAL_DAMAGES"
 # A combination with all views takes 4 s of one core, one with the tables alone 1 s.
 N_WITH_VIEWS = 3

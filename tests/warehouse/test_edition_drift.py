@@ -1,14 +1,9 @@
 """The same model on two editions of one base."""
 
-from itertools import combinations
-
 import polars as pl
 import pytest
 
-from report.page_rows import read_contents
-from storage.records import write_record
 from tasks.quality.freshness_limit import record_freshness_limit
-from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
     expected_average,
@@ -22,7 +17,6 @@ from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
 from warehouse.freshness import describe_freshness, describe_stale_texts
 from warehouse.publishing import build_warehouse
-from warehouse.records import require_record
 
 FRESH = "tiny-seed2-00000002"
 
@@ -81,15 +75,6 @@ def test_a_fall_on_fresh_text(data: DataFolder, fresh: DataFolder) -> None:
     assert row["same_text_rate"] == 0.0
 
 
-def test_the_share_of_texts_that_are_the_same(data: DataFolder, fresh: DataFolder) -> None:
-    fresh.wording = ""
-    # With another false tail, the samples of that triplet are new: half of the samples of Influenza.
-    fresh.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
-    publish_both(data, fresh)
-    rates = [row["same_text_rate"] for row in data.query("from edition_drift")]
-    assert rates == pytest.approx([(8 + 16 + 16) / 48] * 2)
-
-
 def read_texts(data: DataFolder, edition_id: str) -> set[str]:
     """Return the texts of the test samples, from the files of the edition."""
     folder = data.root / "editions" / edition_id
@@ -122,50 +107,6 @@ def test_freshness_counts_what_no_earlier_edition_used(data: DataFolder, fresh: 
         assert describe_stale_texts(data.root, edition_id, least) is None
 
 
-def test_editions_are_in_the_order_of_their_periods(data: DataFolder, fresh: DataFolder) -> None:
-    """The days of a daily schedule lie before and after the week of a weekly one; seed 3 has no period."""
-    later, last = "tiny-2026-11-30-00000003", "tiny-0-00000004"
-    for fresh.label, name in (("2026-11-30", later), ("seed3", last)):
-        fresh.write_edition(name)
-        fresh.write_answers(name, "leaked", leaked)
-    path = data.root / "editions" / EDITION / "manifest.json"
-    write_record(path, require_record(path) | {"label": "2026-W48"})
-    fresh.label = "2026-11-20"
-    publish_both(data, fresh)
-    in_time = [FRESH, EDITION, later, last]
-    rows = data.query("from freshness order by n_earlier_editions")
-    assert [row["edition_id"] for row in rows] == in_time
-    assert [(row["n_earlier_editions"], row["n_new_facts"]) for row in rows] == [
-        (0, 4),
-        (1, 1),
-        (2, 0),
-        (3, 0),
-    ]
-    rows = data.query("select distinct edition_id, other_edition_id from edition_drift")
-    assert {(row["edition_id"], row["other_edition_id"]) for row in rows} == set(combinations(in_time, 2))
-    contents = read_contents(data.root, later)
-    assert [row["other_edition_id"] for row in contents.edition_drift] == [FRESH, EDITION, last]
-
-
-def test_editions_of_the_same_time_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:
-    """Neither is earlier: two without a period that have the same seed, nor two of the same week."""
-    fresh.wording, fresh.seed = "", 1
-    data.write_edition(EDITION)
-    fresh.write_edition(FRESH)
-    older, younger, monday = "tiny-2026-W47-00000003", "tiny-2026-W47-00000004", "tiny-2026-11-16-00000005"
-    for fresh.label, name in (("2026-W47", older), ("2026-W47", younger), ("2026-11-16", monday)):
-        fresh.write_edition(name)
-    build_warehouse(data.root)
-    rows = data.query("select edition_id, n_earlier_editions, new_text_rate from freshness order by all")
-    found = {row["edition_id"]: (row["n_earlier_editions"], row["new_text_rate"]) for row in rows}
-    assert found.keys() == {EDITION, FRESH, older, younger, monday}
-    assert {found[name] for name in (older, younger, monday)} == {(0, 1.0)}
-    assert found[FRESH] == (3, 0.0)
-    own = len(read_texts(data, EDITION) - read_texts(data, older)) / len(read_texts(data, EDITION))
-    assert found[EDITION] == (3, pytest.approx(own))
-    assert 0 < own < 1
-
-
 def test_required_share_of_new_texts_is_a_check(data: DataFolder, fresh: DataFolder) -> None:
     fresh.wording = ""
     fresh.wordings = {"Influenza": "fresh "}
@@ -181,28 +122,3 @@ def test_required_share_of_new_texts_is_a_check(data: DataFolder, fresh: DataFol
         record_freshness_limit(data.root, FRESH, least)
         build_warehouse(data.root)
         assert [row["is_passed"] for row in data.query(query)] == found
-
-
-def test_editions_of_different_bases_are_not_compared(data: DataFolder, fresh: DataFolder) -> None:
-    data.write_model("leaked")
-    data.write_answers(EDITION, "leaked", leaked)
-    fresh.write_edition(FRESH)
-    path = data.root / "editions" / FRESH / "manifest.json"
-    write_record(path, require_record(path) | {"kb": "another"})
-    fresh.write_answers(FRESH, "leaked", leaked)
-    build_warehouse(data.root)
-    assert len(data.query("from leaderboard where model_id = 'leaked'")) == 2
-    assert data.query("from edition_drift") == []
-    assert {row["n_earlier_editions"] for row in data.query("from freshness")} == {0}
-
-
-def test_a_model_without_an_answer_has_no_difference(data: DataFolder, fresh: DataFolder) -> None:
-    data.write_model("mute")
-    data.write_answers(EDITION, "mute", simulated_models.silent, policies=("excluded",))
-    fresh.write_edition(FRESH)
-    fresh.write_answers(FRESH, "mute", simulated_models.silent, policies=("excluded",))
-    build_warehouse(data.root)
-    (row,) = data.query("from edition_drift")
-    assert (row["n_heads"], row["n_samples"], row["n_complete_heads"]) == (3, 0, 0)
-    assert row["difference"] is row["mastery_difference_ci_low"] is None
-    assert (row["no_answer_rate"], row["other_no_answer_rate"]) == (1.0, 1.0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.data_folder import DataFolder
-from tests.support.expected_facets import expected_accuracy, expected_average, judge_questions
+from tests.support.expected_facets import expected_accuracy, judge_questions
 from tests.support.question_folder import AnswerRule, Point, QuestionFolder
 from tests.support.question_models import MODELS, agreeing, fill_points
 from tests.support.stage_rows import Row
@@ -43,43 +43,6 @@ def test_accuracy(published: QuestionFolder, rule: AnswerRule, policy: str) -> N
         ]
         expected = expected_accuracy(published, own)
         assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-7), row
-
-
-@RULES
-@pytest.mark.parametrize("policy", POLICIES)
-def test_average_over_facets(published: QuestionFolder, rule: AnswerRule, policy: str) -> None:
-    found = published.data.query(
-        f"from average_facet_accuracy where model_id = '{rule.__name__}' and scoring_policy = '{policy}'"
-    )
-    assert [row["is_negated"] for row in found] == [False, True, None]
-    judged = judge_questions(published, rule, policy)
-    for row in found:
-        own = [question for question in judged if row["is_negated"] in (None, question["is_negated"])]
-        if not any(question["is_correct"] is not None for question in own):
-            assert row["average_accuracy"] is row["ci_low"] is row["ci_high"] is None
-            continue
-        expected = expected_average(published, own)
-        assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-5), row
-
-
-def test_a_model_that_agrees_with_everything_gets_the_random_accuracy(published: QuestionFolder) -> None:
-    (row,) = published.data.query(
-        "select accuracy, right_offer_accuracy, wrong_offer_accuracy, share_right from facet_accuracy "
-        "where model_id = 'agreeing' and scoring_policy = 'strict' and type = 'RQ' and is_negated is null"
-    )
-    assert list(row.values()) == pytest.approx([1 / 4, 1, 0, 1 / 2])
-
-
-def test_random_baselines(published: QuestionFolder) -> None:
-    found = published.data.query(
-        "select distinct type, random_baseline from facet_accuracy where is_negated is null order by type"
-    )
-    assert [tuple(row.values()) for row in found] == [
-        ("MAQ", 1 / 15),
-        ("MCQ", 1 / 4),
-        ("RQ", 1 / 4),
-        ("TFQ", 1 / 2),
-    ]
 
 
 def test_thoughts_that_did_not_end_are_part_of_the_missing_answers(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from schemas.question_stages import FACET_OF, LETTERS
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.expected_facets import debias, judge_questions
-from tests.support.question_folder import Point, QuestionFolder
+from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points
-from tests.support.stage_rows import Row, digest
+from tests.support.stage_rows import Row
 from warehouse.publishing import build_warehouse
 
 EDITION = "facets-seed1-00000001"
@@ -120,20 +120,6 @@ def test_facets_beside_transformations(published: QuestionFolder, is_negated_inc
     assert found["facets_ci_low"] < found["facets_rate"] < found["facets_ci_high"]
 
 
-def test_mastered_transformations_are_right_on_both_triplets(published: QuestionFolder) -> None:
-    right: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for sample in published.data.samples("pretexeval"):
-        key = sample["pair_id"], sample["transformation"]
-        right[key].append(taught_samples(sample) == sample["label"])
-    rows = published.data.query(
-        "select pair_id, transformations from facets_and_transformations "
-        "where model_id = 'taught' and is_negated_included"
-    )
-    for row in rows:
-        expected = {name for (pair, name), found in right.items() if pair == row["pair_id"] and all(found)}
-        assert set(row["transformations"]) == expected
-
-
 def test_points_that_a_model_was_taught(published: QuestionFolder) -> None:
     rows = published.data.query("from known_facets where not is_negated_included")
     judged = [row for row in judge_questions(published, taught) if row["relation"] == "symptoms"]
@@ -214,31 +200,3 @@ def test_what_guessers_get(published: QuestionFolder) -> None:
         ]
         assert (found[key]["accuracy"], found[key]["n_points"]) == pytest.approx((mean(scores), len(scores)))
         assert found[key]["ci_low"] <= found[key]["accuracy"] <= found[key]["ci_high"]
-
-
-def test_an_option_that_is_often_right_is_ticked(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Of four options of every point, two are always right, but at other places."""
-    folder = QuestionFolder(DataFolder(tmp_path_factory.mktemp("often") / "data"))
-    for k in range(6):
-        folder.add_point(Point("symptoms", f"Disease {k}", "Fever", "Itch"))
-    ask = folder.list_questions
-
-    def with_same_options() -> list[Row]:
-        rows = []
-        for row in ask():
-            if row["type"] == "MAQ":
-                right, wrong = ["Fever", "Rash"], ["Itch", "Cough"]
-                options = sorted(right + wrong, key=lambda option: digest(row["question_id"], option))
-                letters = sorted(LETTERS[options.index(option)] for option in right)
-                row |= {"options": options, "answer": ",".join(letters)}
-            rows.append(row)
-        return rows
-
-    folder.list_questions = with_same_options  # type: ignore[method-assign]
-    folder.write_edition(EDITION)
-    build_warehouse(folder.data.root)
-    rows = folder.data.query(
-        "select accuracy, n_points from option_baselines "
-        "where baseline = 'every_option_often_right' and relation is null and not is_negated"
-    )
-    assert rows == [{"accuracy": 1.0, "n_points": 6}]

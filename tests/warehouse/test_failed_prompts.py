@@ -32,19 +32,6 @@ N_ERRORS = {
     "model_comparison": 3,
     "probability_calibration": 3,
 }
-# Views and tables about questions (tests/warehouse/test_question_loading.py).
-OF_QUESTIONS = {
-    "facet_accuracy",
-    "facet_scores",
-    "facet_comparison",
-    "facet_differences",
-    "mastered_points",
-    "mastered_scores",
-    "mastered_points_comparison",
-    "mastered_differences",
-    "facets_transformations_agreement",
-    "known_facets",
-}
 # These views list a model whether or not it counts as evaluated.
 UNSCORED = ("prediction_details", "token_usage", "cost", "served_models", "not_evaluated")
 
@@ -126,18 +113,6 @@ def test_every_view_counts_the_failed_prompts(view: str, answered: DataFolder) -
     assert max(row["error_rate"] for row in rows) >= 3 / 64
 
 
-def test_every_view_with_a_no_answer_rate_has_an_error_rate(answered: DataFolder) -> None:
-    found = answered.query("select table_name, column_name from duckdb_columns() where not internal")
-    views = {
-        name: {row["table_name"] for row in found if row["column_name"] == name}
-        for name in ("no_answer_rate", "error_rate", "n_errors")
-    }
-    # A shortcut answers always, so none of its prompts can fail.
-    scored = views["no_answer_rate"] - {"shortcut_baselines", "option_baselines"}
-    assert scored == set(N_ERRORS) | {"edition_drift"} | OF_QUESTIONS
-    assert scored <= views["error_rate"] & views["n_errors"]
-
-
 def test_model_with_too_many_failed_prompts_has_no_score(answered: DataFolder) -> None:
     for view in VIEWS:
         columns = {row["column_name"] for row in answered.query(f"describe {view}")}
@@ -151,24 +126,6 @@ def test_model_with_too_many_failed_prompts_has_no_score(answered: DataFolder) -
     assert row["reason"] == (
         f"3 of 64 samples failed (4.7 %), more than max_error_rate = 0.01 allows; most often: {REASON}"
     )
-
-
-def test_limit_itself_is_allowed(data: DataFolder) -> None:
-    data.write_model("m")
-    data.write_answers(EDITION, "m", simulated_models.expert, fail=fail_three, max_error_rate=3 / 64)
-    build_warehouse(data.root)
-    assert data.query("select average_accuracy from leaderboard") == [{"average_accuracy": 1.0}]
-    assert data.query("from not_evaluated") == []
-
-
-def test_prompt_answered_later_counts_as_failed_until_it_is_scored_again(data: DataFolder) -> None:
-    data.write_model("m")
-    data.write_answers(EDITION, "m", simulated_models.expert, fail=fail_three, max_error_rate=0.05)
-    data.write_answers("another-edition", "m", simulated_models.expert)
-    assert len(list((data.root / "responses" / "m").glob("part-*"))) == 2
-    build_warehouse(data.root)
-    (row,) = data.query("select n_errors, n_samples, average_accuracy from leaderboard")
-    assert row == {"n_errors": 3, "n_samples": 61, "average_accuracy": 1.0}
 
 
 def write_failure(data: DataFolder, name: str, model_id: str | None) -> None:

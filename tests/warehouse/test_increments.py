@@ -1,6 +1,5 @@
 """Publishing step by step gives the same rows as publishing everything from nothing."""
 
-import os
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -140,23 +139,6 @@ def test_a_damaged_part_is_reported_until_it_is_repaired(data: DataFolder, exten
 
 
 @pytest.mark.usefixtures("without_views")
-def test_a_lost_file_of_responses_takes_only_the_runs_that_need_it(data: DataFolder) -> None:
-    data.write_edition(FRESH)
-    data.write_answers(FRESH, "expert", expert)
-    publish(data.root)
-    lost = response_row("expert", digest("unused", n=32), "nobody needs this prompt", True)
-    (data.root / "responses" / "expert" / data.write_responses("unused", "expert", [lost]).name).unlink()
-    answers = data.parts[FRESH, "expert"]
-    content = answers.read_bytes()
-    answers.unlink()
-    publish(data.root)
-    assert_as_rebuilt(data.root)
-    answers.write_bytes(content)
-    publish(data.root)
-    assert_as_rebuilt(data.root)
-
-
-@pytest.mark.usefixtures("without_views")
 def test_nothing_new_leaves_the_file_alone(data: DataFolder) -> None:
     path = build_warehouse(data.root)
     before = identify(path)
@@ -181,26 +163,6 @@ def test_another_program_or_another_hand_makes_a_rebuild(
     build_warehouse(data.root)
     assert read_rows(path)["samples"].total() == 80
     assert extended == []
-
-
-@pytest.mark.usefixtures("without_views")
-def test_a_copy_with_unreadable_blocks_makes_a_rebuild(
-    data: DataFolder, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = build_warehouse(data.root)
-    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
-    with duckdb.connect(str(path), read_only=True) as connection:
-        sql = "select min(block_id) from pragma_storage_info('samples') where block_id > 0"
-        ((block,),) = connection.execute(sql).fetchall()
-    content = bytearray(path.read_bytes())
-    content[3 * 4096 + block * 262144 + 5000] ^= 1
-    path.write_bytes(content)
-    os.utime(path, ns=times)
-    data.write_model("second")
-    data.write_answers(EDITION, "second", expert)
-    build_warehouse(data.root)
-    assert "cannot be extended" in caplog.text
-    assert read_rows(path)["predictions"].total() == 128
 
 
 @pytest.mark.usefixtures("without_views")

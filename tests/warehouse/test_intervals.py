@@ -132,18 +132,6 @@ def test_pairs_that_do_not_vary_count_as_one_observation_each(
     assert (row["fixed_base_ci_low"], row["fixed_base_ci_high"]) == (row["ci_low"], row["ci_high"])
 
 
-def test_single_tail_has_one_effective_cluster(connection: duckdb.DuckDBPyConnection) -> None:
-    observations = pairs_of([(8, 8), (0, 0), (8, 3), (8, 8)], tails=("t0", "t0"))
-    (row,) = estimate(connection, [observations], is_difference=False)
-    assert row["n_effective"] == 1
-    check(row, observations, is_difference=False)
-
-
-def test_nothing_observed_has_no_row(connection: duckdb.DuckDBPyConnection) -> None:
-    nothing = [Observation(0, "h0", (tail,), 0, 0, 0) for tail in ("t0", "t1")]
-    assert estimate(connection, [nothing], is_difference=False) == []
-
-
 def test_two_scores_that_never_differ_have_an_interval_all_the_same(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:
@@ -151,13 +139,3 @@ def test_two_scores_that_never_differ_have_an_interval_all_the_same(
     nobody = binomtest(0, 20).proportion_ci(method="wilson").high
     found = [row[name] for name in ("share", "se", "ci_low", "ci_high")]
     assert found == pytest.approx([0.0, 0.0, -nobody, nobody])
-
-
-def test_tails_that_decide_widen_the_interval(connection: duckdb.DuckDBPyConnection) -> None:
-    """The answers depend on the tail alone, so 40 heads with four tails are worth four observations."""
-    answers = [Observation(k, f"h{k}", (f"t{k % 4}",), 8 * (k % 4 > 0), 0, 8) for k in range(40)]
-    other = [Observation(k, f"h{k}", (f"t{(k + 2) % 4}",), 8 * ((k + 2) % 4 > 0), 0, 8) for k in range(40)]
-    (row,) = estimate(connection, [answers + other], is_difference=False)
-    assert row["n_effective"] == pytest.approx(4)
-    width, fixed = row["ci_high"] - row["ci_low"], row["fixed_base_ci_high"] - row["fixed_base_ci_low"]
-    assert width > 3 * fixed

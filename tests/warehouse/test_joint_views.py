@@ -9,7 +9,6 @@ from tests.support.expected_views import (
     expected_mastery,
     judge_samples,
 )
-from tests.warehouse.conftest import EDITION
 from tests.warehouse.test_accuracy_views import (
     ALL_OF_4,
     EVERY_POLICY,
@@ -37,20 +36,6 @@ def test_joint_accuracy(published: DataFolder, rule: Rule, policy: str, method: 
     assert by_pair["no_answer_rate"] == expected_average(samples)["no_answer_rate"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "by_triplet", "by_pair"),
-    [
-        (simulated_models.expert, 1.0, 1.0),
-        (simulated_models.always_true, 0.0, 0.0),
-        (simulated_models.polarity, 0.5, 0.0),
-        (simulated_models.silent, 0.0, 0.0),
-    ],
-)
-def test_joint_accuracy_by_hand(published: DataFolder, rule: Rule, by_triplet: float, by_pair: float) -> None:
-    rows = query_view(published, "joint_accuracy", rule, "strict")
-    assert [row["joint_accuracy"] for row in rows] == [by_triplet, by_pair]
-
-
 def test_all_right_has_an_interval_below_one(published: DataFolder) -> None:
     for row in query_view(published, "joint_accuracy", simulated_models.expert, "strict"):
         assert (row["ci_low"], row["ci_high"]) == pytest.approx(ALL_OF_4, abs=1e-6)
@@ -65,34 +50,6 @@ def test_joint_accuracy_curve(published: DataFolder, rule: Rule) -> None:
     assert [row["n"] for row in rows] == list(range(1, 9))
     assert [row["joint_accuracy"] for row in rows] == pytest.approx(expected_curve(samples, 8))
     assert {(row["n_triplets"], row["n_pairs"], row["n_samples"]) for row in rows} == {(8, 4, 64)}
-
-
-@EVERY_RULE
-def test_the_curve_ends_in_the_average_and_the_joint_accuracy(published: DataFolder, rule: Rule) -> None:
-    rows = query_view(published, "joint_accuracy_curve", rule, "strict")
-    samples = judge_samples(published, "pretexeval", rule, "strict")
-    average, joint = expected_average(samples), expected_joint(samples, 8)
-    first = pick(rows[0], {"joint_accuracy": 0, "ci_low": 0, "ci_high": 0})
-    last = pick(rows[-1], first)
-    assert list(first.values()) == pytest.approx(
-        [average["average_accuracy"], average["ci_low"], average["ci_high"]]
-    )
-    assert list(last.values()) == pytest.approx(
-        [joint["joint_accuracy"], joint["joint_ci_low"], joint["joint_ci_high"]]
-    )
-
-
-def test_the_curve_of_direct_is_one_point(published: DataFolder) -> None:
-    rows = query_view(published, "joint_accuracy_curve", simulated_models.always_true, "strict", "direct")
-    assert [(row["n"], row["joint_accuracy"]) for row in rows] == [(1, 0.5)]
-
-
-def test_nothing_answered_has_no_joint_accuracy(published: DataFolder) -> None:
-    for row in query_view(published, "joint_accuracy", simulated_models.silent, "excluded"):
-        assert (row["n_units"], row["joint_accuracy"], row["ci_low"]) == (0, None, None)
-        assert row["no_answer_rate"] == 1.0
-    curve = query_view(published, "joint_accuracy_curve", simulated_models.silent, "excluded")
-    assert [row["joint_accuracy"] for row in curve] == [None] * 8
 
 
 def test_triplets_with_too_few_lines_are_left_out_and_counted(data: DataFolder) -> None:
@@ -156,12 +113,3 @@ def test_missed_points_by_hand(published: DataFolder) -> None:
     assert scurvy["wrong_of_false"] == ["none", "inv", "ins", "inv_ins"]
     polar = query_view(published, "missed_points", simulated_models.polarity, "strict")
     assert all(row["wrong_of_true"] == [] and len(row["wrong_of_false"]) == 8 for row in polar)
-
-
-def test_missed_points_are_the_complete_pairs_that_are_not_mastered(published: DataFolder) -> None:
-    for policy in ("strict", "excluded"):
-        _, by_pair = query_view(published, "joint_accuracy", simulated_models.erratic, policy)
-        missed = query_view(published, "missed_points", simulated_models.erratic, policy)
-        mastered = (by_pair["joint_accuracy"] or 0.0) * by_pair["n_units"]
-        assert len(missed) == by_pair["n_units"] - mastered
-        assert all(row["edition_id"] == EDITION for row in missed)

@@ -9,7 +9,7 @@ from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import describe_file, digest, response_row, write_rows
-from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 from warehouse.records import require_record
@@ -59,33 +59,6 @@ def test_a_run_without_record_is_skipped(data: DataFolder) -> None:
     assert run_query(data.root, "select distinct model_id from predictions")[1] == [("expert",)]
 
 
-def test_a_run_by_a_model_without_record_is_left_out_and_named(
-    data: DataFolder, caplog: pytest.LogCaptureFixture
-) -> None:
-    (data.root / "responses" / "expert" / "model.json").unlink()
-    build_warehouse(data.root)
-    assert [count(data, t) for t in ("editions", "models", "runs", "predictions")] == [1, 0, 0, 0]
-    assert re.search(r"responses/expert/model\.json.*pretexeval run", caplog.text)
-
-
-def test_how_the_files_are_cut_does_not_show(data: DataFolder) -> None:
-    build_warehouse(data.root)
-    other = fill_pairs(DataFolder(data.root.parent / "other"))
-    other.pairs.reverse()
-    other.write_edition(EDITION, rows_per_file=5)
-    other.write_model("expert")
-    other.write_answers(EDITION, "expert", expert)
-    build_warehouse(other.root)
-    for table in ("triplets", "samples", "responses", "predictions", "pair_scores"):
-        assert dump(data, table) == dump(other, table)
-
-
-def test_a_folder_name_that_looks_like_a_pattern(data: DataFolder) -> None:
-    odd = data.root.rename(data.root.parent / "data [1]*")
-    build_warehouse(odd)
-    assert run_query(odd, "select count(*) from samples")[1] == [(80,)]
-
-
 def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
     key = digest("expert", sample["text"], n=32)
@@ -107,20 +80,6 @@ def test_a_truncated_file_is_named(data: DataFolder) -> None:
     with pytest.raises(InputError, match=r"symptoms\.parquet: differs from the checksum.*pretexeval run"):
         build_warehouse(data.root)
     assert count(data, "responses") == 64, "the rest is published"
-
-
-def test_a_damaged_column_is_named_with_its_file(data: DataFolder) -> None:
-    path = data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet"
-    content = path.read_bytes()
-    path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
-    with pytest.raises(InputError, match=r"all\.parquet: cannot be read as predictions"):
-        build_warehouse(data.root)
-
-
-def test_a_deleted_file_is_named(data: DataFolder) -> None:
-    (data.root / "editions" / EDITION / "triplets" / "drugs.parquet").unlink()
-    with pytest.raises(InputError, match=r"triplets/drugs\.parquet: listed in manifest\.json, but missing"):
-        build_warehouse(data.root)
 
 
 def test_a_file_with_other_rows_than_listed_is_an_error(data: DataFolder) -> None:
@@ -160,19 +119,3 @@ def test_a_damaged_record_is_set_aside_and_named(
     assert not record.exists()
     assert [count(data, t) for t in ("runs", "predictions")] == [0, 0]
     assert count(data, "responses") == 64
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"finished_at": "yesterday"}, "not an ISO time"),
-        ({"n_samples": "many"}, "a value that does not fit"),
-    ],
-)
-def test_a_record_that_makes_no_sense_is_an_error(
-    data: DataFolder, changed: dict[str, str], message: str
-) -> None:
-    path = data.root / "predictions" / EDITION / "expert" / "run.json"
-    write_record(path, require_record(path) | changed)
-    with pytest.raises(InputError, match=message):
-        build_warehouse(data.root)

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from schemas.question_stages import FACET_OF
 from tests.support.data_folder import DataFolder
 from tests.support.expected_facets import expected_gap, judge_questions
 from tests.support.expected_points import expected_mastered, expected_mastered_gap
@@ -66,26 +65,6 @@ def test_mastered_points(published: QuestionFolder, name: str, policy: str) -> N
         assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-7), row
 
 
-def test_the_order_of_the_paper(published: QuestionFolder) -> None:
-    rows = published.data.query(
-        "from mastered_points where model_id = 'able' and scoring_policy = 'strict' and is_paper_order "
-        "and setting = 'answer_only' and not is_negated_included order by step"
-    )
-    assert [row["facet"] for row in rows] == list(FACET_ORDER)
-    rates = [row["mastered_rate"] for row in rows]
-    assert rates == sorted(rates, reverse=True)
-    assert rates[0] > rates[-1] > 0
-    assert {row["n_incomplete_points"] for row in rows} == {0}
-
-
-def test_points_without_a_negated_question_are_counted_not_mastered(published: QuestionFolder) -> None:
-    (row,) = published.data.query(
-        "from mastered_points where model_id = 'right' and scoring_policy = 'strict' and is_paper_order "
-        "and step = 1 and is_negated_included"
-    )
-    assert (row["n_points"], row["n_incomplete_points"], row["mastered_rate"]) == (11, 3, 1.0)
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_paired_differences(published: QuestionFolder, policy: str) -> None:
     judged = {name: judge_questions(published, rule, policy) for name, rule in MODELS.items()}
@@ -111,21 +90,6 @@ def test_paired_differences(published: QuestionFolder, policy: str) -> None:
             assert policy == "excluded"
             expected = {"n_points": expected["n_points"]}
         assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-7), row
-
-
-def test_two_settings_of_one_model_are_compared(published: QuestionFolder) -> None:
-    rows = published.data.query("from facet_comparison where setting <> other_setting")
-    assert [row["facet"] for row in rows] == list(FACET_OF.values())
-    votes = judge_questions(published, erratic, n_repeats=3)
-    once = judge_questions(published, able)
-    for row in rows:
-        assert (row["model_id"], row["other_model_id"]) == ("able", "able")
-        assert (row["setting"], row["other_setting"]) == ("answer_only", "chain_of_thought")
-        sides = (
-            [question for question in side if question["facet"] == row["facet"]] for side in (once, votes)
-        )
-        expected = expected_gap(published, *sides)
-        assert {name: row[name] for name in expected} == pytest.approx(expected, abs=1e-7)
 
 
 def test_an_edition_without_a_facet_has_no_step_with_it(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert, polarity
 from tests.support.stage_rows import Row, digest
-from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
 
 
@@ -56,33 +56,6 @@ def test_known_mastery_separates_the_wordings(data: DataFolder) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("taught_base", "relations"),
-    [
-        ({"name": "mine", "checksums": {"symptoms": "s1", "drugs": "d1"}}, {"symptoms", "drugs"}),
-        # The facts about drugs have changed since the model was taught.
-        ({"name": "mine", "checksums": {"symptoms": "s1", "drugs": "d2"}}, {"symptoms"}),
-        ({"name": "mine", "checksums": {"symptoms": "s1"}}, {"symptoms"}),
-        # Another base has the same heads.
-        ({"name": "starter", "checksums": {"symptoms": "s1", "drugs": "d1"}}, set()),
-        # Cards named no base before; their models were taught the starter base.
-        (None, set()),
-    ],
-)
-def test_known_mastery_counts_facts_of_the_taught_base_only(
-    data: DataFolder, taught_base: Row | None, relations: set[str]
-) -> None:
-    data.write_edition("mine", kb="mine", knowledge={"symptoms": "s1", "drugs": "d1"})
-    data.write_model("taught", [{"relation": "symptoms", "head": "Influenza"}], taught_base)
-    for edition_id in (EDITION, "mine"):
-        data.write_answers(edition_id, "taught", expert)
-    build_warehouse(data.root)
-    counted = data.query("select relation from taught_pairs where edition_id = 'mine' and is_as_taught")
-    assert {row["relation"] for row in counted} == relations
-    pairs = data.query("select sum(n_pairs) as n from known_mastery where edition_id = 'mine'")
-    assert (pairs[0]["n"] or 0) == len(counted)
-
-
 def test_token_usage_counts_a_prompt_once(published: DataFolder) -> None:
     (row,) = published.query("select * from token_usage where model_id = 'expert'")
     assert row == {
@@ -96,14 +69,6 @@ def test_token_usage_counts_a_prompt_once(published: DataFolder) -> None:
         "n_completion_tokens": 144,
         "period": None,
     }
-
-
-def test_token_usage_without_responses(data: DataFolder) -> None:
-    for path in data.parts.values():
-        path.unlink()
-    build_warehouse(data.root)
-    (row,) = data.query("select n_prompts, n_unknown, n_prompt_tokens from token_usage")
-    assert row == {"n_prompts": 64, "n_unknown": 64, "n_prompt_tokens": 0}
 
 
 def test_prediction_details(published: DataFolder) -> None:
@@ -147,23 +112,6 @@ def test_prediction_details(published: DataFolder) -> None:
         "prompt_key": digest("always_true", text, n=32),
         "n_demonstrations_dropped": 0,
     }
-
-
-def test_no_answer_in_the_details(published: DataFolder) -> None:
-    sql = "select distinct scoring_policy, has_answer, is_correct, response from prediction_details"
-    rows = published.query(f"{sql} where model_id = 'silent' order by scoring_policy")
-    assert [tuple(row.values()) for row in rows] == [
-        ("excluded", False, None, "hm"),
-        ("strict", False, False, "hm"),
-    ]
-
-
-def test_an_edition_nobody_answered_has_only_baselines(data: DataFolder) -> None:
-    lonely = fill_pairs(DataFolder(data.root.parent / "lonely"))
-    lonely.write_edition(EDITION)
-    build_warehouse(lonely.root)
-    assert lonely.query("from leaderboard") == []
-    assert len(lonely.query("from shortcut_baselines")) == 18
 
 
 def contradict(sample: Row, wrong: bool) -> bool | None:

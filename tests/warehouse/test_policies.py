@@ -4,26 +4,11 @@ import pytest
 
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.expected_views import expected_average, group, judge_samples
-from tests.support.stage_rows import Row
+from tests.support.expected_views import group, judge_samples
 from tests.warehouse.conftest import EDITION, fill_pairs
 from warehouse.publishing import build_warehouse
 
 POLICIES = ("strict", "coin-flip", "excluded")
-KEYED = (
-    "average_accuracy",
-    "joint_accuracy",
-    "joint_accuracy_curve",
-    "accuracy_by_relation",
-    "accuracy_by_transformation",
-    "accuracy_by_polarity",
-    "accuracy_by_negative",
-    "transformation_ablation",
-    "leaderboard",
-    "component_ablation",
-    "model_comparison",
-    "prediction_details",
-)
 
 
 @pytest.fixture(scope="module")
@@ -36,14 +21,6 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         data.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
     build_warehouse(data.root)
     return data
-
-
-def test_every_view_has_the_same_rows_under_each(scored: DataFolder) -> None:
-    for view in KEYED:
-        rows = scored.query(f"select scoring_policy, count(*) as n from {view} group by scoring_policy")
-        counts = {row["scoring_policy"]: row["n"] for row in rows}
-        assert set(counts) == set(POLICIES), view
-        assert len(set(counts.values())) == 1, view
 
 
 def test_average_accuracy_under_each(scored: DataFolder) -> None:
@@ -60,18 +37,6 @@ def test_average_accuracy_under_each(scored: DataFolder) -> None:
     assert average["excluded"]["n_samples"] == len(answered)
 
 
-@pytest.mark.parametrize(
-    "view",
-    ["average_accuracy", "joint_accuracy", "joint_accuracy_curve", "leaderboard", "component_ablation"],
-)
-def test_the_rate_of_no_answer_is_that_of_the_responses(scored: DataFolder, view: str) -> None:
-    rows = scored.query(f"from {view} where model_id = 'erratic'")
-    if view == "component_ablation":
-        rows = [row for row in rows if row["component"] == "full"]
-    samples = judge_samples(scored, "pretexeval", simulated_models.erratic, "strict")
-    assert {row["no_answer_rate"] for row in rows} == {expected_average(samples)["no_answer_rate"]}
-
-
 def test_an_incomplete_pair_is_left_out_only_where_it_is_excluded(scored: DataFolder) -> None:
     rows = scored.query("from joint_accuracy where model_id = 'erratic' and unit = 'pair'")
     left_out = {row["scoring_policy"]: row["n_left_out"] for row in rows}
@@ -81,11 +46,3 @@ def test_an_incomplete_pair_is_left_out_only_where_it_is_excluded(scored: DataFo
     n_mute = sum(any(s["answer"] is None for s in samples) for samples in pairs.values())
     assert n_mute > 0
     assert left_out == {"strict": 0, "coin-flip": 0, "excluded": n_mute}
-
-
-def test_the_probabilities_are_counted_once(scored: DataFolder) -> None:
-    rows: list[Row] = scored.query("from probability_calibration where model_id = 'erratic'")
-    assert [(row["n_samples"], row["missing_rate"]) for row in rows] == [(64, 0.0)]
-    assert scored.query("select sum(n_samples) as n from calibration_bins where model_id = 'erratic'") == [
-        {"n": 64}
-    ]

@@ -133,29 +133,9 @@ def test_one_publisher_at_a_time(data: DataFolder) -> None:
     assert files_of(data.root) == []
 
 
-def test_a_missing_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no such folder; `pretexeval run CONFIG`"):
-        build_warehouse(tmp_path / "nowhere")
-
-
 def test_an_empty_folder_gives_empty_views(tmp_path: Path) -> None:
     build_warehouse(tmp_path)
     assert all(run_query(tmp_path, f"select * from {v}")[1] == [] for v, _ in list_views(tmp_path))
-
-
-def test_a_damaged_copy_of_the_empty_warehouse_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    (tmp_path / "data").mkdir()
-    path = build_warehouse(tmp_path / "data")
-    (copy,) = (tmp_path / "caches" / "pretexeval").iterdir()
-    sound = copy.read_bytes()
-    for damaged in (b"", sound[: len(sound) // 2]):
-        copy.write_bytes(damaged)
-        path.unlink()
-        build_warehouse(tmp_path / "data")
-        assert run_query(tmp_path / "data", "from leaderboard")[1] == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes to read-only folders")
@@ -166,13 +146,6 @@ def test_a_folder_that_cannot_be_written(data: DataFolder) -> None:
             build_warehouse(data.root)
     finally:
         data.root.chmod(0o700)
-
-
-def test_a_place_that_cannot_be_written(data: DataFolder) -> None:
-    (data.root / "warehouse.duckdb").mkdir()
-    with pytest.raises(InputError, match=r"cannot be written.*pretexeval publish"):
-        build_warehouse(data.root)
-    assert files_of(data.root) == []
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_else(data: DataFolder) -> None:

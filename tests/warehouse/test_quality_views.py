@@ -75,14 +75,6 @@ def test_sample_quality(data: DataFolder) -> None:
     }
 
 
-def test_triplets_with_too_few_lines_are_counted_and_those_with_none(data: DataFolder) -> None:
-    data.usable_lines = {"Influenza": 7, "Scurvy": 0, "Migraine": 3}
-    data.write_edition(EDITION, ("llmeval",))
-    build_warehouse(data.root)
-    (row,) = data.query("from sample_quality")
-    assert (row["n_samples"], row["n_triplets"], row["n_incomplete_triplets"]) == (46, 8, 4)
-
-
 def test_rejection_reasons(data: DataFolder) -> None:
     publish_attempts(data)
     rows = data.query("select reason, n_attempts, n_rejected, rejection_rate from rejection_reasons")
@@ -91,17 +83,6 @@ def test_rejection_reasons(data: DataFolder) -> None:
         ("polarity", 4, 1, 0.25),
         ("roles", 4, 1, 0.25),
     ]
-
-
-def test_rewordings_that_no_gate_checked_are_neither_accepted_nor_rejected(data: DataFolder) -> None:
-    first, second, *_ = data.samples("pretexeval")
-    attempts = [attempt(first, 1, "gate off"), attempt(second, 1, "no text")]
-    data.write_edition(EDITION, attempts=attempts, rephraser={"gate": "off"})
-    build_warehouse(data.root)
-    (row,) = data.query("from sample_quality")
-    assert (row["n_attempts"], row["acceptance_rate"]) == (2, None)
-    rejected = data.query("select reason, n_rejected, n_attempts from rejection_reasons")
-    assert [tuple(found.values()) for found in rejected] == [("no text", 1, 2)]
 
 
 def measured(sample: Row, distance: float, spread: float | None) -> Row:
@@ -192,19 +173,3 @@ def test_human_review(data: DataFolder) -> None:
     assert (direct["reliability"], direct["n_graders"], direct["reliability_agreement"]) == (2.0, 1, None)
     assert (whole["method"], whole["n_grades"], whole["n_triplets"]) == (None, 13, 5)
     assert whole["reliability_agreement"] == pytest.approx(alpha)
-
-
-def test_two_graders_that_contradict_each_other(data: DataFolder) -> None:
-    for grader, grades in {"ada": [0, 5, 0, 5], "bea": [5, 0, 5, 0]}.items():
-        rows = write_grades(data, grader, "direct", [*grades])
-        write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
-    build_warehouse(data.root)
-    row = data.query("from human_review where method = 'direct'")[0]
-    assert row["reliability_agreement"] == pytest.approx(krippendorff([[0, 5]] * 4))
-    assert row["reliability_agreement"] < -0.5
-
-
-def test_nothing_reviewed_and_nothing_measured(data: DataFolder) -> None:
-    build_warehouse(data.root)
-    for view in ("human_review", "diversity", "rejection_reasons"):
-        assert data.query(f"from {view}") == []

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from primitives.errors import InputError
-from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
@@ -54,15 +53,6 @@ def test_questions_without_samples(folder: QuestionFolder) -> None:
     for view in VIEWS:
         folder.data.query(f"from {view}")
     assert {row["accuracy"] for row in folder.data.query("from facet_accuracy")} == {1.0}
-
-
-def test_samples_without_questions(folder: QuestionFolder) -> None:
-    folder.data.write_edition(EDITION)
-    folder.data.write_model("expert")
-    folder.data.write_answers(EDITION, "expert", simulated_models.expert)
-    build_warehouse(folder.data.root)
-    assert count(folder, "questions") == count(folder, "facet_accuracy") == 0
-    assert folder.data.query("select average_accuracy from leaderboard") == [{"average_accuracy": 1.0}]
 
 
 def test_samples_and_questions_of_one_edition(folder: QuestionFolder) -> None:
@@ -119,28 +109,6 @@ def test_too_many_failed_questions_give_no_score_in_their_setting(folder: Questi
     )
     assert row["reason"].startswith(f"4 of {n_questions} questions failed")
     assert row["reason"].endswith(REASON)
-
-
-def test_failures_of_a_setting(folder: QuestionFolder) -> None:
-    folder.write_edition(EDITION, ("pretexeval",))
-    folder.data.write_model("m")
-    folder.data.write_answers(EDITION, "m", simulated_models.expert)
-    failures = folder.data.root / "failures" / EDITION
-    record = {"edition_id": EDITION, "model": "m", "model_id": "m", "reason": "the key has expired"}
-    write_record(failures / "answer_only" / "m.json", record | {"failed_at": "2026-11-20T12:00:00"})
-    build_warehouse(folder.data.root)
-    rows = folder.data.query("select setting, model_id, reason from not_evaluated")
-    assert rows == [{"setting": "answer_only", "model_id": "m", "reason": "the key has expired"}]
-
-
-def test_a_run_without_readings_is_an_error(folder: QuestionFolder) -> None:
-    folder.write_edition(EDITION)
-    folder.data.write_model("m")
-    folder.write_answers(EDITION, "m", always_right)
-    run = folder.data.root / "question_predictions" / EDITION / "answer_only" / "m"
-    (run / "question_readings" / "all.parquet").unlink()
-    with pytest.raises(InputError, match=r"m/question_readings: no Parquet file"):
-        build_warehouse(folder.data.root)
 
 
 def test_too_many_questions_of_one_form_are_an_error(

@@ -14,7 +14,7 @@ from storage.layout import LOGS_FOLDER
 from tests.support.command import Outcome, find_processes, run_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 
-pytestmark = [pytest.mark.slow, NEEDS_POSTGRES]
+pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
 
 PASSWORD = "PREFECT_API_AUTH_STRING"
 # The limits of the foreign team's pools.

@@ -44,12 +44,6 @@ def test_refused_request_is_not_retried() -> None:
         dispatch.retry_while_unavailable(answer_after(refuse(404)))
 
 
-def test_lasting_outage_of_the_server_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dispatch, "MAX_SERVER_OUTAGE_S", 0)
-    with pytest.raises(httpx.ConnectError):
-        dispatch.retry_while_unavailable(answer_after(httpx.ConnectError("gone")))
-
-
 @flow
 def evaluate() -> None: ...
 
@@ -111,15 +105,6 @@ def test_one_run_at_a_time_waits_for_a_worker(run_on: Callable[..., list[str | N
     assert run_on(server, 3) == [None, None, None]
     assert server.most_scheduled == 1
     assert server.pools == ["gpu"] * 3
-
-
-def test_a_run_that_waits_for_a_worker_does_not_hold_up_other_pools(
-    run_on: Callable[..., list[str | None]],
-) -> None:
-    server = Server(*[StateType.COMPLETED] * 4)
-    assert run_on(server, 4, "gpu", "gpu", "gpu-4x80", "gpu") == [None] * 4
-    assert server.most_scheduled == 2
-    assert server.pools == ["gpu", "gpu-4x80", "gpu", "gpu"]
 
 
 def test_lost_run_is_started_again_and_failures_do_not_stop_others(

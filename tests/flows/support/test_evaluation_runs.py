@@ -1,4 +1,3 @@
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -72,17 +71,6 @@ def test_a_failed_shard_is_named_and_nothing_is_scored(
         "shard-2-of-2: it broke; the answers of all shards are kept, and the next run asks the others"
     )
     assert not any(is_asked for _, _, is_asked, _ in runs.started)
-
-
-def test_a_command_asks_alone_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    runs = Runs()
-    monkeypatch.setattr(evaluation_runs, "run_subflows", runs.run)
-    with caplog.at_level(logging.WARNING):
-        assert run_evaluations(evaluate, CALLS) == [None, None]
-    assert [shard for _, shard, _, _ in runs.started] == [None, None]
-    assert "large: this process asks alone" in caplog.text
 
 
 def test_runs_of_shards_have_different_keys(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import pytest
 from config.file import Config
 from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from flows.support import artifacts
-from storage.layout import anchors_folder
 
 EDITION = "starter-2026-W47-1a2b3c4d"
 SERVER = "http://127.0.0.1:8080"
@@ -50,24 +49,3 @@ def test_links_lead_to_the_web_server_that_serves_the_root(
     artifacts.link_edition(configure(tmp_path, **REPORTS), EDITION)
     assert links["dashboard"] == f"https://reports.example.org/{EDITION}/index.html"
     assert links["parquet"] == f"{SERVER}/editions/{EDITION}/"
-
-
-def test_anchors_have_no_page_to_link(tmp_path: Path, links: dict[str, str]) -> None:
-    artifacts.link_edition(configure(tmp_path, edition={"anchor_pairs": 2}), EDITION)
-    assert set(links) == {"parquet"}
-    place = anchors_folder(EDITION, "m-1", "2026-W47")
-    artifacts.link_predictions(configure(tmp_path), EDITION, place)
-    assert links == {"parquet": (tmp_path / place).as_uri()}
-
-
-def test_links_lead_to_files_if_the_root_is_not_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: dict[str, str]
-) -> None:
-    monkeypatch.setenv(BASE_URL_VARIABLE, SERVER)
-    monkeypatch.setenv(SERVED_ROOT_VARIABLE, str(tmp_path / "other"))
-    artifacts.link_results(configure(tmp_path), None)
-    assert links["dashboard"] == (tmp_path / "report" / "index.html").as_uri()
-    assert links["warehouse"] == (tmp_path / "warehouse.duckdb").as_uri()
-    shared = {"storage": {"root": tmp_path, "shared": "s3://bucket/here"}}
-    artifacts.link_edition(Config.model_validate(shared), EDITION)
-    assert links["parquet"] == f"s3://bucket/here/editions/{EDITION}/"

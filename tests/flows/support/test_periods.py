@@ -1,10 +1,10 @@
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from config.file import Config
-from config.schedule import Period, ScheduleConfig
-from flows.support.periods import count_periods, name_period, plan_period
+from config.schedule import ScheduleConfig
+from flows.support.periods import name_period, plan_period
 
 MONDAY = datetime(2026, 11, 16, 3, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)
@@ -40,26 +40,6 @@ def test_every_moment_of_a_week_plans_the_same_edition() -> None:
     other = plan_period(config, MONDAY + timedelta(days=7))
     assert other.edition.seed != planned.edition.seed
     assert planned.model_copy(update={"edition": config.edition}) == config
-
-
-def test_weeks_keep_the_seeds_and_numbers_of_earlier_versions() -> None:
-    """Their editions therefore keep their names and bytes."""
-    edition = plan_period(Config(), MONDAY).edition
-    found = (edition.label, edition.seed, edition.series, edition.number)
-    assert found == ("2026-W47", 1707842348, 1, 2967)
-
-
-@pytest.mark.parametrize(
-    ("period", "days"),
-    [
-        ("day", [date(2027, 2, 28), date(2027, 3, 1)]),
-        ("week", [date(2026, 12, 28), date(2027, 1, 4)]),
-        ("month", [date(2026, 12, 31), date(2027, 1, 1)]),
-    ],
-)
-def test_successive_periods_have_successive_numbers(period: Period, days: list[date]) -> None:
-    first, second = (count_periods(day, period) for day in days)
-    assert second - first == 1
 
 
 def test_seed_of_the_period_depends_on_the_configured_seed_and_on_the_kind_of_period() -> None:

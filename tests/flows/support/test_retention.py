@@ -1,6 +1,5 @@
 """Old scheduled editions are removed, and nothing else."""
 
-import os
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,8 +11,7 @@ from filelock import FileLock
 from cli.main import main
 from config.file import Config
 from flows.support.periods import plan_period
-from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
-from primitives.errors import InputError
+from flows.support.retention import list_old_editions, remove_old_editions
 from schemas.exchange import Completion, Prompt
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
@@ -76,21 +74,6 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(tmp_pa
     assert left == set()
     assert (root / "responses/far-1234/part.parquet").read_bytes() == b"answers"
     assert list_old_editions(planned) == []
-
-
-def test_sizes_count_what_becomes_free(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    weeks = [build(config, week) for week in range(4)]
-    root, planned = config.storage.root, plan_period(config, MONDAY)
-    before = [old.n_bytes for old in list_old_editions(planned)]
-    # One file is shared by both old editions, and one by an old edition and one that is kept.
-    for name, other in (("shared", weeks[1]), ("kept", weeks[2])):
-        path = root / "editions" / weeks[0] / name
-        path.write_bytes(bytes(5000))
-        os.link(path, root / "editions" / other / name)
-    after = [old.n_bytes for old in list_old_editions(planned)]
-    assert [each - earlier for each, earlier in zip(after, before, strict=True)] == [0, 5000]
-    assert before[0] > 2000
 
 
 def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> None:
@@ -181,13 +164,6 @@ def test_answers_go_with_the_last_edition_that_uses_them_if_told(
     assert "3 stored answers of far-1234" in capsys.readouterr().out
     assert list_editions(root) == sorted(weeks[2:])
     assert ResponseStore(root, "far-1234").list_files() == sorted(kept)
-
-
-def test_answers_in_a_shared_storage_stay(tmp_path: Path) -> None:
-    config = configure(tmp_path)
-    storage = config.storage.model_copy(update={"shared": "s3://bucket"})
-    with pytest.raises(InputError, match="without --with-responses"):
-        list_old_answers(config.model_copy(update={"storage": storage}), [])
 
 
 def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 from prefect import runtime
 
-from config.file import Config
-from config.tables import EditionConfig
 from flows.regenerate import MAX_STARTS, require_start_allowed
-from flows.support.run_names import name_edition_run, name_period_run, name_publish_run
+from flows.support.run_names import name_edition_run, name_period_run
 from primitives.errors import InputError
 
 DAILY = '[schedule]\ncron = "0 3 * * *"\nperiod = "day"\ntimezone = "Asia/Tokyo"'
@@ -18,24 +16,6 @@ DAILY = '[schedule]\ncron = "0 3 * * *"\nperiod = "day"\ntimezone = "Asia/Tokyo"
 
 def set_parameters(monkeypatch: pytest.MonkeyPatch, **parameters: Any) -> None:  # noqa: ANN401 - of any flow
     monkeypatch.setattr(runtime.flow_run, "parameters", parameters, raising=False)
-
-
-@pytest.mark.parametrize(
-    ("edition", "label"),
-    [
-        (EditionConfig(seed=7), "seed7"),
-        (EditionConfig(seed=7, label="trial"), "trial"),
-        (EditionConfig(seed=7, label="2026-W47"), "2026-W47"),
-    ],
-)
-@pytest.mark.parametrize("is_json", [False, True])
-def test_name_of_a_run_contains_the_label_of_its_edition(
-    monkeypatch: pytest.MonkeyPatch, edition: EditionConfig, label: str, is_json: bool
-) -> None:
-    config = Config(edition=edition)
-    set_parameters(monkeypatch, config=config.model_dump(mode="json") if is_json else config)
-    assert name_edition_run("build")() == f"build-starter-{label}"
-    assert name_edition_run("rephrase")() == f"rephrase-starter-{label}"
 
 
 def test_run_that_a_person_started_is_named_after_its_file(
@@ -51,13 +31,6 @@ def test_run_that_a_person_started_is_named_after_its_file(
     # The flow itself says what is wrong.
     set_parameters(monkeypatch, config_file=str(tmp_path / "lost.toml"))
     assert name_edition_run("build")() == "build"
-
-
-def test_name_of_a_publication_contains_its_edition(monkeypatch: pytest.MonkeyPatch) -> None:
-    set_parameters(monkeypatch, edition_id="starter-2026-W47-1a2b3c4d")
-    assert name_publish_run() == "publish-starter-2026-W47-1a2b3c4d"
-    set_parameters(monkeypatch, edition_id=None)
-    assert name_publish_run() == "publish-everything"
 
 
 @pytest.mark.parametrize(

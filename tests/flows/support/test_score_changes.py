@@ -64,27 +64,6 @@ def test_edition_is_compared_with_the_previous_week(series: Series) -> None:
     assert found == [None, *editions[:-1]]
 
 
-def test_edition_built_by_hand_does_not_belong_to_the_series(series: Series) -> None:
-    first, second = "starter-2026-W47-00000001", "starter-2026-W48-00000001"
-    by_hand = ("starter-seed1-00000001", "starter-0-trial-00000001")
-    series.add(first, "2026-W47", simulated_models.expert)
-    series.add(by_hand[0], "seed1", simulated_models.expert)
-    series.add(by_hand[1], "0-trial", simulated_models.expert)
-    series.add(second, "2026-W48", simulated_models.expert)
-    root = series.publish()
-    assert read_since(root, second) == {"expert": first}
-    assert [read_since(root, edition_id)["expert"] for edition_id in by_hand] == [None, None]
-
-
-def test_editions_of_the_same_week_are_not_compared(series: Series) -> None:
-    for digit in (1, 2):
-        series.add(f"starter-2026-W47-{digit:08}", "2026-W47", simulated_models.expert)
-    series.add("starter-2026-W48-00000000", "2026-W48", simulated_models.expert)
-    root = series.publish()
-    assert read_since(root, "starter-2026-W47-00000002") == {"expert": None}
-    assert read_since(root, "starter-2026-W48-00000000") == {"expert": "starter-2026-W47-00000002"}
-
-
 def test_editions_of_a_day_and_of_a_week_are_not_compared(series: Series) -> None:
     names = {label: f"starter-{label}-00000001" for label in ("2026-11-21", "2026-11-22", "2026-W47")}
     for label, edition_id in names.items():
@@ -92,13 +71,6 @@ def test_editions_of_a_day_and_of_a_week_are_not_compared(series: Series) -> Non
     root = series.publish()
     assert read_since(root, names["2026-11-22"]) == {"expert": names["2026-11-21"]}
     assert read_since(root, names["2026-W47"]) == {"expert": None}
-
-
-def test_edition_of_another_kind_is_not_compared(series: Series) -> None:
-    for week, changes in enumerate(({"kb": "medlama"}, {"pool": "own"}, {"negatives": "uniform"}), start=45):
-        series.add(f"starter-2026-W{week}-00000001", f"2026-W{week}", simulated_models.expert, **changes)
-    series.add("starter-2026-W48-00000001", "2026-W48", simulated_models.expert)
-    assert read_since(series.publish(), "starter-2026-W48-00000001") == {"expert": None}
 
 
 def test_model_that_failed_last_week_is_compared_with_the_week_before(series: Series) -> None:
@@ -109,13 +81,6 @@ def test_model_that_failed_last_week_is_compared_with_the_week_before(series: Se
         "expert": "starter-2026-W47-00000001",
         "erratic": "starter-2026-W46-00000001",
     }
-
-
-def test_change_is_the_difference_of_accuracies(series: Series) -> None:
-    series.add("starter-2026-W47-00000001", "2026-W47", simulated_models.expert, model="student")
-    series.add("starter-2026-W48-00000001", "2026-W48", simulated_models.always_true, model="student")
-    (row,) = read_leaderboard(series.publish(), "starter-2026-W48-00000001")
-    assert (row["average_accuracy"], row["change"]) == (0.5, -0.5)
 
 
 def test_only_significant_changes_are_found(series: Series) -> None:

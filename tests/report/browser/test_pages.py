@@ -59,37 +59,6 @@ def test_no_page_has_an_error_or_a_serious_barrier(
         assert watched.problems == []
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_navigation_stays_in_view_and_hides_no_heading(
-    chromium: Browser, written: Path, width: int
-) -> None:
-    with chromium.new_context(viewport={"width": width, "height": 900}) as context:
-        page = context.new_page()
-        for name, section in ((f"{EDITION}/index.html", "relations"), ("diff.html", "text")):
-            page.goto((written / name).as_uri())
-            page.locator(f'nav a[href="#{section}"]').click()
-            navigation = page.locator("nav").first.bounding_box()
-            heading = page.locator(f"#{section} h2").bounding_box()
-            assert navigation is not None
-            assert heading is not None
-            assert page.evaluate("scrollY") > navigation["height"]
-            assert navigation["y"] == 0
-            assert navigation["height"] <= heading["y"] < 900
-
-
-def test_lists_of_texts_fit_a_phone(chromium: Browser, written: Path) -> None:
-    with chromium.new_context(viewport={"width": 390, "height": 900}) as context:
-        page = context.new_page()
-        for name, lists in (("diff.html", "#text .scroll"), ("preview.html", ".scroll")):
-            page.goto((written / name).as_uri())
-            unfold(page)
-            sizes = page.locator(lists).evaluate_all(
-                "parts => parts.map((p) => [p.scrollWidth, p.clientWidth])"
-            )
-            assert sizes
-            assert all(inner <= outer for inner, outer in sizes)
-
-
 def test_everything_but_the_samples_can_be_read_without_scripts(chromium: Browser, written: Path) -> None:
     with chromium.new_context(java_script_enabled=False) as context:
         page = context.new_page()

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from report.browser import collection
-from report.browser.links import PAGE, link_both, link_mastered, link_other_edition, name_samples
+from report.browser.links import name_samples
 from report.page import write_report
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
@@ -116,16 +116,3 @@ def test_a_download_holds_all_answers_of_a_model(compared: Path) -> None:
 )
 def test_a_link_names_what_its_row_is_about(row: dict[str, object], expected: str) -> None:
     assert name_samples(row) == expected
-
-
-def test_facts_of_a_part_of_the_samples_are_judged_by_that_part() -> None:
-    partial = {"transformations": ["none"], "mastery": 0.5}
-    assert link_mastered(partial) == f"{PAGE}#form=none&fact=mastered&judged=selected"
-    assert link_mastered({"model_id": "a", "mastery": 0.0}) == f"{PAGE}#model=a&fact=missed"
-    row = {"setting": "answer_only", "is_negated_included": True}
-    assert link_both(row, "missed", "mastered").endswith("method=questions&fact=mastered&statements=missed")
-
-
-def test_another_edition_has_samples_of_its_own() -> None:
-    row = {"other_edition_id": "a b", "model_id": "m"}
-    assert link_other_edition(row) == f"../a%20b/{PAGE}#model=m"

@@ -1,0 +1,233 @@
+"""The commands of README.md, the pages and the examples work, and print what the tutorial shows."""
+
+import hashlib
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cli.main import build_parser
+from tests.support.chromium import start_chromium
+from tests.support.command import REPOSITORY, Outcome, read_record, run_command
+from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint
+from tests.support.fault_models import answer_by_checksum
+from warehouse.query import run_query
+
+PAGES = sorted(
+    path for pattern in ("*.md", "docs/*.md", "examples/**/*.md") for path in REPOSITORY.glob(pattern)
+)
+TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
+BLOCK = re.compile(r"^```(?P<kind>[\w ]+)\n(?P<content>.*?)^```$", re.DOTALL | re.MULTILINE)
+WRITTEN = re.compile(r"(?P<action>Replace|Append to) `(?P<path>[\w./]+)`")
+ADDRESS = '"http://127.0.0.1:8000/v1"'
+# Answers of a model may differ between processors, and with them figures, widths of columns and rules.
+VARYING = re.compile(r"\b(?:true|false)\b|-?\d+(?:\.\d+)?|-{2,}|\s+", re.IGNORECASE)
+SAMPLES_OF_A_PAIR = 16
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of a page, and the text between the block before and this one."""
+
+    kind: str
+    content: str
+    before: str
+
+
+def list_blocks(text: str) -> Iterator[Block]:
+    end = 0
+    for match in BLOCK.finditer(text):
+        yield Block(match["kind"], match["content"], text[end : match.start()])
+        end = match.end()
+
+
+def split_commands(block: str) -> Iterator[str]:
+    """Yield the commands of a block, of which one may have several lines."""
+    command = ""
+    for line in block.splitlines():
+        command = f"{command}\n{line}" if command else line
+        try:
+            words = shlex.split(command, comments=True)
+        except ValueError:
+            continue
+        if words and not command.endswith("\\"):
+            yield command
+        if not command.endswith("\\"):
+            command = ""
+
+
+def list_documented() -> list[list[str]]:
+    """Return the words of every documented call of `pretexeval`."""
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
+    blocks = [block for text in texts for block in list_blocks(text) if block.kind == "sh"]
+    commands = [
+        shlex.split(command, comments=True) for block in blocks for command in split_commands(block.content)
+    ]
+    return [words[1:] for words in commands if words[0].endswith("pretexeval")]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that looks like the root of the repository, so that results do not land there."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("configs", "examples", "models"):
+        (folder / name).symlink_to(REPOSITORY / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def quickstart(checkout: Path, prefect_server: dict[str, str]) -> str:
+    """The edition of the quickstart, run as `make run` does, but on few pairs."""
+    arguments = ("run", "configs/quickstart.toml", "--limit", "2")
+    run_command(*arguments, folder=checkout, environment=prefect_server).require()
+    _, [(edition_id,)] = run_query(checkout / "data", "select edition_id from editions")
+    return str(edition_id)
+
+
+def test_every_documented_command_is_one() -> None:
+    found = list_documented()
+    assert len(found) > 40
+    parser = build_parser()
+    for words in found:
+        parser.parse_args(words)
+
+
+@pytest.mark.slow
+def test_what_reads_results_reads_those_of_the_quickstart(checkout: Path, quickstart: str) -> None:
+    calls = [
+        words
+        for words in list_documented()
+        if words[0] in ("sql", "compare", "export") and "--root" not in words
+    ]
+    assert {words[0] for words in calls} == {"sql", "compare", "export"}
+    places = {"EDITION": quickstart, "FOLDER": "exported"}
+    for words in calls:
+        outcome = run_command(*(places.get(word, word) for word in words), folder=checkout)
+        # A comparison ends with 1 if the second model is worse.
+        assert outcome.status <= (words[0] == "compare"), f"{words}\n{outcome.err}"
+        assert outcome.out or "--output" in words, words
+
+
+@pytest.mark.slow
+def test_queries_of_the_pages_run_on_the_quickstart(checkout: Path, quickstart: str) -> None:
+    blocks = [block for page in PAGES for block in list_blocks(page.read_text(encoding="utf-8"))]
+    queries = [sql for block in blocks if block.kind == "sql" for sql in re.split(r";\s*\n", block.content)]
+    assert len(queries) > 20
+    for sql in filter(str.strip, queries):
+        columns, _ = run_query(checkout / "data", sql)
+        assert columns, sql
+
+
+@pytest.mark.slow
+def test_own_base_is_built_evaluated_published_and_analysed(
+    checkout: Path, prefect_server: dict[str, str]
+) -> None:
+    run_command("run", "examples/own_base/config.toml", folder=checkout, environment=prefect_server).require()
+    root = checkout / "data" / "examples" / "own_base"
+    record = read_record(root, "reference-small")
+    n_pairs = 18
+    assert record["n_samples"] == record["n_asked"] == n_pairs * SAMPLES_OF_A_PAIR
+    _, rows = run_query(root, "select relation, n_pairs, mastery from accuracy_by_relation")
+    assert rows == [("has_antidote", n_pairs, 0.0)]
+    environment = os.environ | {"WAREHOUSE": str(root / "warehouse.duckdb")}
+    command = [sys.executable, "examples/analysis.py"]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
+    _, [(n_missed,)] = run_query(root, "select count(*) from missed_points")
+    assert f"\n{n_missed} facts missed\n" in done.stdout
+
+
+@pytest.mark.slow
+def test_example_of_an_endpoint_asks_every_sample(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+    text = (REPOSITORY / "examples/openai_endpoint/config.toml").read_text(encoding="utf-8")
+    address = tomllib.loads(text)["models"][0]["base_url"]
+    with serve_endpoint(answer_by_checksum) as endpoint:
+        (tmp_path / "config.toml").write_text(text.replace(f'"{address}"', f'"{endpoint.base_url}"'))
+        run_command("evaluate", "config.toml", folder=tmp_path, environment=prefect_server).require()
+        record = read_record(tmp_path / "data" / "examples" / "openai_endpoint", "my-endpoint")
+        assert record["n_samples"] == 2 * 5 * SAMPLES_OF_A_PAIR
+        assert len(endpoint.requests) == record["n_asked"]
+
+
+def write_file(folder: Path, block: Block) -> None:
+    """Write the file that the last sentence before the block names; it is replaced or grows."""
+    named = list(WRITTEN.finditer(block.before))[-1]
+    path = folder / named["path"]
+    earlier = path.read_text(encoding="utf-8") + "\n" if named["action"] == "Append to" else ""
+    path.write_text(earlier + block.content, encoding="utf-8")
+
+
+def assert_shown(shown: str, printed: str, *, is_masked: bool) -> None:
+    """Compare the output with the page, where a line with … stands for any lines."""
+    if is_masked:
+        shown, printed = (VARYING.sub(" ", text) for text in (shown, printed))
+    parts = [re.escape(part.strip("\n")) for part in re.split(r"^…$", shown.strip(), flags=re.MULTILINE)]
+    assert re.fullmatch("\n.*".join(parts), printed.strip(), re.DOTALL), f"{shown}\n--\n{printed}"
+
+
+def answer_chat(body: Body, _: int) -> EndpointReply:
+    digest = hashlib.sha256(body["messages"][-1]["content"].encode()).digest()
+    return reply_to_chat({"content": "True" if digest[0] % 2 else "False"})
+
+
+class Shell:
+    """A shell that knows `cd`; it calls `pretexeval` in this process."""
+
+    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
+        self.folder, self.environment = folder, environment
+
+    def run(self, command: str) -> str:
+        words = shlex.split(command, comments=True)
+        if words[0] == "cd":
+            self.folder /= words[1]
+            return ""
+        if words[0] == "pretexeval":
+            done: Outcome = run_command(*words[1:], folder=self.folder, environment=self.environment)
+            return done.require().out
+        bash = ["bash", "-euc", command]
+        return subprocess.run(bash, cwd=self.folder, capture_output=True, text=True, check=True).stdout
+
+
+def read_wrong_answer(index: Path) -> None:
+    """Click as the tutorial says, from the list of editions to a wrong answer of the first model."""
+    with start_chromium() as browser:
+        page = browser.new_page()
+        page.goto(index.as_uri())
+        page.locator("tbody th a", has_text="drugs-seed2").first.click()
+        row = page.locator("#leaderboard tbody tr", has_text="reference-small").first
+        heads = page.locator("#leaderboard table").first.locator("thead th").all_inner_texts()
+        place = [head.replace("\n", " ") for head in heads].index("Average accuracy")
+        row.locator("th, td").nth(place).get_by_role("link").click()
+        page.get_by_role("link", name="Wrong").click()
+        page.locator(".samples a.text").first.click()
+        page.locator(".detail .finding .verdict.wrong").wait_for()
+        assert page.get_by_role("region", name="All forms of the fact").locator("tbody tr").count() == 17
+
+
+@pytest.mark.slow
+def test_tutorial_prints_what_it_shows(tmp_path: Path, prefect_server: dict[str, str]) -> None:
+    shell = Shell(tmp_path, prefect_server)
+    (tmp_path / "models").symlink_to(REPOSITORY / "models")
+    printed: str | None = None
+    n_compared = 0
+    with serve_endpoint(answer_chat) as endpoint:
+        text = TUTORIAL.read_text(encoding="utf-8").replace(ADDRESS, f'"{endpoint.base_url}"')
+        for block in list_blocks(text):
+            if block.kind == "sh":
+                printed = "".join(shell.run(command) for command in split_commands(block.content))
+            elif block.kind in ("csv", "toml"):
+                write_file(shell.folder, block)
+                printed = None
+            elif printed is not None:
+                assert_shown(block.content, printed, is_masked=block.kind == "text figures")
+                printed = None
+                n_compared += 1
+        assert len(endpoint.requests) > 3 * SAMPLES_OF_A_PAIR
+    assert n_compared >= 8
+    read_wrong_answer(shell.folder / "data" / "report" / "index.html")
