@@ -1,6 +1,13 @@
-"""The card of a reference model: card.json for the pipeline, README.md for people."""
+"""The card of a model, card.json for the pipeline and README.md for people, and the scores in it.
 
-from collections import Counter
+The pipeline itself measures models, on editions of reserved seeds.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -9,128 +16,104 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from engines.model_card import CARD, KnownHead, TaughtBase
-from knowledge.base import KnowledgeBase
+from primitives.errors import InputError
+from primitives.toml_files import parse_toml, write_toml
 from storage.files import write_json
-from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import sample_triplets
+from training.lessons import Recipe, Subject
+from warehouse.query import run_query
 
-FACTS = {"pool": "learned", "other": "learned in other wordings", "nothing": "unseen"}
-MODELS = Path(__file__).parents[1] / "models"
+MEASURES = parse_toml(Path(__file__).with_name("measures.toml"))
+# Nothing else uses these seeds: the quickstart uses seed 1, the tests use seed 2. One edition of a writer has
+# 9,712 rewordings, which is enough.
+SEEDS = {"statements": (11, 12, 13), "questions": (11, 12, 13), "writing": (11,)}
 
 
 @dataclass(frozen=True)
 class Card:
-    """What a reference model learned, how its training went, and its measured scores."""
+    """The facts that a model learned, the size of its training, and its measured scores."""
 
     name: str
-    known_heads: list[KnownHead]
-    """The units that the model has learned."""
-    taught_base: TaughtBase
+    known_heads: list[KnownHead] | None
+    """The units that the model has learned; None for a model that learns no facts."""
+    taught_base: TaughtBase | None
     """The base of these units."""
-    loss_curve: list[dict[str, Any]]
-    """One entry per epoch of the training."""
+    n_tokens: int
+    """Number of tokens on which it was trained."""
+    minutes: float
+    """Processor time of the training."""
     scores: list[dict[str, Any]] = field(default_factory=list)
-    """Rows of the view known_mastery, each with the seed of its edition."""
+    """One row per edition and group of facts."""
 
 
-def describe_base(base: KnowledgeBase) -> TaughtBase:
-    """Return the name of the base, and the checksum of each of its relations."""
-    return TaughtBase(base.name, {name: base.checksum_relation(name) for name in base.relations})
+def build_card(name: str, subject: Subject, curve: Sequence[Mapping[str, Any]]) -> Card:
+    """Return the card of a model after its training, without scores."""
+    n_tokens, seconds = (sum(row[key] for row in curve) for key in ("n_tokens", "duration_s"))
+    minutes, known = round(seconds / 60, 1), sorted(subject.known)
+    if not known:
+        return Card(name, None, None, n_tokens, minutes)
+    heads = [KnownHead(unit[0], unit[1], "other" if unit[0] in subject.others else "pool") for unit in known]
+    checksums = {relation: subject.base.checksum_relation(relation) for relation in subject.base.relations}
+    return Card(name, heads, TaughtBase(subject.base.name, checksums), n_tokens, minutes)
 
 
 def read_card(folder: Path) -> Card:
-    """Return the card of the model in this folder."""
+    """Return the card of the model in this folder, or raise InputError if there is none."""
+    if not (folder / CARD).is_file():
+        raise InputError(f"{folder / CARD} does not exist: train the model before you measure it")
     return TypeAdapter(Card).validate_json((folder / CARD).read_bytes())
 
 
-def write_card(folder: Path, card: Card, base: KnowledgeBase) -> None:
+def write_card(folder: Path, card: Card, recipe: Recipe) -> None:
     """Write card.json, and README.md with the same content, beside the weights."""
     write_json(folder / CARD, asdict(card))
-    sections = (_render_scores(card), _render_heads(card, base), _render_training(card))
-    write_readme(folder, _render_introduction(card), *sections)
+    size = f"{card.n_tokens / 1e6:.1f}M tokens in {card.minutes:.0f} minutes on one core"
+    sections = [f"# {card.name}", recipe.description.strip()]
+    sections.append(f"`python -m training {card.name}` trained it on {size} (`training/models.toml`).")
+    if card.scores:
+        sections += [MEASURES[recipe.kind]["text"].strip(), render_table(card.scores)]
+    if card.known_heads:
+        n_units = Counter((unit.relation, unit.wordings) for unit in card.known_heads)
+        rows = [{"relation": key[0], "learned with": key[1], "heads": n} for key, n in n_units.items()]
+        sections += ["It learned these heads; `card.json` lists them by name.", render_table(rows)]
+    (folder / "README.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
-def write_readme(folder: Path, *sections: Sequence[str]) -> None:
-    """Write README.md from these sections, which are lists of lines; empty sections are left out."""
-    text = "\n".join("\n".join((*lines, "")) for lines in sections if lines)
-    (folder / "README.md").write_text(text, encoding="utf-8")
+def render_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the rows as a table of Markdown, with shares in percent."""
+    values = [[f"{v:.1%}" if isinstance(v, float) else str(v) for v in row.values()] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in (rows[0], ["---"] * len(rows[0]), *values))
 
 
-def render_origin(command: str, loss_curve: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the lines that name the command that trained the model, its tokens, and its time."""
-    n_tokens = sum(row["n_tokens"] for row in loss_curve)
-    duration = sum(row["duration_s"] for row in loss_curve) / 60
-    return [
-        f"`python -m {command}` trained it on {n_tokens / 1e6:.1f}M tokens in {duration:.0f} minutes",
-        "on one core of a shared machine.",
-    ]
+def measure_models(
+    recipe: Recipe, folders: Sequence[Path], seeds: Sequence[int]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return, by model name, the scores on the editions of the seeds of models with this recipe."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    with tempfile.TemporaryDirectory(prefix="pretexeval-models-") as place:
+        for seed in seeds:
+            file = Path(place) / f"seed{seed}.toml"
+            write_toml(file, configure_measure(recipe, folders, seed, Path(place) / "data"))
+            subprocess.run([sys.executable, "-m", "cli", "run", str(file)], env=environment, check=True)
+        columns, rows = run_query(Path(place) / "data", MEASURES[recipe.kind]["query"])
+    scores: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for name, *values in rows:
+        rounded = [round(value, 4) if isinstance(value, float) else value for value in values]
+        scores[name].append(dict(zip(columns[1:], rounded, strict=True)))
+    return scores
 
 
-def list_marks(loss_curve: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return every fifth part of a training and the last one, for the table of its card."""
-    return [row for row in loss_curve if row["part"] % 5 == 4 or row is loss_curve[-1]]
-
-
-def _render_introduction(card: Card) -> list[str]:
-    n_known = len(card.known_heads)
-    n_other = sum(unit.wordings == "other" for unit in card.known_heads)
-    return [
-        f"# {card.name}",
-        "",
-        "A Llama trained from scratch on a known part of the starter base. It serves to calibrate the",
-        f"pipeline: it has learned {n_known} (relation, head) units and never saw the true tails of the",
-        f"others. It learned {n_other} of these units from sentences that are in no pool of prototypes",
-        "(`training/other_wordings.toml`): in their relations it never saw a sentence of the pool with its",
-        "label. It can verify statements in five-shot prompts, and nothing else. `card.json` lists the",
-        "learned units; the view `known_mastery` compares the model's score on them with its score on the",
-        "rest. `docs/calibration.md` explains what this proves.",
-        "",
-        *render_origin(f"training.train {card.name}", card.loss_curve),
-    ]
-
-
-def _render_scores(card: Card) -> list[str]:
-    if not card.scores:
-        return []
-    return [
-        "`python -m training.measure` ran the pipeline on editions with these seeds and measured:",
-        "",
-        "| seed | facts | pairs | accuracy (95 %) | mastery (95 %) |",
-        "| --- | --- | --- | --- | --- |",
-        *(
-            f"| {row['seed']} | {FACTS[row['taught_with']]} | {row['n_pairs']} "
-            f"| {row['average_accuracy']:.1%} ({row['ci_low']:.1%}-{row['ci_high']:.1%}) "
-            f"| {row['mastery']:.1%} ({row['mastery_ci_low']:.1%}-{row['mastery_ci_high']:.1%}) |"
-            for row in card.scores
-        ),
-    ]
-
-
-def _render_heads(card: Card, base: KnowledgeBase) -> list[str]:
-    known = {(unit.relation, unit.head) for unit in card.known_heads}
-    wordings = {unit.relation: unit.wordings for unit in card.known_heads}
-    n_known = Counter(relation for relation, _ in known)
-    lines = [
-        "| relation | wordings | units learned | learned among tested |",
-        "| --- | --- | --- | --- |",
-    ]
-    for relation in base.relations:
-        frame = sample_triplets(relation, base.select_relation(relation), TripletSampling(1)).frame
-        tested = set(frame.filter(split="test")["head"])
-        n_both = sum((relation, head) in known for head in tested)
-        wording = wordings.get(relation, "")
-        lines.append(f"| {relation} | {wording} | {n_known[relation]} | {n_both} of {len(tested)} |")
-    return lines
-
-
-def _render_training(card: Card) -> list[str]:
-    last = len(card.loss_curve) - 1
-    marks = [row for number, row in enumerate(card.loss_curve) if number % 10 == 9 or number == last]
-    return [
-        "| phase | epoch | loss on answers | right |",
-        "| --- | --- | --- | --- |",
-        *(
-            f"| {row['phase']} | {row['epoch'] + 1} | {row['answer_loss']:.3f} | {row['share_right']:.1%} |"
-            for row in marks
-        ),
-    ]
+def configure_measure(recipe: Recipe, folders: Sequence[Path], seed: int, root: Path) -> dict[str, Any]:
+    """Return the configuration of a run that measures the models in these folders; its data is below root."""
+    models = [{"name": each.name, "model": str(each.resolve()), "dtype": "bfloat16"} for each in folders]
+    tables: dict[str, Any] = {"storage": {"root": str(root)}, "edition": {"seed": seed}}
+    if recipe.relations:
+        tables["knowledge"] = {"relations": list(recipe.relations)}
+    if recipe.kind == "writing":
+        tables["edition"]["methods"] = ["pretexeval", "llmeval"]
+        writer = {"writer": models[0]["name"]}
+        return tables | {"writers": models, "llmeval": writer, "rephraser": {"kind": "model", **writer}}
+    if recipe.kind == "questions":
+        # On the first edition the models also think before they answer.
+        settings = ["answer_only", "chain_of_thought"] if seed == SEEDS["questions"][0] else ["answer_only"]
+        tables["questions"] = {"settings": settings}
+    return tables | {"models": models}

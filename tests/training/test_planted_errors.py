@@ -2,41 +2,25 @@
 
 import pytest
 
-from benchmarks.planted_errors import Found, Planted, run_planted
-from training.card import MODELS, read_card
+from benchmarks.planted_errors import run_planted
+from engines.model_card import read_taught_facts
+from training.__main__ import MODELS
 
-NAME = "reference-large"
-
-
-@pytest.fixture(scope="module")
-def results(
-    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str]
-) -> tuple[Planted, dict[str, Found]]:
-    with pytest.MonkeyPatch.context() as patch:
-        for variable, value in prefect_server.items():
-            patch.setenv(variable, value)
-        return run_planted(tmp_path_factory.mktemp("planted"), [MODELS / NAME])
+FOLDER = MODELS / "reference-large"
 
 
 @pytest.mark.slow
-def test_every_swapped_cell_is_named(results: tuple[Planted, dict[str, Found]]) -> None:
-    planted, found = results
-    assert len(planted.contraries) == 10
+def test_planted_errors_are_named_and_little_else(
+    tmp_path_factory: pytest.TempPathFactory, prefect_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in prefect_server.items():
+        monkeypatch.setenv(variable, value)
+    planted, found = run_planted(tmp_path_factory.mktemp("planted"), [FOLDER])
+    assert len(planted.contraries) == len(planted.facts) == 10
     assert planted.contraries <= found["planted"].cells
-
-
-@pytest.mark.slow
-def test_wrong_facts_about_learned_heads_are_named(results: tuple[Planted, dict[str, Found]]) -> None:
-    planted, found = results
-    assert len(planted.facts) == 10
-    known = {(unit.relation, unit.head) for unit in read_card(MODELS / NAME).known_heads}
+    known = {(unit.relation, unit.head) for unit in read_taught_facts(FOLDER).known_heads or []}
     assert len(planted.facts & known) >= 5
     assert planted.facts & known <= found["planted"].facts
-
-
-@pytest.mark.slow
-def test_little_is_named_where_nothing_is_wrong(results: tuple[Planted, dict[str, Found]]) -> None:
-    planted, found = results
     assert not found["clean"].cells
     assert not found["planted"].cells - planted.contraries - planted.foreign
     # The model has learned five of 335 heads badly.
