@@ -109,11 +109,11 @@ def test_a_truncated_file_is_named(data: DataFolder) -> None:
     assert count(data, "responses") == 64, "the rest is published"
 
 
-def test_a_damaged_column_is_named_with_its_file(data: DataFolder) -> None:
+def test_a_damaged_file_of_a_run_is_named(data: DataFolder) -> None:
     path = data.root / "predictions" / EDITION / "expert" / "predictions" / "all.parquet"
     content = path.read_bytes()
     path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
-    with pytest.raises(InputError, match=r"all\.parquet: cannot be read as predictions"):
+    with pytest.raises(InputError, match=r"all\.parquet: differs from the checksum in run\.json"):
         build_warehouse(data.root)
 
 

@@ -133,16 +133,6 @@ def test_failures_of_a_setting(folder: QuestionFolder) -> None:
     assert rows == [{"setting": "answer_only", "model_id": "m", "reason": "the key has expired"}]
 
 
-def test_a_run_without_readings_is_an_error(folder: QuestionFolder) -> None:
-    folder.write_edition(EDITION)
-    folder.data.write_model("m")
-    folder.write_answers(EDITION, "m", always_right)
-    run = folder.data.root / "question_predictions" / EDITION / "answer_only" / "m"
-    (run / "question_readings" / "all.parquet").unlink()
-    with pytest.raises(InputError, match=r"m/question_readings: no Parquet file"):
-        build_warehouse(folder.data.root)
-
-
 def test_too_many_questions_of_one_form_are_an_error(
     folder: QuestionFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
