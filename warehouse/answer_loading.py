@@ -189,12 +189,8 @@ def note_how_asked(
 
 
 def list_run_files(folder: Path, run: dict[str, Any], stages: tuple[Stage, ...]) -> RunFiles:
-    """Return the stages of a run with their files, by name; raise InputError if a stage has no file."""
-    files = {stage.name: (stage, find_files(folder, run, stage)) for stage in stages}
-    for stage, paths in files.values():
-        if not paths:
-            raise InputError(f"{folder / stage.name}: no Parquet file; {REBUILD}")
-    return files
+    """Return the stages of a run with their files, by name."""
+    return {stage.name: (stage, find_files(folder, run, stage)) for stage in stages}
 
 
 def read_marks(run: dict[str, Any]) -> dict[str, str]:

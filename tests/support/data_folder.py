@@ -105,7 +105,7 @@ class DataFolder:
                 rows.append(
                     triplet
                     | {
-                        "sample_id": digest(text),
+                        "sample_id": digest(text, triplet["relation"]),
                         "method": method,
                         "variant_id": None if method == "llmeval" else digest("v", text),
                         "transformation": None if method == "llmeval" else t.name,

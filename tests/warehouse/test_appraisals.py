@@ -44,8 +44,8 @@ def test_diversity_and_grades_are_loaded(data: DataFolder) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (f"diversity/{EDITION}.parquet", r"cannot be read as diversity.*pretexeval run"),
-        (f"guesses/{EDITION}.parquet", r"cannot be read as guesses.*pretexeval run"),
+        (f"diversity/{EDITION}.parquet", r"differs from the checksum in .*pretexeval publish"),
+        (f"guesses/{EDITION}.parquet", r"differs from the checksum in .*pretexeval publish"),
         (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
     ],
 )

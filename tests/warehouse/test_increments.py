@@ -127,7 +127,7 @@ def test_a_damaged_part_is_reported_until_it_is_repaired(data: DataFolder, exten
     content = path.read_bytes()
     path.write_bytes(b"PAR1" + b"\xff" * 2000 + content[2004:])
     first = publish(data.root)
-    assert "all.parquet: cannot be read as predictions" in first
+    assert "all.parquet: differs from the checksum in run.json" in first
     assert not assert_as_rebuilt(data.root)["pair_scores"]
     before = identify(data.root / WAREHOUSE)
     assert publish(data.root) == first

@@ -92,7 +92,7 @@ def test_prediction_details(published: DataFolder) -> None:
         "is_positive": True,
         "pair_id": triplet["pair_id"],
         "triplet_id": triplet["triplet_id"],
-        "sample_id": digest(text),
+        "sample_id": digest(text, "drugs"),
         "transformation": "ins_dn",
         "is_negated": True,
         "text": text,
