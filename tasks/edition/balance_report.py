@@ -15,8 +15,8 @@ from tasks.drawing.name_overlap import NameOverlap
 from tasks.drawing.related_names import exclude_related
 
 # A guesser that knows the tail and the class of resemblance is right on at most 50 % of the triplets plus
-# half of this share. The trained guessers of tasks/quality/guessers.py know more: on MedLAMA they are right on
-# 55 to 74 % in the relations above the limit, and on at most 54 % in those below it.
+# half of this share. The trained guessers of tasks/quality/guessers.py know more: on MedLAMA they are right
+# on 55 to 74 % in the relations above the limit, and on at most 54 % in those below it.
 MAX_UNMATCHED_SHARE = 0.1
 IMPOSSIBLE = 2**20
 """The cost if the giver has no true tail that may be false of the taker: more than any number of pairs."""
