@@ -1,14 +1,13 @@
 """Coverage of the 95 % intervals on simulated editions: ``python -m benchmarks --only coverage``.
 
-The intervals come from the warehouse's own SQL. There are three simulations:
+The pairs, heads and tails are those of a real edition, by default of the bundled base. The intervals
+come from the SQL of the warehouse: those for new facts, and those of the view `weighted_accuracy` where
+a budget asks the same number of pairs of each relation.
 
-- a base held fixed, where the pair is the only cluster;
-- new facts: the pairs, heads and tails are those of a real edition, by default of the bundled base;
-- a budget, which asks the same number of pairs of each relation, by the view `weighted_accuracy`.
-
-A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the sum of
-parts of the head, of the tail, of the pair and of the sample (a probit model with random effects), so that
-answers are correlated within heads, tails and pairs, and the true score is known exactly.
+A sample is answered right if a normal variable of variance 1 is above a threshold. The variable is the
+sum of parts of the head, of the tail, of the pair and of the sample (a probit model with random
+effects), so that answers are correlated within heads, tails and pairs, and the true score is known
+exactly.
 """
 
 import argparse
@@ -83,13 +82,6 @@ def read_pairs(edition: Path) -> pl.DataFrame:
     true, false = (numbered.filter(is_positive=sign).drop("is_positive") for sign in (True, False))
     paired = true.join(false.select("pair_id", "tail"), on="pair_id", suffix="_other")
     return paired.sort("relation", "pair_id")
-
-
-def list_separate_pairs(n: int) -> pl.DataFrame:
-    """Return so many pairs of one relation, each with a head and tails of its own."""
-    number = pl.int_range(n, eager=True)
-    columns = {"head": number, "tail": number, "tail_other": number + n}
-    return pl.DataFrame({"relation": ["r"] * n, "pair_id": number.cast(pl.String), **columns})
 
 
 def simulate(
@@ -250,19 +242,6 @@ def open_macros() -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def render_fixed_base(n_editions: int) -> str:
-    """Return the coverage of average accuracy over pairs that share neither heads nor tails."""
-    rows = []
-    with open_macros() as connection:
-        for seed, (n_pairs, *shares) in enumerate(product((20, 100, 500), (0.02, 0.5, 0.98), (0.0, 0.7))):
-            way = Answering(shares[0], 0, 0, shares[1])
-            pairs = list_separate_pairs(n_pairs)
-            found = measure_coverage(connection, pairs, way, n_editions, seed, ["average"])["average"]
-            covers = [f"{each.fixed_base_covers:.1%}" for each in found]
-            rows.append([str(n_pairs), *(f"{share:.0%}" for share in shares), *covers])
-    return align(["pairs", "accuracy", "pair", "covers", "difference covers"], rows)
-
-
 def render_new_facts(pairs: pl.DataFrame, n_editions: int) -> str:
     """Return one row per measure and share of the tails: ranges over accuracies and shares of the heads."""
     rows = []
@@ -306,7 +285,6 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
     parser.add_argument("--editions", type=int, default=500, help="simulated editions of each kind of model")
     options = parser.parse_args(arguments)
-    print("A base held fixed", render_fixed_base(options.editions), sep="\n\n", flush=True)
     tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
     with tempfile.TemporaryDirectory(prefix="pretexeval-coverage-") as name:
         edition = build_edition(

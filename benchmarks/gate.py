@@ -1,8 +1,8 @@
 """The gate on rewordings that were read and labelled: ``python -m benchmarks --only gate``.
 
-`labelled_rewordings.tsv` has rewordings of 14 relations that are not the pool's by a strong language model,
-and `weak_writer_rewordings.tsv` of four relations by a weak one (SmolLM2-135M-Instruct). `pretexeval gate`
-measures your own labelled rewordings.
+`labelled_rewordings.tsv` has rewordings of 14 relations that are not the pool's by a strong language
+model, and `weak_writer_rewordings.tsv` of four relations by a weak one (SmolLM2-135M-Instruct). Measure
+your own labelled rewordings with `pretexeval gate FILE`.
 """
 
 from collections.abc import Sequence

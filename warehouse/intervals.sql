@@ -85,7 +85,7 @@ create macro observe(c, n, w := 1, n_most := null) as struct_pack(
 -- (z/t)². t has the degrees of freedom from which the variance is estimated. The variance is that of pairs
 -- times `inflation` (estimate_shares.sql), so the share 1 / inflation of it comes from pairs,
 -- with n_informative degrees of freedom, and the rest from n_rare effective heads or tails. Only a third of
--- these counts, because their sizes are so uneven, but at least three (benchmarks/clustered_coverage.py).
+-- these counts, because their sizes are so uneven, but at least three (benchmarks/coverage.py).
 -- n_informative is null where the variance of pairs is known from their mean, as for mastery.
 create macro student_factor(inflation, n_rare, n_informative) as
     3.841458820694124 / t_quantile(

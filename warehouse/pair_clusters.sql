@@ -2,7 +2,7 @@
 -- The clusters of a pair, as numbers: its head, its true tail and its false one. Names are compared without
 -- case. The same name is one cluster in all relations: heads that occur in several relations are known or not
 -- known together, and with a cluster per relation the intervals of the starter base covered 84 % instead of
--- 95 % (benchmarks/clustered_coverage.py). Heads and tails are clusters of different kinds.
+-- 95 % (benchmarks/coverage.py). Heads and tails are clusters of different kinds.
 create table pair_clusters as
 with pairs as (
     select

@@ -13,7 +13,6 @@ from benchmarks.coverage import (
     MEASURES,
     Answering,
     K,
-    list_separate_pairs,
     measure_budget,
     measure_coverage,
     open_macros,
@@ -40,6 +39,13 @@ def pairs() -> pl.DataFrame:
     head, tail, other = (np.floor(size * rng.random(n) ** 1.5).astype(int) for size in (250, 200, 200))
     columns = {"head": head, "tail": tail, "tail_other": other}
     return pl.DataFrame({"relation": relation, "pair_id": [str(k) for k in range(n)], **columns})
+
+
+def list_separate_pairs(n: int) -> pl.DataFrame:
+    """Return so many pairs of one relation, each with a head and tails of its own."""
+    number = pl.int_range(n, eager=True)
+    columns = {"head": number, "tail": number, "tail_other": number + n}
+    return pl.DataFrame({"relation": ["r"] * n, "pair_id": number.cast(pl.String), **columns})
 
 
 @pytest.mark.parametrize("n_pairs", SIZES)
