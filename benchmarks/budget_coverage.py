@@ -72,7 +72,7 @@ def read_pairs() -> pl.DataFrame:
         for relation in base.relations
     ).filter(split="test")
     numbered = triplets.with_columns(
-        pl.col("head", "tail").str.to_lowercase().cast(pl.Categorical).to_physical()
+        pl.col("head", "tail").str.to_lowercase().rank("dense").cast(pl.Int64) - 1
     )
     columns = ["relation", "pair_id", "head", "tail"]
     true, false = (numbered.filter(is_positive=sign).select(columns) for sign in (True, False))
