@@ -27,7 +27,7 @@ from benchmarks.measuring import build_edition
 from primitives.toml_files import parse_toml
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
-from tasks.evaluation.asked_pairs import RelationSize, divide_budget
+from tasks.evaluation.evaluation import RelationSize, divide_budget
 from warehouse.catalogue import create_tables, read_sql
 
 K = len(TRANSFORMATIONS)

@@ -24,7 +24,7 @@ from benchmarks.designed_models import (
     read_oracle,
 )
 from benchmarks.measuring import run_command, serve_rule, write_config
-from engines.model_card import CARD
+from engines.identity import CARD
 from primitives.toml_files import parse_toml
 from report.console import align
 from storage.layout import MANIFEST, edition_folder

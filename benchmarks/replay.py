@@ -26,7 +26,7 @@ from benchmarks.measuring import find_reference
 from config.file import Config
 from config.questions import Setting
 from knowledge.medqa import fold_option, read_medqa
-from knowledge.spelling import fold_name
+from knowledge.names import fold_name
 from primitives.hashing import hash_json, hash_text
 from report.console import align
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
@@ -34,8 +34,7 @@ from storage.files import write_json, write_stage_file
 from storage.layout import edition_folder, manifest_file, stage_file
 from storage.records import list_files
 from tasks.answers.reading import read_answer
-from tasks.asking.case_text import join_case
-from tasks.asking.question_prompts import render_answer
+from tasks.asking.question_prompts import join_case, render_answer
 from tasks.evaluation.import_run import import_responses
 from tasks.evaluation.recorded_rows import read_recorded_file
 from tasks.quality.validation import require_valid, validate_stage

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.finished_run import find_published, is_evaluated_here
 from cli.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
 from config.file import Config
 from config.tables import StorageConfig
@@ -18,10 +17,48 @@ from engines.model_files import find_problem, require_some_usable
 from primitives.errors import InputError
 from primitives.process import pause_collector
 from storage.disk import MIN_FREE_BYTES, measure_free_space
-from storage.layout import PREFECT_FOLDER
+from storage.layout import PREFECT_FOLDER, WAREHOUSE, freshness_record, model_file, page_file
+from storage.mirror import Mirror
+from storage.records import find_record
 
 if TYPE_CHECKING:
     from storage.mirror import Mirror
+
+
+def is_evaluated_here(config: Config, edition_id: str) -> bool:
+    """Return whether nothing is left to ask or to score.
+
+    With a storage that hosts share, or a named Prefect server, others want to see each run: always false.
+    """
+    from tasks.evaluation.failures import are_evaluated
+
+    if config.storage.shared is not None or "PREFECT_API_URL" in os.environ:
+        return False
+    return are_evaluated(config, edition_id, Mirror(config.storage))
+
+
+def find_published(config: Config, edition_id: str) -> list[Path] | None:
+    """Return the warehouse and the edition's page if a publication would change nothing; null if it would.
+
+    The tokens of a judge and of the writer of llmeval are only counted by a publication.
+    """
+    from engines.identity import identify_model
+    from report.page import are_pages_current
+    from tasks.quality.measurements import is_measured
+    from warehouse.publishing import is_warehouse_current
+
+    root = config.storage.root
+    if config.judge.is_set or "llmeval" in config.edition.methods:
+        return None
+    noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
+    is_current = (
+        noted.get("min_new_texts") == config.report.min_new_texts
+        and is_measured(root, edition_id)
+        and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
+        and is_warehouse_current(root)
+        and are_pages_current(root, [edition_id], title=config.report.title)
+    )
+    return [root / WAREHOUSE, root / page_file(edition_id)] if is_current else None
 
 
 @dataclass
@@ -88,7 +125,7 @@ def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
     """
     with pause_collector():
         from flows.support.configurations import OF_COMMAND
-        from flows.support.run_tags import tag_runs
+        from flows.support.run_names import tag_runs
 
     wait_for_server()
     token = OF_COMMAND.set(config_file)

@@ -54,8 +54,7 @@ def add_commands(subcommands: Subcommands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
     from cli.in_process import run_all
-    from warehouse.drift import describe_drift
-    from warehouse.freshness import describe_freshness, describe_stale_texts
+    from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
 
     config = select_evaluations(load_config(options.config), options)
     report = run_all(config, report_progress, options.config)

@@ -125,7 +125,7 @@ def measure(options: argparse.Namespace) -> int:
         write_output(render_measurement(measure_gate(options.file)))
         return 0
     from cli.in_process import open_mirror
-    from flows.support.progress import show_progress
+    from flows.support.artifacts import show_progress
     from tasks.judging.calibrated_judge import calibrate_judge, write_calibration
     from tasks.judging.calibration import Limits, render_calibration
 

@@ -59,7 +59,7 @@ def _add_export(subcommands: Subcommands) -> None:
 def export(options: argparse.Namespace) -> int:
     """Write the folder, or the DiseK relations of a knowledge base as one table, and print the path."""
     if options.to == "disek":
-        from knowledge.disek_writer import write_disek
+        from knowledge.disek import write_disek
         from knowledge.reader import read_knowledge_base
 
         base = read_knowledge_base(load_config(Path(options.edition)).knowledge)

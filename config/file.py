@@ -6,11 +6,10 @@ from typing import Self
 
 from pydantic import field_validator, model_validator
 
-from config.anchors import AnchorsConfig
 from config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
 from config.installation_names import DEFAULT_POOL
 from config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
-from config.schedule import ScheduleConfig
+from config.schedule import AnchorsConfig, ScheduleConfig
 from config.tables import (
     EditionConfig,
     JudgeConfig,

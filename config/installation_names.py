@@ -11,6 +11,20 @@ from pathlib import Path
 
 from primitives.errors import InputError
 
+BASE_URL_VARIABLE = "PRETEXEVAL_BASE_URL"
+"""Address of the web server, such as `http://127.0.0.1:8080`."""
+SERVED_ROOT_VARIABLE = "PRETEXEVAL_SERVED_ROOT"
+"""The data folder that it serves. A configuration with another `[storage] root` gets no links to it."""
+
+
+def find_base_url(root: Path) -> str | None:
+    """Return the address at which this data folder is served, without a slash at its end; null if none."""
+    base_url, served = (os.environ.get(name, "") for name in (BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE))
+    if not base_url or (served and Path(served).resolve() != root.resolve()):
+        return None
+    return base_url.rstrip("/")
+
+
 INSTALLATION_VARIABLE = "PRETEXEVAL_INSTALLATION"
 DEFAULT_NAME = "pretexeval"
 DEFAULT_POOL = "gpu"

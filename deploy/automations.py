@@ -23,8 +23,7 @@ from prefect.events.schemas.automations import EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 
 from config.installation_names import InstallationNames
-from deploy.changes import Change
-from deploy.owned import SCHEDULED_FLOW
+from deploy.owned import SCHEDULED_FLOW, Change
 
 # Heartbeats come every 30 s (PREFECT_FLOWS_HEARTBEAT_FREQUENCY): three in a row are missing.
 SILENCE = timedelta(seconds=90)

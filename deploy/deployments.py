@@ -12,16 +12,37 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-from prefect.client.orchestration import get_client
+from prefect.client.orchestration import SyncPrefectClient, get_client
 
 from config.file import load_config
 from config.installation_names import DEFAULT_POOL, INSTALLATION_VARIABLE, InstallationNames
 from deploy.automations import provide_automations
-from deploy.changes import Change
-from deploy.owned import Registration, compare, read_deployments, require_own
-from deploy.pool_deployments import deploy_to_pools
+from deploy.owned import Change, Registration, compare, read_deployments, require_own
 from deploy.pools import PoolPlan, count_runs, plan_pools, provide_pool
 from primitives.errors import InputError
+
+
+def deploy_to_pools(client: SyncPrefectClient, registration: Registration) -> None:
+    """Create the deployment of each of these flows for each pool, or update it in place."""
+    installation = registration.installation
+    for flow, name, pool in registration.pool_names:
+        source = client.read_deployment_by_name(f"{flow}/{installation.name_subflow()}")
+        client.create_deployment(
+            source.flow_id,
+            name,
+            version=source.version,
+            work_pool_name=installation.name_pool(pool),
+            parameters=source.parameters,
+            description=source.description,
+            tags=source.tags,
+            path=source.path,
+            entrypoint=source.entrypoint,
+            parameter_openapi_schema=source.parameter_openapi_schema,
+            pull_steps=source.pull_steps,
+            enforce_parameter_schema=source.enforce_parameter_schema,
+            job_variables=source.job_variables,
+        )
+
 
 PROJECT = Path(__file__).parents[1]
 POOLS = PROJECT / "deploy" / "pools.toml"

@@ -4,7 +4,7 @@ import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.responses import DeploymentResponse
@@ -13,8 +13,24 @@ from prefect.exceptions import ObjectNotFound
 
 from config.installation_names import InstallationNames
 from config.schedule import ScheduleConfig
-from deploy.changes import Change, Kind
 from primitives.errors import InputError
+
+Kind = Literal["created", "changed", "unchanged", "left"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing on the server, and what the registration did to it."""
+
+    kind: Kind
+    """`left`: it differs from what was asked for, and was not touched."""
+    what: str
+    note: str = ""
+
+    def render(self) -> str:
+        """Return a line such as `created    pool pretexeval-gpu (process, 1 at once)`."""
+        return f"{self.kind:<10} {self.what}" + (f" ({self.note})" if self.note else "")
+
 
 SCHEDULED_FLOW = "regenerate"
 # The flows that `regenerate` starts; they get the configuration as a parameter.

@@ -13,9 +13,8 @@ from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 
 from config.engines import EngineConfig
-from config.installation_names import DEFAULT_POOL
-from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE, find_base_url
-from deploy.changes import Change
+from config.installation_names import BASE_URL_VARIABLE, DEFAULT_POOL, SERVED_ROOT_VARIABLE, find_base_url
+from deploy.owned import Change
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml
 

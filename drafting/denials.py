@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from gate.vocabulary import list_words
-from prototypes.checks import SLOTS, count_negations
+from gate.lexicon import list_words
+from prototypes.templates import SLOTS, count_negations
 
 # Auxiliary of the claim -> its denial. "may not" would leave open that it may: both sentences could be true.
 DENIED = {"may": "cannot", "can": "cannot", "is": "is not", "are": "are not"}

@@ -10,8 +10,7 @@ from gate import Rewording, check_rewording, fold_text
 from primitives.errors import InputError, join_problems
 from primitives.toml_files import parse_toml, render_toml
 from primitives.untrusted_text import escape_line
-from prototypes.checks import SLOTS, check_negation, check_text, count_negations
-from prototypes.templates import fill_slots
+from prototypes.templates import SLOTS, check_negation, check_text, count_negations, fill_slots
 from prototypes.toml_pool import DRAFT
 from schemas.transformations import NAMES, POSITIVE_OF
 from storage.files import write_bytes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +16,97 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from config.engines import EngineConfig
+from primitives.errors import InputError
+from primitives.secrets import MIN_LENGTH, hide_value
+from primitives.untrusted_text import rewrite_logs
+
 if TYPE_CHECKING:
     import httpx
+
+
+_hidden_keys: set[str] = set()
+
+
+def name_secret_block(variable: str) -> str:
+    """Return the name of the Prefect Secret block for a variable: `openrouter-key` for `OPENROUTER_KEY`."""
+    return variable.lower().replace("_", "-")
+
+
+def explain_missing_key(variable: str) -> str:
+    """Return the error message for a variable that is not set, then "; " and how to provide the key."""
+    return (
+        f"the environment variable {variable} is not set, and no Prefect Secret block "
+        f"{name_secret_block(variable)!r} was found; set the variable, or create the block "
+        "on the page that `prefect block create secret` names"
+    )
+
+
+def is_sendable(key: str) -> bool:
+    """Return whether an HTTP header can hold the key. If not, the client's error would contain the key."""
+    return all("!" <= character <= "~" for character in key)
+
+
+def keep_out_of_logs(key: str) -> None:
+    """Hide the key in everything that this process logs from now on, including tracebacks.
+
+    At the level DEBUG, the HTTP libraries log headers and answers, and Prefect sends logs to its server. A
+    key of fewer than MIN_LENGTH characters is not hidden, because it could be part of any word.
+    """
+    if len(key) >= MIN_LENGTH:
+        _hidden_keys.add(key)
+        rewrite_logs(hide_known_keys)
+
+
+def hide_known_keys(text: str) -> str:
+    """Return the text without the keys that this process has used so far, in whatever form they are in it."""
+    for key in _hidden_keys:
+        text = hide_value(text, key)
+    return text
+
+
+def read_api_key(config: EngineConfig) -> str | None:
+    """Return the key from the environment, or None if the configuration names no variable.
+
+    The flows copy keys of Secret blocks into the environment.
+
+    Raises:
+        InputError: the variable is not set, or an HTTP header cannot hold its value.
+    """
+    if config.api_key_env is None:
+        return None
+    key = os.environ.get(config.api_key_env, "").strip()
+    if not key:
+        missing = explain_missing_key(config.api_key_env)
+        raise InputError(
+            f"model {config.name!r}: {missing}; leave api_key_env out if the endpoint needs no key"
+        )
+    if not is_sendable(key):
+        raise InputError(
+            f"model {config.name!r}: the value of {config.api_key_env} is not a valid key: it contains a "
+            "space, a line break or a non-ASCII character; set the variable again"
+        )
+    return key
+
+
+def render_safe_address(config: EngineConfig) -> str:
+    """Return the endpoint's address without user, password and query, which may be secrets.
+
+    Raises:
+        InputError: it is not an HTTP address.
+    """
+    try:
+        parts = urlsplit(config.base_url or "")
+        host, is_web = parts.hostname, parts.scheme in ("http", "https")
+        parts.port  # noqa: B018 (raises ValueError if it is not a number)
+    except ValueError:
+        host, is_web = None, False
+    if not host or not is_web:
+        raise InputError(
+            f"model {config.name!r}: base_url is not an address such as http://127.0.0.1:8000/v1"
+        )
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
 
 # The text of an error is cut to a few hundred characters, so its end need not be read.
 MAX_ERROR_BYTES = 64_000

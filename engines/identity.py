@@ -1,14 +1,97 @@
 """The identity of a model: checksums of its files, so that answers are never attributed to another model."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from config.engines import EngineConfig
-from engines.model_card import TaughtFacts, read_taught_facts
 from primitives.errors import InputError
 from primitives.hashing import checksum_file, hash_json
+
+
+def find_cached_folder(config: EngineConfig) -> Path | None:
+    """Return the folder of a hub model in the local cache, or None if it is not there; uses no network."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+    except ModuleNotFoundError:
+        return None
+    try:
+        found = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
+    except HFValidationError:
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def find_commit(config: EngineConfig) -> str | None:
+    """Return the commit of a hub model in the local cache, or None if it is not there; uses no network."""
+    folder = find_cached_folder(config)
+    return None if folder is None else folder.name
+
+
+CARD = "card.json"
+
+
+@dataclass(frozen=True)
+class KnownHead:
+    """A head that a model has learned in a relation."""
+
+    relation: str
+    head: str
+    wordings: Literal["pool", "other"] = "pool"
+    """`other`: the model never saw a sentence of the pool of prototypes about this relation."""
+
+
+@dataclass(frozen=True)
+class TaughtBase:
+    """The knowledge base from which a model was taught."""
+
+    name: str
+    checksums: dict[str, str]
+    """Relation -> `KnowledgeBase.checksum_relation`."""
+
+
+@dataclass(frozen=True)
+class TaughtFacts:
+    """What a model was taught, as its card and its record `model.json` say it."""
+
+    known_heads: list[KnownHead] | None = None
+    """The heads that the model has learned, or null if nothing says what the model knows."""
+    taught_base: TaughtBase | None = None
+    """The base of these heads; null in cards that were written before cards named it."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return both fields as JSON."""
+        return asdict(self)
+
+
+TAUGHT_FACTS: TypeAdapter[TaughtFacts] = TypeAdapter(TaughtFacts)
+
+
+def read_taught_facts(folder: Path) -> TaughtFacts:
+    """Return what the card in a model's folder says that the model was taught; nothing without a card.
+
+    Raises:
+        InputError: the card is not JSON, or its known heads or its base do not have the right form.
+    """
+    path = folder / CARD
+    if not path.is_file():
+        return TaughtFacts()
+    try:
+        return TAUGHT_FACTS.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the card"
+        raise InputError(
+            f"{path}: cannot be read as a model's card ({place}: {first['msg']}); "
+            'known_heads is a list of {"relation", "head", "wordings"}, and taught_base names the base and '
+            "the checksum of each of its relations"
+        ) from error
+
 
 WEIGHT_PATTERN = "*.safetensors"
 # The engines that load a folder or a hub model into this process.

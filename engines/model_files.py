@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from config.engines import EngineConfig
-from engines.hub_cache import find_cached_folder
-from engines.identity import IN_PROCESS, OTHER_FILES, WEIGHT_PATTERN, find_folder, identify_model
+from engines.identity import (
+    IN_PROCESS,
+    OTHER_FILES,
+    WEIGHT_PATTERN,
+    find_cached_folder,
+    find_folder,
+    identify_model,
+)
 from primitives.errors import InputError, describe_failure, is_failure
 
 if TYPE_CHECKING:

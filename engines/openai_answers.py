@@ -6,12 +6,19 @@ The texts of errors of single prompts are stored with the responses, so their wo
 from __future__ import annotations
 
 import asyncio
+import math
+import random
+import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from config.engines import EngineConfig
+from engines.base import read_messages
 from engines.endpoint_client import (
     BrokenReplyError,
     EndpointClient,
@@ -19,7 +26,6 @@ from engines.endpoint_client import (
     NoReplyInTimeError,
     RawResponse,
 )
-from engines.openai_parameters import advise_on_refusal, build_parameters
 from engines.openai_replies import (
     AbortedAnswerError,
     UnreadableAnswerError,
@@ -27,10 +33,122 @@ from engines.openai_replies import (
     read_completion,
     read_json,
 )
-from engines.prompts import read_messages
-from engines.retry_pauses import find_pause, find_pause_of_limit, read_requested_pause
 from primitives.secrets import MIN_LENGTH, hide_value
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
+
+FIRST_PAUSE_S = 0.5
+MAX_PAUSE_S = 8.0
+# An endpoint that fails and asks for a longer pause counts as unavailable.
+MAX_REQUESTED_S = 60.0
+# An endpoint that limits the rate (429) is given as much time as one that has gone. Before its first answer
+# it is given less, because its limit may be a quota that is used up.
+MAX_LIMITED_S = 600.0
+MAX_LIMITED_AT_START_S = 60.0
+# Of 32 concurrent prompts of which the endpoint takes 10 a minute, each is taken within so many attempts.
+MIN_LIMITED_ATTEMPTS = 30
+
+
+def read_requested_pause(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the endpoint asks to wait (Retry-After-Ms, Retry-After), or None."""
+    for name, divisor in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "")
+        pause = _parse_number(text)
+        if pause is not None:
+            return pause / divisor
+        if divisor == 1.0 and (date := _parse_date(text)) is not None:
+            return max(0.0, date - time.time())
+    return None
+
+
+def find_pause(requested_s: float | None, n_failures: int) -> float | None:
+    """Return the pause after the n-th failure in a row; None if the endpoint asks for too long a one."""
+    if requested_s is not None:
+        return requested_s if requested_s <= MAX_REQUESTED_S else None
+    longest = min(FIRST_PAUSE_S * 2.0 ** min(n_failures - 1, 10), MAX_PAUSE_S)
+    return longest * random.uniform(0.75, 1)
+
+
+def find_pause_of_limit(
+    requested_s: float | None, n_limited: int, waited_s: float, max_attempts: int, *, has_answered: bool
+) -> float | None:
+    """Return the pause after the n-th 429 in a row; None if the prompt has waited long enough.
+
+    Args:
+        waited_s: seconds since the first of them.
+        has_answered: whether the endpoint has answered any prompt of this run.
+    """
+    patience_s, n_min = (
+        (MAX_LIMITED_S, MIN_LIMITED_ATTEMPTS) if has_answered else (MAX_LIMITED_AT_START_S, max_attempts)
+    )
+    if (requested_s or 0) > MAX_LIMITED_S or (waited_s > patience_s and n_limited >= n_min):
+        return None
+    if requested_s is None:
+        return find_pause(None, n_limited)
+    # An endpoint that asks for 0 s again and again is not asked without a pause.
+    return max(requested_s, min(0.01 * 2.0 ** min(n_limited, 10), MAX_PAUSE_S))
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _parse_date(text: str) -> float | None:
+    try:
+        date = parsedate_to_datetime(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+# The maximum that the API guarantees.
+N_LOGPROBS_COMPLETION = 5
+N_LOGPROBS_CHAT = 20
+
+
+def build_parameters(sampling: Sampling, style: str) -> dict[str, Any]:
+    """Return the sampling parameters as they are in the body of a request."""
+    given = {
+        "max_tokens": sampling.max_tokens,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "seed": sampling.seed_of_repeat,
+        "stop": list(sampling.stop) or None,
+    }
+    names = dict(sampling.rename)
+    body: dict[str, Any] = {
+        names.get(name, name): value
+        for name, value in given.items()
+        if value is not None and name not in sampling.leave_out
+    }
+    if sampling.logprobs and style == "chat":
+        body |= {"logprobs": True, "top_logprobs": N_LOGPROBS_CHAT}
+    elif sampling.logprobs:
+        body["logprobs"] = N_LOGPROBS_COMPLETION
+    return body | sampling.read_extra_body()
+
+
+def advise_on_refusal(message: str, sampling: Sampling, style: str) -> str:
+    """Return "; " and what to set if the endpoint's message names a parameter that was sent; else nothing."""
+    original = {new: name for name, new in sampling.rename}
+    for sent in build_parameters(sampling, style):
+        if re.search(rf"\b{re.escape(sent)}\b", message):
+            return f"; {_advise(original.get(sent, sent), message, sampling)} in the table of the model"
+    return ""
+
+
+def _advise(name: str, message: str, sampling: Sampling) -> str:
+    if name == "max_tokens" and "max_completion_tokens" in message and not sampling.rename:
+        return 'set rename = { max_tokens = "max_completion_tokens" }'
+    if name in sampling.read_extra_body():
+        return f"change {name} in extra_body"
+    if name in ("logprobs", "top_logprobs"):
+        return "set logprobs = false"
+    return f'set leave_out = ["{name}"], so that it is not sent,'
+
 
 Fault = Literal["none", "prompt", "refused", "endpoint", "slow", "unreachable"]
 # The server behind the gateway is down or overloaded, for an unknown time. The prompt is not the cause.

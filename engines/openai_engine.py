@@ -3,22 +3,149 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import logging
+import threading
 import time
-from collections.abc import Callable, Container, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Container, Coroutine, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from config.engines import EngineConfig
 from engines.base import IncrementalEngine
-from engines.endpoint_address import read_api_key, render_safe_address
-from engines.endpoint_client import EndpointClient
-from engines.loop_thread import LoopThread
+from engines.endpoint_client import EndpointClient, read_api_key, render_safe_address
 from engines.openai_answers import Answer, Endpoint, ask_endpoint
-from engines.outages import ask_through_outages
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 
 logger = logging.getLogger(__name__)
+
+
+Result = TypeVar("Result")
+
+TICK_S = 0.5
+# How long open requests may still take after an interrupt: many answers are on their way and are paid for.
+GRACE_S = 1.0
+CLOSE_S = 1.0
+
+
+class LoopThread:
+    """The loop runs from the first call until `close`."""
+
+    def __init__(self) -> None:
+        """Start the thread. It ends with the process at the latest."""
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="endpoint")
+        self._thread.start()
+
+    def run(
+        self,
+        coroutine: Coroutine[object, object, Result],
+        on_tick: Callable[[], None] = lambda: None,
+        on_interrupt: Callable[[], None] = lambda: None,
+    ) -> Result:
+        """Return the coroutine's result, or raise what it raises. It is cancelled if this is interrupted.
+
+        Args:
+            on_tick: is called in the calling thread, twice a second and at the end.
+            on_interrupt: is called if this is interrupted, GRACE_S before the coroutine is cancelled.
+        """
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            while not concurrent.futures.wait([future], TICK_S).done:
+                on_tick()
+        except BaseException:
+            on_interrupt()
+            concurrent.futures.wait([future], GRACE_S)
+            future.cancel()
+            raise
+        on_tick()
+        return future.result()
+
+    def close(self, last: Coroutine[object, object, object]) -> None:
+        """Run a last coroutine, for at most CLOSE_S, and stop the loop."""
+        future = asyncio.run_coroutine_threadsafe(last, self._loop)
+        concurrent.futures.wait([future], CLOSE_S)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSE_S)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+
+# A prompt that fails in so many outages gets an error of its own, because it may be the prompt that brings
+# the endpoint down.
+MAX_OUTAGES = 3
+
+Ask = Callable[[int], Awaitable[Answer]]
+Keep = Callable[[int, Answer], None]
+
+
+async def ask_through_outages(
+    ask: Ask,
+    numbers: Collection[int],
+    answered: Container[int],
+    *,
+    keep: Keep,
+    n_at_once: int,
+    wait: Callable[[Answer], Awaitable[None]],
+) -> None:
+    """Give the answer to every number that is not answered to `keep`, as soon as it is there.
+
+    After an outage, only the numbers without an answer are asked again.
+
+    Args:
+        ask: returns the answer to the prompt with this number.
+        answered: the numbers that `keep` has got.
+        wait: gets an answer with the fault "unreachable"; returns when the endpoint is up again, or raises.
+    """
+    n_outages: Counter[int] = Counter()
+    while waiting := [number for number in numbers if number not in answered]:
+        unreached = await ask_concurrently(ask, waiting, keep, n_at_once)
+        if unreached:
+            await wait(unreached[min(unreached)])
+        n_outages.update(unreached.keys())
+        for number, answer in unreached.items():
+            if n_outages[number] >= MAX_OUTAGES:
+                keep(number, answer)
+
+
+async def ask_concurrently(
+    ask: Ask, numbers: Collection[int], keep: Keep, n_at_once: int
+) -> dict[int, Answer]:
+    """Give answers to `keep`, and return those with the fault "unreachable" instead.
+
+    After the first of these, and after an error, no further request is started. Those that are open are
+    completed, because they may be paid for.
+
+    Raises:
+        InputError: the first error that `ask` raises.
+    """
+    unreached: dict[int, Answer] = {}
+    errors: list[InputError] = []
+    waiting = iter(numbers)
+
+    async def ask_next() -> None:
+        for number in waiting:
+            if unreached or errors:
+                return
+            try:
+                answer = await ask(number)
+            except InputError as error:
+                errors.append(error)
+                return
+            if answer.fault == "unreachable":
+                unreached[number] = answer
+            else:
+                keep(number, answer)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(min(n_at_once, len(numbers))):
+            group.create_task(ask_next())
+    if errors:
+        raise errors[0]
+    return unreached
+
 
 # The server of a large model takes some minutes to restart.
 MAX_WAIT_S = 600.0

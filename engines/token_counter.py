@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
-from engines.hub_cache import find_cached_folder
-from engines.identity import IN_PROCESS, find_folder
+from engines.identity import IN_PROCESS, find_cached_folder, find_folder
 from engines.model_files import read_json, read_tokenizer
 
 if TYPE_CHECKING:

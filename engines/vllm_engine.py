@@ -3,31 +3,94 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from config.engines import EngineConfig
-from engines.base import IncrementalEngine
+from engines.base import IncrementalEngine, find_answer_token, render_prompt, tokenise_texts
 from engines.identity import find_folder
 from engines.model_files import require_readable
-from engines.prompts import find_answer_token, render_prompt, tokenise_texts
-from engines.vllm_outputs import watch_outputs
-from engines.vllm_parameters import ReasoningSplitter, build_params, check_parameters, read_template_kwargs
 from engines.vllm_process import (
+    ReasoningSplitter,
+    build_params,
+    check_parameters,
     describe_cause,
     describe_served,
     free_memory,
     load_llm,
     prepare_environment,
+    read_template_kwargs,
     retire_llm,
 )
-from engines.vllm_progress import watch_progress
 from primitives.errors import InputError, release_frames
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 
 if TYPE_CHECKING:
     from vllm import LLM, RequestOutput
+
+
+@contextmanager
+def watch_outputs(llm: LLM, on_output: Callable[[int, RequestOutput], None]) -> Iterator[None]:
+    """Call `on_output` with the position and the output of each prompt of a `generate` in the block.
+
+    `generate` returns nothing before all prompts are finished, and loses all outputs if the engine crashes.
+    """
+    engine = llm.llm_engine
+    n_before, step = llm.request_counter.counter, engine.step
+
+    def step_and_report() -> list[RequestOutput]:
+        outputs: list[RequestOutput] = step()
+        for output in outputs:
+            if output.finished:
+                # Requests are numbered in the order of the prompts.
+                on_output(int(output.request_id) - n_before, output)
+        return outputs
+
+    engine.step = step_and_report
+    try:
+        yield
+    finally:
+        del engine.step
+
+
+class ProgressBar:
+    """Replacement for the tqdm bar that vLLM updates. It passes on how many more prompts are done."""
+
+    def __init__(self, on_progress: Callable[[int], None]) -> None:
+        """Start at 0."""
+        self.n = 0
+        self.postfix = ""
+        self._on_progress = on_progress
+        self._started_at = time.monotonic()
+
+    @property
+    def format_dict(self) -> dict[str, float]:
+        """Return the seconds since the start, from which vLLM computes a speed; never 0."""
+        return {"elapsed": max(time.monotonic() - self._started_at, 1e-6)}
+
+    def update(self, n: int) -> None:
+        """Count ``n`` more prompts."""
+        self.n += n
+        self._on_progress(n)
+
+    def refresh(self) -> None:
+        """Do nothing, because nothing is drawn."""
+
+    def close(self) -> None:
+        """Do nothing, because nothing was drawn."""
+
+
+def watch_progress(on_progress: Callable[[int], None]) -> Callable[..., object]:
+    """Return a factory of bars. vLLM also wraps the reading of the prompts in a bar, which is not counted."""
+
+    def start(prompts: Iterable[object] | None = None, **_: object) -> object:
+        return ProgressBar(on_progress) if prompts is None else prompts
+
+    return start
+
 
 AnswerTokens = tuple[int | None, int | None]
 """The tokens of True and of False. Each is None if the word is several tokens or is not asked for."""

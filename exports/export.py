@@ -16,7 +16,7 @@ from primitives.errors import InputError
 from primitives.hashing import checksum_file
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES
-from storage.manifests import read_manifest, read_manifest_files, require_intact
+from storage.records import read_manifest, read_manifest_files, require_intact
 
 TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
 

@@ -12,12 +12,11 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import METHODS, SAMPLES, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
 from storage.files import read_stage_files
-from storage.manifests import read_manifest_files
+from storage.records import read_manifest_files
 from tasks.asking.prompts import QUESTION, PromptForm
-from tasks.evaluation.asked_pairs import divide_budget, measure_relations
-from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
+from tasks.evaluation.evaluation import divide_budget, measure_relations
 from tasks.evaluation.question_requests import QuestionRequestBuilder, select_questions
-from tasks.evaluation.requests import RequestSettings, select_samples
+from tasks.evaluation.requests import RequestSettings, draw_demonstrations_of_methods, select_samples
 
 ANSWER_ONLY = QuestionRequestBuilder()
 # Only the texts of the prompts are used, which are the same for every model in both prompt styles.

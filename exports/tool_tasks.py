@@ -25,7 +25,7 @@ RECORD = "export.json"
 COPIED = (
     "tasks.asking.answer_extraction",
     "tasks.asking.thoughts",
-    "tasks.answers.options",
+    "tasks.answers.letters",
     "tasks.answers.letters",
     "tasks.answers.segments",
     "tasks.answers.text_rules",

@@ -17,10 +17,10 @@ from flows.support.stage_task import RunStage, list_stage_files, run_stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.mirror import Mirror
-from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import fetch_edition, plan_edition
+from tasks.edition.preview import require_wordings_of_pool
 from tasks.edition.stage_files import StageFiles
 
 

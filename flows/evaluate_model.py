@@ -17,10 +17,9 @@ from storage.mirror import Mirror
 from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
-from tasks.evaluation.missing_answers import AskingReport, ask_missing, ask_shard
+from tasks.evaluation.missing_answers import AskingReport, Shard, ask_missing, ask_shard, keep_prompts
 from tasks.evaluation.request_files import RequestFiles
 from tasks.evaluation.run_record import ScoredFiles, complete_run, is_complete
-from tasks.evaluation.shards import Shard, keep_prompts
 
 PartOfPrompts = SkipJsonSchema[Shard | None]
 """The parameter by which a run passes a part of the prompts to the runs that it starts; no form shows it."""

@@ -14,13 +14,12 @@ from flows.support.score_changes import emit_score_changes
 from primitives.errors import InputError
 from report.page import write_pages
 from storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
-from storage.manifests import find_manifest
 from storage.publication import hold_publication
+from storage.records import find_manifest
 from tasks.asking.model_records import restore_model_records
 from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens
-from tasks.quality.freshness_limit import record_freshness_limit
-from tasks.quality.measurements import measure_edition, repair_measurements
+from tasks.quality.measurements import measure_edition, record_freshness_limit, repair_measurements
 from warehouse.publishing import PartsLeftOut, build_warehouse
 from warehouse.query import read_rows
 

@@ -13,20 +13,17 @@ from flows.evaluate_model import evaluate_model
 from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
 from flows.support.configurations import inherit_config_file, read_config
-from flows.support.dispatch import Parameters
-from flows.support.evaluation_runs import run_evaluations
+from flows.support.dispatch import Parameters, run_evaluations
 from flows.support.keys import open_mirror
 from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
 from flows.support.retries import RETRIES, read_time_limit
-from flows.support.run_names import find_moment, name_period_run
-from flows.support.run_tags import tag_runs
+from flows.support.run_names import find_moment, name_period_run, tag_runs
 from primitives.errors import InputError
 from storage.layout import WAREHOUSE, page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.evaluation.failures import has_failure, write_failure
-from warehouse.drift import describe_drift
-from warehouse.freshness import describe_stale_texts
+from warehouse.drift import describe_drift, describe_stale_texts
 from warehouse.publishing import PartsLeftOut
 
 # How often the server may start a run whose worker is lost (deploy/automations.py). Without a limit, a run

@@ -14,12 +14,11 @@ from flows.support.run_names import name_edition_run
 from flows.support.stage_task import provide_stage
 from primitives.errors import InputError
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
-from tasks.asking.writer_replies import ask_for_replies
-from tasks.edition.attempt_rounds import ask_rounds
+from tasks.asking.writers import ask_for_replies
+from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
-from tasks.edition.llmeval import Llmeval
 from tasks.edition.planning import plan_edition
-from tasks.edition.rephraser import Rephraser, warn_of_weak_writer
+from tasks.edition.rephraser import Llmeval, Rephraser, warn_of_weak_writer
 from tasks.edition.stage_files import StageFiles
 from tasks.edition.statements import join_entities
 

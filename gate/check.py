@@ -1,28 +1,154 @@
 """Run all checks of the gate on one rewording or on a frame of rewordings."""
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import lru_cache
 
 import polars as pl
 
-from gate.additions import is_claim_narrowed
-from gate.attachments import is_entity_changed, is_part_lost, list_known_stems, names_other_thing
-from gate.closeness import count_changed_words
-from gate.collisions import fold_text
-from gate.entities import HEAD, TAIL, MaskedText, mask_entities
-from gate.features import SentenceFeatures, extract_features
-from gate.governors import are_entities_exchanged
-from gate.kinds import Kinds, are_kinds_swapped
-from gate.modality import compare_polarity
-from gate.name_kinds import find_name_kind
-from gate.predicate import is_predicate_changed
-from gate.premises import are_changes_exchanged, is_condition_asserted, is_person_called
-from gate.rewording import REASONS, Rewording
-from gate.roles import are_sources_swapped
+from gate.features import SentenceFeatures, compare_polarity, extract_features
+from gate.kinds import Kinds, are_kinds_swapped, find_name_kind, find_noun_kinds
+from gate.lexicon import (
+    ARTICLES,
+    CACHE_SIZE,
+    FUNCTION_WORDS,
+    load_lists,
+    load_words,
+    make_singular,
+    split_words,
+)
+from gate.names import HEAD, SLOTS, TAIL, MaskedText, mask_entities
+from gate.predicate import (
+    is_claim_narrowed,
+    is_entity_changed,
+    is_part_lost,
+    is_predicate_changed,
+    list_known_stems,
+    names_other_thing,
+)
+from gate.roles import (
+    are_changes_exchanged,
+    are_entities_exchanged,
+    are_sources_swapped,
+    is_condition_asserted,
+    is_person_called,
+)
 from gate.statement_form import contradicts_itself, is_malformed, is_not_a_sentence
-from gate.vocabulary import CACHE_SIZE
-from gate.words import FUNCTION_WORDS, split_words
 from primitives.errors import InputError
+
+# In the order of the checks. The caller adds "collision" itself, from the result of `find_collisions`.
+REASONS: tuple[str, ...] = (
+    "no text",
+    "unchanged",
+    "not one statement",
+    "head lost",
+    "tail lost",
+    "other entity",
+    "contradiction",
+    "polarity",
+    "modality",
+    "roles",
+    "predicate",
+    "addition",
+    "new words",
+    "collision",
+)
+
+
+@dataclass(frozen=True)
+class Rewording:
+    """A statement, the text that should mean the same, and the two names that the statement contains."""
+
+    statement: str
+    text: str
+    head: str
+    tail: str
+    head_aliases: tuple[str, ...] = ()
+    """Other names of the head that the text may use instead."""
+    tail_aliases: tuple[str, ...] = ()
+
+
+_GROUPS = [group.split() for group in load_lists("words")["interchangeable"].split(";")]
+_SAME = {word: group[0] for group in _GROUPS for word in group}
+_DROPPED = load_words("dropped")
+
+
+def count_changed_words(statement: Sequence[str], text: Sequence[str]) -> int:
+    """Return the number of words that were added, dropped or exchanged, apart from harmless changes.
+
+    Harmless are: articles, commas and "then"; singular and plural; words of one group of the vocabulary; and
+    to leave out what the statement calls an entity ("the condition X" said as "X"). A text without any other
+    change says what its statement says, whoever wrote it.
+    The sequences are matched by the longest blocks that they share (`difflib`; Ratcliff and Metzener, 1988).
+
+    Args:
+        statement, text: words in which the entities are slots.
+    """
+    own = _simplify(statement, ())
+    other = _simplify(text, own)
+    own = [word if word in other else word.split("/")[0] for word in own]
+    if own == other:
+        return 0
+    changes = SequenceMatcher(None, own, other, autojunk=False).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in changes if tag != "equal")
+
+
+def _simplify(words: Sequence[str], called: Collection[str]) -> list[str]:
+    """Return the words without harmless differences; "the condition X" becomes "X/condition".
+
+    Args:
+        called: "the condition of X" becomes "X/condition" as well if that is among these.
+    """
+    kept: list[str] = []
+    nouns: list[str] | None = None  # What the next entity is called, from an article on.
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        if word in SLOTS and nouns:
+            kept[-len(nouns) :] = ["/".join((word, *nouns))]
+            nouns = None
+        elif word in ARTICLES:
+            nouns = []
+        elif nouns and word == "of" and "/".join((following, *nouns)) in called:
+            continue
+        elif word not in _DROPPED:
+            kept.append(_find_group(word))
+            nouns = [*nouns, kept[-1]] if nouns is not None and find_noun_kinds(word) else None
+    return kept
+
+
+def _find_group(word: str) -> str:
+    """Return the first word of the word's group, or its singular; "anatomic" for "anatomical"."""
+    singular = make_singular(word)
+    singular = singular.removesuffix("al") if singular.endswith("ical") else singular
+    return _SAME.get(word) or _SAME.get(singular, singular)
+
+
+_NO_WORD = re.compile(r"[\W_]+")
+
+
+def fold_text(text: str) -> str:
+    """Return the words in order, without case and punctuation; colliding texts have the same result."""
+    return _NO_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+def find_collisions(texts: Sequence[str], labels: Sequence[bool], taken: Mapping[str, bool]) -> list[bool]:
+    """Return for each text whether ``texts`` or ``taken`` has the same folded text with the opposite label.
+
+    Args:
+        labels: one for each text.
+        taken: folded text -> label, for the texts that were accepted before.
+    """
+    folds = [fold_text(text) for text in texts]
+    said: dict[str, set[bool]] = {}
+    for fold, label in zip(folds, labels, strict=True):
+        said.setdefault(fold, set()).add(label)
+    return [
+        taken.get(fold, label) != label or label not in said[fold] or len(said[fold]) == 2
+        for fold, label in zip(folds, labels, strict=True)
+    ]
+
 
 # Marks and spaces that a text may have besides the words of its statement and still be unchanged.
 _MAX_MARKS = 10

@@ -1,13 +1,178 @@
 """Find which entity is the source of each relation that a sentence states: the cause, the treatment, …"""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
 
-from gate.entities import SLOTS
-from gate.governors import is_predicate_noun
-from gate.kinds import LIST_VERBS, find_next_slot, find_noun_kinds
-from gate.premises import find_two_slots
-from gate.relations import Cue, find_cue
-from gate.vocabulary import load_words
+from gate.kinds import LIST_VERBS, Cue, Kinds, find_cue, find_next_slot, find_noun_kinds, find_phrase_start
+from gate.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    CACHE_SIZE,
+    CONDITIONS,
+    COPULAS,
+    list_words,
+    load_words,
+    tag_word,
+)
+from gate.names import SLOTS
+
+_LIGHT = load_words("light")
+# In "Y indicates X", Y is known and X is concluded.
+_INDICATING = load_words("indicating")
+# Words that open a condition at the start of a sentence.
+_OPENERS = load_words("openers")
+_SETTINGS = load_words("settings")
+_DESCRIBING = load_words("prepositions") | {"who", "that", "which", "whose"}
+_STATES = list_words("presence existence detection administration exposure absence expression production")
+_CHANGES = frozenset(("change", "changes", "alteration", "alterations"))
+
+
+def find_two_slots(tokens: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of the first slot, and of the first mention of the other one."""
+    places = [i for i, token in enumerate(tokens) if token in SLOTS]
+    others = [i for i in places if tokens[i] != tokens[places[0]]]
+    return (places[0], others[0]) if others else None
+
+
+def is_condition_asserted(tokens: Sequence[str]) -> bool:
+    """Return whether the sentence says a condition as a fact: "a patient takes X, and …"."""
+    words = [token for token in tokens[:4] if token not in _LIGHT]
+    joints = set(pairwise(tokens))
+    is_person = bool(words) and _is_bearer(words[0])
+    return (",", "and") in joints or (is_person and ("and" in tokens or (",", "which") in joints))
+
+
+def is_person_called(tokens: Sequence[str]) -> bool:
+    """Return whether a person is called one of the things: "a patient who takes X is among the drugs …"."""
+    if (places := find_two_slots(tokens)) is None or "person" not in tag_word(tokens[tokens[0] in ARTICLES]):
+        return False
+    after = [token for token in tokens[places[0] + 1 : places[0] + 5] if token not in ("not", "and")]
+    return after[:1] in (["is"], ["are"]) and after[1:2] in (["among"], ["one"], ["a"], ["an"], ["the"])
+
+
+def find_premise(tokens: Sequence[str]) -> str | None:
+    """Return the slot that the sentence assumes, such as X in "if X, then Y"; None if its words show none."""
+    if (places := find_two_slots(tokens)) is None:
+        return None
+    first, second = places
+    if tokens[0] in _OPENERS:
+        return tokens[first]
+    if _ends_with_condition(tokens, first, second):
+        return tokens[second]
+    if _INDICATING.intersection(tokens[first + 1 : second]):
+        return tokens[first]
+    opening = next((token for token in tokens[:first] if token not in _LIGHT), "")
+    return tokens[first] if opening in _STATES or _opens_with_person(tokens, first) else None
+
+
+def are_changes_exchanged(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether both open with a change, but of different entities.
+
+    "A change of Y is caused by a rise of X" assumes that Y changes; "a rise of X changes Y" does not.
+    """
+    changed = (_find_changed(statement), _find_changed(text))
+    return None not in changed and changed[0] != changed[1]
+
+
+def _find_changed(tokens: Sequence[str]) -> str | None:
+    """Return the slot after an opening such as "a change of" or "the reduction in the level of"."""
+    opening = next((i for i, token in enumerate(tokens) if token not in _LIGHT), 0)
+    is_change = tokens[opening] in _CHANGES or not tag_word(tokens[opening]).isdisjoint(("up", "down"))
+    if not is_change or tokens[opening + 1 : opening + 2] not in (("of",), ("in",)):
+        return None
+    return next((token for token in tokens[opening:] if token in SLOTS), None)
+
+
+def _ends_with_condition(tokens: Sequence[str], first: int, second: int) -> bool:
+    """Return whether the sentence ends with "in patients with Y" or "when a person has Y"."""
+    for i in range(first + 1, second - 1):
+        if tokens[i] in CONDITIONS:
+            return True
+        if tokens[i] in ("in", "among", "amongst", "for"):
+            after = [token for token in tokens[i + 1 : second] if token not in _LIGHT]
+            if len(after) > 1 and _is_bearer(after[0]) and after[0] != "those" and _describes(after[1]):
+                return True
+    return False
+
+
+def _opens_with_person(tokens: Sequence[str], first: int) -> bool:
+    """Return whether the first slot describes a person: "a patient with X", "the condition X in somebody"."""
+    words = [token for token in tokens[:first] if token not in _LIGHT]
+    if words and _is_bearer(words[0]):
+        return len(words) > 1 and (_describes(words[1]) or tokens[first + 1] in AUXILIARIES)
+    after = [token for token in tokens[first + 1 : first + 5] if token not in ARTICLES][:2]
+    is_described = len(after) == 2 and after[0] in ("in", "from", "of") and "person" in tag_word(after[1])
+    return is_described or any("person" in tag_word(token) for token in after[:1])
+
+
+@lru_cache(CACHE_SIZE)
+def _is_bearer(token: str) -> bool:
+    """Return whether the word names who or what a condition is about: a person, a cell, a sample, a study."""
+    return token in _SETTINGS or "person" in tag_word(token)
+
+
+def _describes(token: str) -> bool:
+    """Return whether the word after a person begins a description of that person."""
+    return token in _DESCRIBING or token.endswith(("ing", "ed"))
+
+
+_GOVERNING_PREPOSITIONS = load_words("governing_prepositions")
+_PHRASE_STARTS = COPULAS | _GOVERNING_PREPOSITIONS | frozenset(SLOTS)
+_HAVING = frozenset(("has", "have", "having", "with"))
+_SYMMETRIC = load_words("symmetric")
+
+
+def are_entities_exchanged(statement: Sequence[str], text: Sequence[str], kinds: Kinds) -> bool:
+    """Return whether each entity stands in the text where the statement has the other one.
+
+    The word that governs a mention is compared by its form: "for monitoring X" is not "X is monitored".
+    Words of symmetric relations do not count.
+
+    Args:
+        kinds: slot -> the kinds of thing for which the statement takes the entity.
+    """
+    own = {slot: _find_governors(statement, slot, kinds[slot]) for slot in SLOTS}
+    other = {slot: _find_governors(text, slot, kinds[slot]) for slot in SLOTS}
+    is_moved = {
+        slot: bool(other[slot] & own[opposite]) and not other[slot] & own[slot]
+        for slot, opposite in (SLOTS, SLOTS[::-1])
+    }
+    return any(
+        is_moved[slot] and not other[opposite] & own[opposite] for slot, opposite in (SLOTS, SLOTS[::-1])
+    )
+
+
+def _find_governors(tokens: Sequence[str], slot: str, kinds: frozenset[str]) -> set[tuple[str, ...]]:
+    """Return for each mention the word before its noun phrase, with the preposition between them.
+
+    A noun that only says the kind of the entity does not govern it: "the morphology of X" for a morphology X.
+    """
+    found = set()
+    for at in (i for i, token in enumerate(tokens) if token == slot):
+        at = find_phrase_start(tokens, at)
+        words = tuple(token for token in tokens[max(0, at - 4) : at] if token not in ARTICLES)[-2:]
+        words = words[-1:] if words and words[-1] not in _GOVERNING_PREPOSITIONS else words
+        is_kind = words[1:] == ("of",) and _only_names_kind(tokens, at - 1, kinds)
+        if words and not is_kind and _SYMMETRIC.isdisjoint(words[:1]) and not set(SLOTS).intersection(words):
+            found.add(words)
+    return found
+
+
+def _only_names_kind(tokens: Sequence[str], at: int, kinds: frozenset[str]) -> bool:
+    """Return whether the noun before this "of" only says what the next entity is: "has the effect of X"."""
+    noun_kinds = find_noun_kinds(tokens[at - 1])
+    if not noun_kinds.isdisjoint(kinds) and not is_predicate_noun(tokens, at):
+        return True
+    start = find_phrase_start(tokens, at)
+    return bool(noun_kinds) and start > 0 and tokens[start - 1] in _HAVING
+
+
+def is_predicate_noun(tokens: Sequence[str], at: int) -> bool:
+    """Return whether the noun phrase before this "of" is a predicate: it follows "as" or a form of "be"."""
+    before = reversed(tokens[:at])
+    return next((token in COPULAS for token in before if token in _PHRASE_STARTS), False)
+
 
 _AGENT_PREPOSITIONS = frozenset(("by", "with", "using", "through", "via"))
 _PRONOUNS = frozenset(("it", "them", "this", "these", "such", "its"))

@@ -1,13 +1,131 @@
 """Check that a text is one plain statement: no preamble, list, question, answer, explanation or fragment."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 
-from gate.entities import SLOTS
-from gate.grammar import has_claim, is_garbled, split_clauses
-from gate.lexicon import CONDITIONS
-from gate.vocabulary import load_words
-from gate.words import MARKS, stem_word
+from gate.kinds import find_noun_kinds, list_hinted
+from gate.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    CONDITIONS,
+    FUNCTION_WORDS,
+    MARKS,
+    list_words,
+    load_words,
+    stem_word,
+    tag_word,
+)
+from gate.names import SLOTS
+
+_CLAUSE_STARTS = frozenset((",", ";", "then", "but", "although", "while", "whereas", "which"))
+_RELATIVE = frozenset(("that", "which", "who", "if", "when"))
+# At the start of a text these refer to nothing.
+_REFERENCES = frozenset(("this", "these", "those", "such"))
+_OPENING = FUNCTION_WORDS | CONDITIONS
+_VERBS = AUXILIARIES | {"include"}
+_SUBJECTS = load_words("subjects")
+_NO_VERBS = FUNCTION_WORDS | list_words("if then that not no also it they among one")
+_NO_VERB_TAGS = frozenset(("often", "rare", "mainly", "likely", "normal", "abnormal", "person"))
+_NO_VERB = re.compile(r"(?:tion|ment|ness|ity|ance|ence|al|ic|ous|ive|able|ly|ing)$")
+
+
+def split_clauses(text: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each clause of the text."""
+    starts = [0, *(i for i in range(1, len(text)) if text[i] in _CLAUSE_STARTS), len(text)]
+    yield from pairwise(starts)
+
+
+def is_garbled(statement: Sequence[str], text: Sequence[str]) -> bool:
+    """Return whether the text is no grammatical sentence about the two entities of its statement."""
+    return (
+        (_repeats_entity(text) and not _repeats_entity(statement))
+        or any(one in SLOTS and other in SLOTS for one, other in pairwise(text))
+        or (text[0] in _REFERENCES and text[0] != statement[0])
+        or _has_two_verbs(text)
+        or _opens_with_junk(text, set(text).difference(statement))
+        or _gives_example(text)
+    )
+
+
+def _repeats_entity(text: Sequence[str]) -> bool:
+    """Return whether one clause names an entity twice: "X has X as a sign"."""
+    return any(text[start:end].count(slot) > 1 for start, end in split_clauses(text) for slot in SLOTS)
+
+
+def _has_two_verbs(text: Sequence[str]) -> bool:
+    """Return whether a name is between two finite verbs of a main clause: "the finding is X may occur"."""
+    words = [word for word in text if word not in ARTICLES and word != "indeed"]
+    return any(
+        words[i] in SLOTS
+        and words[i - 1] in ("is", "are", "has", "have")
+        and words[i + 1] in AUXILIARIES
+        and _RELATIVE.isdisjoint(words[: i - 1])
+        for i in range(1, len(words) - 1)
+    )
+
+
+def _opens_with_junk(text: Sequence[str], new: Set[str]) -> bool:
+    """Return whether a new word without a function is before the subject: "Aphrodisiac the disease X …"."""
+    first = text[0]
+    is_known = first in _OPENING or tag_word(first) or list_hinted(first) or first.endswith(("ing", "ly"))
+    return first in new and text[1] == "the" and not is_known
+
+
+def _gives_example(text: Sequence[str]) -> bool:
+    """Return whether it calls one entity an example of the other: "X, such as Y"."""
+    words = [word for word in text if word not in MARKS]
+    return any(
+        words[i : i + 2] == ["such", "as"] and {words[i - 1], words[i + 2]} == set(SLOTS)
+        for i in range(1, len(words) - 2)
+    )
+
+
+def has_claim(text: Sequence[str]) -> bool:
+    """Return whether the clause after a condition, or the whole text without one, contains a verb."""
+    claim = text
+    if text[0] in CONDITIONS:
+        marks = [i for i, token in enumerate(text) if token in (",", "then")]
+        claim = text[marks[0] + 1 :] if marks else text
+        if claim[:1] in (("and",), ("or",)) or (
+            text[0] in ("if", "when")
+            and not text[1].endswith("ing")
+            and not _has_verb(text[1 : marks[0]] if marks else text[1:])
+        ):
+            return False
+    return _has_verb(claim)
+
+
+def _has_verb(words: Sequence[str]) -> bool:
+    """Return whether one of the words is a finite verb, by its form and by the word before it."""
+    for at, word in enumerate(words):
+        if word in _VERBS or "_" in word or (word == "features" and words[at - 1] in SLOTS):
+            return True
+        if (
+            word in SLOTS
+            or word in MARKS
+            or find_noun_kinds(word)
+            or word in _NO_VERBS
+            or _NO_VERB.search(word)
+        ):
+            continue
+        before = [token for token in words[:at] if not token.endswith("ly")][-1:]
+        if _is_subject(before) if word.endswith("ed") else _is_verb(word, before):
+            return True
+    return False
+
+
+def _is_verb(word: str, before: Sequence[str]) -> bool:
+    """Return whether a word of unknown class is a verb, by its ending or its place."""
+    if word.endswith("s") or list_hinted(word):
+        return True
+    return tag_word(word).isdisjoint(_NO_VERB_TAGS) and not FUNCTION_WORDS.issuperset(before)
+
+
+def _is_subject(words: Sequence[str]) -> bool:
+    """Return whether the word before a participle makes it a finite verb: "X followed", not ", managed"."""
+    return any(word in SLOTS or word in _SUBJECTS or bool(find_noun_kinds(word)) for word in words)
+
 
 # Fast filter: a text without any of these needs no closer check.
 _SUSPICIOUS = re.compile(r"[\"\n\r\t?!;*#\[\]<>|_{}~`=\\…%$^]|:(?:\s|$)|\.\s*\S|^\s*(?:[-•–]|\d+[.)])")
@@ -98,3 +216,35 @@ def contradicts_itself(text: Sequence[str], tags: Sequence[frozenset[str]]) -> b
         for other, is_also_denied in clauses[:i]
         if (shared := content & other)
     )
+
+
+_LABEL = re.compile(
+    r"^(?:the )?(?:rephrased|reworded|paraphrased|rewritten|revised|new)?[ -]?"
+    r"(?:statement|sentence|version|text|paraphrase|rephrasing|output)\s*:\s*",
+    re.IGNORECASE,
+)
+_QUOTES = (('"', '"'), ("“", "”"), ("„", "“"), ("«", "»"), ("'", "'"), ("‘", "’"), ("`", "`"))
+_DOUBLED_STOP = re.compile(r"(?<!\.)\s*\.\s*\.$")
+
+
+def clean_reply(reply: str) -> str:
+    """Return the reply without white space, quotes or a label around it, and without a doubled full stop."""
+    text = reply.strip()
+    while (bare := _unwrap(text)) != text:
+        text = bare
+    return _DOUBLED_STOP.sub(".", text)
+
+
+def _unwrap(text: str) -> str:
+    """Return the text without its outermost label or pair of quotes."""
+    text = _LABEL.sub("", text, count=1)
+    for opening, closing in _QUOTES:
+        for end in (closing, f"{closing}."):
+            inner = text[len(opening) : -len(end)]
+            if _wraps(text, opening, end) and opening not in inner and closing not in inner:
+                return inner.strip() + ("." if end.endswith(".") else "")
+    return text
+
+
+def _wraps(text: str, opening: str, end: str) -> bool:
+    return len(text) > len(opening) + len(end) and text.startswith(opening) and text.endswith(end)

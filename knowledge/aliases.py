@@ -11,14 +11,11 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.alias_table import AliasTable
 from knowledge.base import KnowledgeBase
-from knowledge.contradictions import PLACE
-from knowledge.name_keys import fold_names
-from knowledge.name_tables import read_name_table
+from knowledge.names import AliasTable, fold_name, fold_names
 from knowledge.rows import ALIAS_SEPARATOR, describe_problems
-from knowledge.spelling import fold_name
-from knowledge.true_triplets import SIDES, add_true_triplets
+from knowledge.same_triplets import PLACE, SIDES, add_true_triplets
+from knowledge.synonyms import read_name_table
 from primitives.errors import InputError
 
 _NAMES = ("name", "id")

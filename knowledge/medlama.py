@@ -16,10 +16,9 @@ from pathlib import Path
 
 import polars as pl
 
-from knowledge.delimited import read_delimited
-from knowledge.left_out import LeftOut
+from knowledge.base import LeftOut
 from knowledge.rows import Source, build_source_rows
-from knowledge.tables import read_parquet_columns
+from knowledge.tables import read_delimited, read_parquet_columns
 from primitives.errors import InputError
 
 # The papers leave these two out, because they are the inverses of two other relations.

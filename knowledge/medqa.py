@@ -8,15 +8,18 @@ meta_info. Jin et al., "What Disease does this Patient Have?", Applied Sciences 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from knowledge.left_out import LeftOut, cap_left_out
+from knowledge.base import COLUMNS, KnowledgeBase, LeftOut, cap_left_out
+from knowledge.names import fold_name, normalize_text, remove_invisible
 from knowledge.rows import describe_problems, parse_json, read_bytes, read_text, require_columns
-from knowledge.spelling import fold_name, normalize_text, remove_invisible
+from knowledge.synonyms import SynonymTable
 from primitives.errors import InputError
+from primitives.hashing import hash_json
 from schemas.question_stages import LETTERS
 
 PARQUET_COLUMNS = ("question", "options", "answer_letter", "answer")
@@ -169,8 +172,42 @@ def _leave_out_repeated(items: Sequence[MedqaItem]) -> MedqaSource:
 def fold_option(option: str) -> str:
     """Return the text of an option without case and punctuation, so that spellings can be compared.
 
-    Unlike in :func:`knowledge.spelling.fold_name`, signs with a meaning count: "PPV > 1" is not "PPV < 1".
+    Unlike in :func:`knowledge.names.fold_name`, signs with a meaning count: "PPV > 1" is not "PPV < 1".
     """
     text = normalize_text(option)
     text = re.sub(r"(?<!\w)[-–−](?=[\d.])", "minus ", text)
     return " ".join(re.sub(r"[^\w+<>=↑↓%/*]|_", " ", text).split())
+
+
+MEDQA = "medqa"
+"""What stands for the relation of all questions of MedQA."""
+
+
+def _list_no_triplets() -> pl.DataFrame:
+    return pl.DataFrame(schema=COLUMNS)
+
+
+@dataclass(frozen=True)
+class QuestionBank(KnowledgeBase):
+    """The questions of MedQA, and the synonyms of their answers. There are no triplets."""
+
+    triplets: pl.DataFrame = field(default_factory=_list_no_triplets)
+    items: tuple[MedqaItem, ...] = ()
+    synonyms: SynonymTable = field(default_factory=SynonymTable)
+
+    @property
+    def relations(self) -> list[str]:
+        """Return the only name under which all questions are stored."""
+        return [MEDQA]
+
+    def checksum_relation(self, relation: str) -> str:
+        """Return the hash of all questions and synonyms (32 hex digits); their order does not change it."""
+        return self._checksum
+
+    @cached_property
+    def _checksum(self) -> str:
+        items = sorted(
+            [item.question, list(item.options), item.letter, item.meta_info] for item in self.items
+        )
+        synonyms = {answer: list(names) for answer, names in self.synonyms.by_answer.items()}
+        return hash_json({"items": items, "synonyms": synonyms}, digits=32)

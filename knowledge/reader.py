@@ -10,15 +10,21 @@ from knowledge.aliases import add_aliases, list_alias_cells, read_alias_table
 from knowledge.base import KnowledgeBase
 from knowledge.disek import read_disek
 from knowledge.medlama import INVERSE_RELATIONS, read_medlama
-from knowledge.medqa import read_medqa
+from knowledge.medqa import QuestionBank, read_medqa
 from knowledge.query import read_query
-from knowledge.question_bank import QuestionBank
 from knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
 from knowledge.rows import ALIASES, Source, build_base, clean_rows, select_relations
-from knowledge.starter import read_starter
 from knowledge.synonyms import SynonymTable, read_synonyms
 from knowledge.tables import read_tables
 from primitives.errors import InputError
+
+FOLDER = Path(__file__).parent / "starter"
+
+
+def read_starter() -> Source:
+    """Return the unchecked rows of the bundled base."""
+    return read_tables(FOLDER)
+
 
 # A file of a relation has a temporary name with about 40 more characters, of at most 255.
 MAX_RELATION = 200

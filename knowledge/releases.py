@@ -6,11 +6,9 @@ from dataclasses import replace
 import polars as pl
 
 from config.tables import NEW
-from knowledge.alias_table import AliasTable
-from knowledge.base import COLUMNS, KnowledgeBase
-from knowledge.left_out import LeftOut
-from knowledge.same_triplets import pair_same_triplets
-from knowledge.true_triplets import add_true_triplets
+from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
+from knowledge.names import AliasTable
+from knowledge.same_triplets import add_true_triplets, pair_same_triplets
 from primitives.errors import InputError
 
 ALL_KNOWN = "the older release holds all its facts"

@@ -1,4 +1,4 @@
-"""Which triplets of two tables are the same, for millions of rows at once.
+"""Triplets of two tables that are the same, contradictions, and triplets that are true under another name.
 
 Two heads, or two tails, are the same if their folded names or their ids are equal, or if the name or an alias
 of one is the name or an alias of the other. Two triplets are the same if their relation, head and tail are.
@@ -6,8 +6,9 @@ of one is the name or an alias of the other. Two triplets are the same if their 
 
 import polars as pl
 
-from knowledge.alias_table import AliasTable
-from knowledge.name_keys import key_ids, key_names
+from knowledge.base import COLUMNS
+from knowledge.names import AliasTable, fold_names, key_ids, key_names
+from primitives.errors import InputError
 
 _PAIRS = {"row": pl.UInt32, "other_row": pl.UInt32}
 _CELLS = ("relation", "head", "head_id", "tail", "tail_id")
@@ -89,3 +90,97 @@ def _key(numbers: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFrame:
     named = pl.concat([key_names(names), own_aliases])
     keyed = [numbers.join(named, on="name"), numbers.join(key_ids(ids), on="id")]
     return pl.concat([each.select("number", "key") for each in keyed])
+
+
+N_SHOWN = 5
+"""Wrong rows that a message names."""
+# The place of a row in its source, for messages.
+PLACE = pl.format(
+    "{}, {} {}",
+    pl.col("file"),
+    pl.when(pl.col("file").str.to_lowercase().str.ends_with(".parquet"))
+    .then(pl.lit("row index"))
+    .when(pl.col("file").str.to_lowercase().str.ends_with(".sql"))
+    .then(pl.lit("row of the result"))
+    .otherwise(pl.lit("line")),
+    pl.col("row"),
+)
+
+
+def require_no_contradiction(rows: pl.DataFrame) -> None:
+    """Raise InputError if a row marked also_false and a row that is not state the same triplet.
+
+    Names are compared folded; heads or tails with the same id are the same.
+
+    Args:
+        rows: clean rows of a source, with also_false as a boolean.
+    """
+    asserted = rows.filter("also_false")
+    if asserted.is_empty():
+        return
+    stated = rows.filter(~pl.col("also_false"))
+    pairs = pair_same_triplets(asserted, stated).group_by("row").agg(pl.col("other_row").min()).sort("row")
+    if pairs.is_empty():
+        return
+    first = pairs.head(N_SHOWN)
+    shown = asserted[first["row"]].select(PLACE.alias("place"), "relation", "head", "tail")
+    true_places = stated[first["other_row"]].select(PLACE).to_series()
+    found = [
+        f"{place}: {relation}: {head} → {tail} is marked also_false, but {true_place} says that it is true: "
+        "delete one of them"
+        for (place, relation, head, tail), true_place in zip(shown.iter_rows(), true_places, strict=True)
+    ]
+    rest = [f"and {pairs.height - N_SHOWN} more"] if pairs.height > N_SHOWN else []
+    raise InputError("\n  ".join([*found, *rest]))
+
+
+SIDES = ("head", "tail")
+
+
+def add_true_triplets(triplets: pl.DataFrame, aliases: AliasTable) -> pl.DataFrame:
+    """Return the triplets, and those that say the same under other names, which are marked ``also_true``."""
+    keyed = aliases.pairs.select("name", key=fold_names(aliases.pairs["alias"]))
+    for side in SIDES:
+        triplets = _add_true_triplets(triplets, side, keyed)
+    return triplets
+
+
+def _add_true_triplets(triplets: pl.DataFrame, side: str, aliases: pl.DataFrame) -> pl.DataFrame:
+    """Return the triplets, and those that say the same of another head or tail with the same meaning."""
+    identifier = f"{side}_id"
+    same = _pair_alias_names(triplets.select("relation", name=side, id=identifier), aliases)
+    if same.is_empty():
+        return triplets
+    added = (
+        triplets.drop(identifier)
+        .join(same, left_on=["relation", side], right_on=["relation", "name"])
+        .drop(side)
+        .rename({"other_name": side, "other_id": identifier})
+        .with_columns(also_true=True)
+        .select(list(COLUMNS))
+        .unique()
+        .join(triplets, on=["relation", "head", "tail"], how="anti")
+    )
+    return pl.concat([triplets, added]).sort(
+        "relation", "head", "tail", "head_id", "tail_id", nulls_last=True
+    )
+
+
+def _pair_alias_names(names: pl.DataFrame, aliases: pl.DataFrame) -> pl.DataFrame:
+    """Return relation, name, other_name and other_id of names that mean the same, in both directions.
+
+    Args:
+        names: relation, name and id.
+        aliases: name and folded alias, as `key`.
+    """
+    own = names.select(pl.col("name").unique())
+    spelled = own.with_columns(key=fold_names(own["name"]), is_alias=False)
+    given = aliases.join(own, on="name", how="semi").select("name", "key", is_alias=True)
+    keys = pl.concat([spelled, given]).unique()
+    # Few names share a spelling with another one, so that only these are paired.
+    shared = keys.filter(pl.col("key").is_duplicated())
+    keyed = names.join(shared, on="name").unique()
+    pairs = keyed.join(keyed, on=["relation", "key"], suffix="_other").filter(
+        (pl.col("name") != pl.col("name_other")) & (pl.col("is_alias") | pl.col("is_alias_other"))
+    )
+    return pairs.select("relation", "name", other_name="name_other", other_id="id_other").unique()

@@ -26,11 +26,14 @@ from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.edition import Edition
 from tasks.edition.preview import PiecePreview, preview_questions
 from tasks.edition.rephraser import Rephraser
-from tasks.evaluation.asked_pairs import RelationSize, divide_budget, measure_relation
 from tasks.evaluation.chains import read_chains
-from tasks.evaluation.demonstrations import DemonstrationsOfGroup, draw_demonstrations_of_methods
-from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.requests import build_requests, select_samples
+from tasks.evaluation.evaluation import Evaluation, RelationSize, divide_budget, measure_relation
+from tasks.evaluation.requests import (
+    DemonstrationsOfGroup,
+    build_requests,
+    draw_demonstrations_of_methods,
+    select_samples,
+)
 from tasks.judging.judge import Judge
 
 # A text that only the prompts of a setting contain.

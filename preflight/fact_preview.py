@@ -10,7 +10,7 @@ from config.file import Config
 from preflight.reading import find_doubtful_wordings, read_edition, render_doubtful_wordings
 from primitives.errors import InputError
 from primitives.untrusted_text import escape_line
-from report.page_templates import render_template
+from report.page import render_template
 from tasks.edition.preview import PiecePreview, preview_pieces
 from tasks.evaluation.requests import select_samples
 

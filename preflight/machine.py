@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from config.engines import EngineConfig
-from engines.hub_cache import find_cached_folder
-from engines.identity import IN_PROCESS, WEIGHT_PATTERN, find_folder, find_recording
+from engines.identity import IN_PROCESS, WEIGHT_PATTERN, find_cached_folder, find_folder, find_recording
 from engines.model_files import require_readable
 from primitives.errors import InputError
 

@@ -12,10 +12,10 @@ from gate import check_rewordings
 from prototypes.templates import RelationPrototypes
 from report.console import align
 from schemas.transformations import POSITIVE_OF
-from tasks.edition.buildable import require_buildable
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
-from tasks.edition.sentences import write_sentence
+from tasks.edition.preview import require_buildable
+from tasks.edition.statements import write_sentence
 
 MAX_WARNINGS_SHOWN = 20
 

@@ -12,8 +12,7 @@ from urllib.parse import quote, urlsplit
 
 from config.engines import EngineConfig
 from deploy.local.client_settings import authorize
-from engines.api_keys import explain_missing_key, name_secret_block
-from engines.endpoint_address import read_api_key, render_safe_address
+from engines.endpoint_client import explain_missing_key, name_secret_block, read_api_key, render_safe_address
 from preflight.machine import Finding
 from primitives.errors import InputError
 from primitives.http_client import fetch

@@ -20,13 +20,11 @@ from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.question_prompts import render_answer
 from tasks.asking.reasoning import find_marks, read_answers
-from tasks.asking.writer_replies import read_reply
-from tasks.asking.writers import Reply, Writer, WriterPrompt
+from tasks.asking.writers import Reply, Writer, WriterPrompt, read_reply
 from tasks.edition.attempts import run_rounds
 from tasks.edition.edition import Edition
-from tasks.edition.llmeval import N_STATEMENTS, list_statements
 from tasks.edition.preview import preview_pieces, preview_questions
-from tasks.edition.rephraser import Rephraser
+from tasks.edition.rephraser import N_STATEMENTS, Rephraser, list_statements
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.judging.judge import Judge

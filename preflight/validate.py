@@ -10,8 +10,8 @@ import polars as pl
 from config.file import Config
 from engines.identity import identify_model
 from engines.model_files import require_readable, require_some_usable
-from knowledge.left_out import LeftOut
-from knowledge.question_bank import QuestionBank
+from knowledge.base import LeftOut
+from knowledge.medqa import QuestionBank
 from preflight.reading import (
     DoubtfulWording,
     FactCounts,

@@ -69,7 +69,7 @@ def load_edition(
     """
     from schemas.stages import EDITION_STAGES
     from storage.files import read_stage_files
-    from storage.manifests import read_manifest, read_manifest_files
+    from storage.records import read_manifest, read_manifest_files
 
     stages = {each.name: each for each in EDITION_STAGES}
     if stage not in stages:

@@ -24,8 +24,7 @@ from typing import Any
 from primitives.errors import InputError
 from primitives.hashing import hash_json
 from primitives.toml_files import parse_toml
-from prototypes.checks import check_negation, check_text
-from prototypes.templates import fill_slots
+from prototypes.templates import check_negation, check_text, fill_slots
 from prototypes.toml_pool import render_problems
 
 BUNDLED = "bundled"

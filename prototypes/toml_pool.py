@@ -17,8 +17,7 @@ from pathlib import Path
 
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml
-from prototypes.checks import check_cells
-from prototypes.templates import RelationPrototypes, build_prototypes
+from prototypes.templates import RelationPrototypes, build_prototypes, check_cells
 from schemas.transformations import NAMES
 
 N_SHOWN = 20

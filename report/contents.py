@@ -7,9 +7,9 @@ compare methods or policies.
 from dataclasses import dataclass
 from typing import Any
 
-from report.palette import model_colour, model_dash
+from report.axes import model_colour, model_dash
+from report.facet_scores import QuestionContents
 from report.paper_tables import METHODS as PAPER_METHODS
-from report.question_contents import QuestionContents
 from report.remarks import list_remarks
 from schemas.columns import SCORING_POLICIES
 from schemas.stages import METHODS, SINGLE_METHODS

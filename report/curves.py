@@ -1,8 +1,11 @@
 """Draw curves over n with their bands, each with its name at its right end."""
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 import altair as alt
@@ -19,10 +22,16 @@ from report.axes import (
     encode_link,
     encode_percent,
     frame_chart,
+    model_colour,
+    render_svg,
 )
-from report.formats import shorten
-from report.shares import Curve
-from report.svg import render_svg
+from report.browser.links import link_mastered_from_index
+from report.contents import Contents, Model, Row, Setting, list_models
+from report.drawings import PANEL, Drawing
+from report.formats import NOTHING, format_count, format_percent, shorten
+from report.paper_tables import METHODS
+from report.shares import MASTERY, Curve, Share, build_all_right_measure
+from schemas.stages import SINGLE_METHODS
 
 HEIGHT = 300
 LEFT = 50
@@ -136,3 +145,155 @@ def _draw_names(curves: Sequence[Curve], inner: float, gutter: float) -> alt.Cha
             fill=encode_as_is("colour", alt.Fill),
         )
     )
+
+
+WIDTH = 660
+GUTTER = 110
+
+
+@dataclass(frozen=True)
+class MeanShare(Share):
+    """The mean of the models' shares. It has no interval, because the models are no sample of all models."""
+
+    @property
+    def text(self) -> str:
+        """Return the measure, the mean and the number of models in words."""
+        return f"{self.measure.name} {format_percent(self.value)} ({self.of})"
+
+
+@dataclass(frozen=True)
+class MethodCurves:
+    """The chart, and its curves."""
+
+    drawing: Drawing
+    curves: list[Curve]
+
+
+def draw_method_curves(contents: Contents) -> MethodCurves | None:
+    """Return the chart; None unless the same models were asked by two methods with several samples."""
+    means, n_models = average_curves(contents.method_curves)
+    if len(means.keys() - set(SINGLE_METHODS)) < 2:
+        return None
+    of = "one model" if n_models == 1 else f"mean of {n_models} models"
+    curves = [
+        Curve(method, model_colour(METHODS.index(method)), (1, 0), _build_shares(means[method], of))
+        for method in METHODS
+        if method in means
+    ]
+    title = f"Joint accuracy by method and by number of samples asked, n: {of}"
+    drawing = Drawing(draw_curves(title, curves, WIDTH, GUTTER), draw_curves(title, curves, PANEL))
+    return MethodCurves(drawing, curves)
+
+
+def average_curves(rows: list[Row]) -> tuple[dict[str, list[float]], int]:
+    """Return method -> the mean joint accuracy at n = 1, 2, …, and the number of models.
+
+    Only the models that were asked by every method count.
+
+    Args:
+        rows: rows of joint_accuracy_curve of one edition, policy and repeat, by every method.
+    """
+    known = [row for row in rows if row["joint_accuracy"] is not None]
+    methods = {row["method"] for row in known}
+    asked = defaultdict(set)
+    for row in known:
+        asked[row["model_id"]].add(row["method"])
+    models = {model_id for model_id, of_model in asked.items() if of_model == methods}
+    values: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for row in known:
+        if row["model_id"] in models:
+            values[row["method"], row["n"]].append(row["joint_accuracy"])
+    means: dict[str, list[float]] = defaultdict(list)
+    for method, n in sorted(values):
+        means[method].append(fmean(values[method, n]))
+    return dict(means), len(models)
+
+
+def _build_shares(means: list[float], of: str) -> tuple[Share, ...]:
+    return tuple(
+        MeanShare(build_all_right_measure(n), mean, None, None, of) for n, mean in enumerate(means, start=1)
+    )
+
+
+WIDE = 660
+TREND_GUTTER = 170
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The editions of one base under one setting, in the order of their first evaluations."""
+
+    kb: str
+    setting: Setting
+    editions: list[Row]
+    models: list[Model]
+    drawing: Drawing
+
+    def find_row(self, edition: Row, model: Model) -> Row | None:
+        """Return the model's row of the edition's leaderboard; None if it has not answered it."""
+        return _find_row(edition, model.model_id)
+
+
+@dataclass(frozen=True)
+class TrendCurve(Curve):
+    """The mastery of a model over editions."""
+
+    @property
+    def text(self) -> str:
+        """Return the shares in words."""
+        return f"{self.name}: {', '.join(share.text for share in self.shares if share.value is not None)}"
+
+
+def draw_trends(editions: Sequence[Row], places: Mapping[str, int]) -> list[Trend]:
+    """Return a trend for each base and setting with several editions that models have answered.
+
+    Args:
+        editions: what `read_editions` returns, each with `has_page`.
+        places: model_id -> place in the palette.
+    """
+    groups: dict[tuple[str, Setting], list[Row]] = {}
+    for row in sorted(filter(_has_mastery, editions), key=_order):
+        groups.setdefault((row["kb"] or NOTHING, row["setting"]), []).append(row)
+    return [_draw_trend(kb, setting, rows, places) for (kb, setting), rows in groups.items() if len(rows) > 1]
+
+
+def _has_mastery(edition: Row) -> bool:
+    is_measured = any(row["mastery"] is not None for row in edition["ranked"])
+    return edition["first_evaluated_at"] is not None and is_measured
+
+
+def _order(edition: Row) -> tuple[object, str]:
+    return edition["first_evaluated_at"], edition["edition_id"]
+
+
+def _draw_trend(kb: str, setting: Setting, editions: list[Row], places: Mapping[str, int]) -> Trend:
+    # The newest edition comes first here, so that the models stand in its order.
+    ranked = [row for edition in reversed(editions) for row in edition["ranked"]]
+    models = list_models(ranked, setting, None, dict(places))
+    curves = [TrendCurve(m.label, m.colour, m.dash, _list_shares(editions, m)) for m in models]
+    shown = [curve for curve in curves if any(share.value is not None for share in curve.shares)]
+    title = f"Mastery over the editions of {kb}, in the order of their first evaluations"
+    labels = [str(place) for place in range(1, len(editions) + 1)]
+    wide = draw_curves(title, shown, WIDE, TREND_GUTTER, labels)
+    return Trend(
+        kb, setting, editions, models, Drawing(wide, draw_curves(title, shown, PANEL, labels=labels))
+    )
+
+
+def _list_shares(editions: Sequence[Row], model: Model) -> tuple[Share, ...]:
+    """Return the mastery of the model on every edition, without a value where it was not evaluated."""
+    shares = []
+    for edition in editions:
+        row = _find_row(edition, model.model_id)
+        if row is None:
+            shares.append(Share(MASTERY, None, None, None, ""))
+            continue
+        of = f"{format_count(row['n_complete_pairs'])} pairs of {edition['edition_id']}"
+        low, high = row["mastery_ci_low"], row["mastery_ci_high"]
+        link = link_mastered_from_index(row) if edition["has_page"] else ""
+        shares.append(Share(MASTERY, row["mastery"], low, high, of, link))
+    return tuple(shares)
+
+
+def _find_row(edition: Row, model_id: str) -> Row | None:
+    return next((row for row in edition["ranked"] if row["model_id"] == model_id), None)

@@ -1,14 +1,56 @@
 """Read the list of editions from the warehouse: what each is, who leads it, and when it was evaluated."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from report.contents import Row, Setting, choose_setting, find_setting, order_setting
 from report.edition_reader import EditionReader
 from report.facet_scores import read_facet_scores, select_first_policy
 from report.leaders import join_names, read_lead
 from report.remarks import judge_against_shortcut
-from report.wordings import is_gate_off, list_drafts, name_rephraser
 from warehouse.query import open_warehouse
+
+AS_WRITTEN = "as written"
+
+
+def name_rephraser(edition: Mapping[str, Any]) -> str | None:
+    """Return what the page calls the rephraser: "reviewed" only if the wordings of all relations were.
+
+    Args:
+        edition: a row of the table editions: rephraser and configuration.
+    """
+    rephraser: str | None = edition["rephraser"]
+    if rephraser != "reviewed":
+        return rephraser
+    configuration = json.loads(edition["configuration"] or "{}")
+    written = configuration.get("as_written", ())
+    n_relations = len(configuration.get("prototypes", ()))
+    if not written:
+        return rephraser
+    is_partial = len(written) < n_relations
+    return f"{AS_WRITTEN} in {len(written)} relations of {n_relations}" if is_partial else AS_WRITTEN
+
+
+def is_gate_off(edition: Mapping[str, Any]) -> bool:
+    """Return whether a language model reworded the statements, and nothing checked its rewordings.
+
+    Args:
+        edition: a row of the table editions.
+    """
+    configuration = json.loads(edition["configuration"] or "{}")
+    return bool(configuration.get("rephraser", {}).get("gate") == "off")
+
+
+def list_drafts(edition: Mapping[str, Any]) -> list[str]:
+    """Return the relations whose prototypes are drafts that nobody has reviewed.
+
+    Args:
+        edition: a row of the table editions.
+    """
+    return list(json.loads(edition["configuration"] or "{}").get("drafts", ()))
+
 
 # The columns of the first model in the list of editions.
 SUMMARY = (

@@ -1,12 +1,12 @@
 """Collect the scores of each model on an edition's questions: its facets, their mean, and mastered points."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from schemas.columns import SCORING_POLICIES
-from schemas.question_stages import FACET_OF, SETTINGS
+from schemas.question_stages import FACET_OF, SETTINGS, TYPES
 
 Row = dict[str, Any]
 Read = Callable[[str], list[Row]]
@@ -144,3 +144,80 @@ def _average(values: Iterable[float | None]) -> float | None:
     found = list(values)
     known = [value for value in found if value is not None]
     return fmean(known) if known and len(known) == len(found) else None
+
+
+@dataclass(frozen=True)
+class QuestionContents:
+    """What the page of an edition shows of its questions."""
+
+    counts: Row
+    """n_points and n_demonstration_points, and n_questions for the test."""
+    scores: list[FacetScores]
+    parts: list[Row]
+    """The rows of facet_accuracy by form: affirmed or negated questions of a facet."""
+    mastered: list[Row]
+    """The rows of mastered_points in the paper's order."""
+    example: list[Row]
+    """The questions of one point, each with `said`: setting, model_id, prediction and is_correct."""
+    baselines: list[Row]
+    """The rows of option_baselines over all relations."""
+    agreement: list[Row]
+    known: list[Row]
+    mastered_differences: list[Row]
+    """The rows of mastered_points_comparison with all facets, without negated questions."""
+    facet_differences: list[Row]
+    """The rows of facet_comparison."""
+
+    @property
+    def forms(self) -> list[tuple[str, bool]]:
+        """Return the types and forms of questions that guessers were tried on, in order."""
+        found = {(row["type"], row["is_negated"]) for row in self.baselines}
+        return sorted(found, key=lambda form: (TYPES.index(form[0]), form[1]))
+
+    @property
+    def guessers(self) -> list[str]:
+        """Return the names of the guessers."""
+        return sorted({row["baseline"] for row in self.baselines})
+
+    def find_baseline(self, baseline: str, form: tuple[str, bool]) -> Row | None:
+        """Return what the guesser scores on questions of the form; None if it cannot answer them."""
+        for row in self.baselines:
+            if row["baseline"] == baseline and (row["type"], row["is_negated"]) == form:
+                return row
+        return None
+
+    def find_random(self, form: tuple[str, bool]) -> float | None:
+        """Return the accuracy of random answers to questions of the form."""
+        return next(
+            (row["random_baseline"] for row in self.baselines if (row["type"], row["is_negated"]) == form),
+            None,
+        )
+
+
+def note_unfinished(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a sentence for each model and method of a leaderboard with thoughts that did not end."""
+    found = [row for row in rows if row["unfinished_reasoning_rate"]]
+    return list(dict.fromkeys(map(_note, found)))
+
+
+def _note(row: Mapping[str, Any]) -> str:
+    return (
+        f"{row['model']} ({row['method']}): in {100 * row['unfinished_reasoning_rate']:.1f} % of the replies "
+        "the thought did not end, so they have no answer. Raise max_tokens of the model."
+    )
+
+
+def note_unfinished_questions(scores: Iterable[FacetScores]) -> list[str]:
+    """Return a sentence for each model and setting with facets in which thoughts did not end."""
+    return list(dict.fromkeys(note for score in scores for note in _list_notes(score)))
+
+
+def _list_notes(score: FacetScores) -> Iterator[str]:
+    shares = {facet: row["unfinished_reasoning_rate"] for facet, row in score.facets.items()}
+    found = [f"{100 * share:.1f} % of {facet}" for facet, share in shares.items() if share]
+    if found:
+        table = "questions" if score.setting == "answer_only" else score.setting
+        yield (
+            f"{score.model} ({score.setting}): the thought did not end in {', '.join(found)}, so these "
+            f"questions have no answer. Raise max_tokens of [{table}]."
+        )

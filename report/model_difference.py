@@ -13,9 +13,8 @@ import duckdb
 from primitives.errors import InputError
 from report.contents import Row, Setting, find_setting, order_setting
 from report.edition_reader import EditionReader
-from warehouse.prompt_styles import read_prompt_styles
 from warehouse.query import open_warehouse
-from warehouse.selection import EvaluatedModel, find_edition, find_model
+from warehouse.selection import EvaluatedModel, find_edition, find_model, read_prompt_styles
 
 Verdict = Literal["worse", "better", "not distinguishable"]
 # Below this effective number of heads or tails, an interval is only a rough guide (docs/statistics.md).

@@ -1,24 +1,100 @@
 """Write the pages: one per edition, and the list of editions. Pages are self-contained and reproducible."""
 
-from collections.abc import Container, Iterator, Sequence
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
 from primitives.errors import InputError
+from primitives.hashing import hash_json, hash_text
+from report.browser.links import LINKS
 from report.browser.writer import write_browser
-from report.comparison_rows import N_EDITIONS_SHOWN
-from report.contents import Contents, Model
+from report.contents import Contents, Model, order_methods
 from report.edition_rows import read_editions
-from report.leaders import describe_lead, find_lead, select_differences
-from report.made_of import describe_inputs, is_made_of, write_record
-from report.page_rows import read_contents
-from report.page_templates import render_template
-from report.question_leaders import describe_question_lead
-from report.reasoning_notes import note_unfinished, note_unfinished_questions
+from report.facet_scores import note_unfinished, note_unfinished_questions
+from report.formats import FILTERS, NOTHING
+from report.leaders import describe_lead, describe_question_lead, find_lead, select_differences
+from report.page_rows import N_EDITIONS_SHOWN, read_contents
 from report.remarks import judge_against_shortcut
-from storage.files import write_atomically
-from storage.layout import page_file, page_record, samples_folder
+from storage.files import write_atomically, write_bytes
+from storage.layout import WAREHOUSE, page_file, page_record, samples_folder
+from warehouse.drift import EXPLANATIONS
+
+TEMPLATES = Path(__file__).parent
+
+
+def render_template(template: str, **values: object) -> str:
+    """Return the template of that file name with the values and the style sheet of all pages."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: NOTHING if value is None else value,
+    )
+    environment.filters.update(FILTERS, in_papers_order=order_methods)
+    environment.globals.update(LINKS, has_any=has_any, explanations=EXPLANATIONS)
+    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+    return environment.get_template(template).render(style=style, **values)
+
+
+def has_any(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
+    """Return whether a row has a value above zero in the column; some views lack it."""
+    return any(row.get(name) for row in rows)
+
+
+FOLDER = Path(__file__).parent
+KINDS = (".py", ".html", ".css", ".sql", ".js")
+"""The files of this folder that pages are made with."""
+LIBRARIES = ("altair", "vl-convert-python", "jinja2", "duckdb", "polars", "pyarrow")
+
+
+def describe_inputs(root: Path, *arguments: object) -> str:
+    """Return a hash of everything that pages of the warehouse depend on.
+
+    Raises:
+        FileNotFoundError: there is no warehouse.
+    """
+    status = (root / WAREHOUSE).stat()
+    return hash_json([status.st_ino, status.st_size, status.st_mtime_ns, _hash_code(), *arguments])
+
+
+def is_made_of(record: Path, inputs: str) -> bool:
+    """Return whether the files beside the record were made of the inputs, and nobody changed them since."""
+    try:
+        content = json.loads(record.read_bytes())
+        return bool(content["inputs"] == inputs and content["files"] == _list_files(record, content["files"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def write_record(record: Path, inputs: str, pattern: str) -> None:
+    """Write what the files beside the record that match the pattern were made of."""
+    names = sorted(str(path.relative_to(record.parent)) for path in record.parent.glob(pattern))
+    files = _list_files(record, [name for name in names if name != record.name])
+    write_bytes(record, json.dumps({"inputs": inputs, "files": files}).encode())
+
+
+def _list_files(record: Path, names: list[str]) -> dict[str, list[int]]:
+    """Return the size and the time of each of the files; raise OSError if one is missing."""
+    found = {name: (record.parent / name).stat() for name in names if not (record.parent / name).is_dir()}
+    return {name: [status.st_size, status.st_mtime_ns] for name, status in found.items()}
+
+
+@cache
+def _hash_code() -> str:
+    """Return a hash of the files of this folder and of the libraries."""
+    files = [path for path in sorted(FOLDER.rglob("*")) if path.suffix in KINDS]
+    texts = [path.read_text(encoding="utf-8") for path in files]
+    return hash_text(*texts, *map(version, LIBRARIES))
+
 
 TITLE = "PretexEval"
 
@@ -48,7 +124,7 @@ def write_report(root: Path, edition_id: str, *, title: str = TITLE, others: Seq
 def write_index(root: Path, *, title: str = TITLE) -> Path:
     """Write `report/index.html`, the list of editions with links to their pages, and return its path."""
     # Importing Altair takes a third of a second, which the command line should not pay at its start.
-    from report.trends import draw_trends
+    from report.curves import draw_trends
 
     editions, places = read_editions(root)
     for row in editions:

@@ -1,11 +1,14 @@
 """Read the contents of a page from the warehouse."""
 
+from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 
+from config.schedule import find_first_day
 from primitives.errors import InputError
-from report.comparison_rows import read_comparisons, read_drift, read_explanations
 from report.contents import (
     Contents,
+    Model,
     Row,
     Setting,
     choose_setting,
@@ -13,7 +16,8 @@ from report.contents import (
 )
 from report.edition_reader import EditionReader
 from report.edition_rows import RUNS, read_colour_places, read_edition, read_leaderboard
-from report.question_rows import read_question_contents
+from report.facet_scores import QuestionContents, read_facet_scores, select_first_policy
+from schemas.question_stages import LETTERS, TYPES
 from warehouse.query import open_warehouse
 
 N_MISSED_SHOWN = 5
@@ -170,3 +174,136 @@ def _read_missed(reader: EditionReader, setting: Setting) -> list[Row]:
         repeat=setting.repeat,
         n_shown=N_MISSED_SHOWN,
     )
+
+
+def read_question_contents(reader: EditionReader) -> QuestionContents | None:
+    """Return what a page shows of an edition's questions; None if it has none."""
+    (counts,) = reader.read(
+        "select count(distinct point_id) filter (split = 'test') as n_points, "
+        "count(distinct point_id) filter (split = 'demonstration') as n_demonstration_points, "
+        "count(*) filter (split = 'test') as n_questions from questions where edition_id = $edition_id"
+    )
+    if not counts["n_points"]:
+        return None
+    scores = select_first_policy(read_facet_scores(reader.read_unbound, reader.edition_id))
+    policy = {"scoring_policy": scores[0].scoring_policy} if scores else {"scoring_policy": None}
+    return QuestionContents(
+        counts=counts,
+        scores=scores,
+        parts=[row for row in reader.read_view("facet_accuracy", **policy) if row["is_negated"] is not None],
+        mastered=reader.read_view("mastered_points", is_paper_order=True, **policy),
+        example=_read_question_example(reader, policy["scoring_policy"]),
+        baselines=[row for row in reader.read_view("option_baselines") if row["relation"] is None],
+        agreement=reader.read_view("facets_transformations_agreement", **policy),
+        known=reader.read_view("known_facets", **policy),
+        mastered_differences=_read_mastered_differences(reader, policy),
+        facet_differences=reader.read_view("facet_comparison", **policy),
+    )
+
+
+def _read_mastered_differences(reader: EditionReader, policy: Mapping[str, str | None]) -> list[Row]:
+    """Return how far models differ in mastered points, with all facets of the edition."""
+    rows = reader.read_view("mastered_points_comparison", is_negated_included=False, **policy)
+    last = max((row["step"] for row in rows), default=None)
+    return [row for row in rows if row["step"] == last]
+
+
+def _read_question_example(reader: EditionReader, scoring_policy: str | None) -> list[Row]:
+    """Return the questions of the test point with the most answers, then the shortest texts."""
+    questions = reader.read(
+        "with answered as (select question_id, count(*) as n from question_predictions "
+        "where edition_id = $edition_id group by question_id), "
+        "points as (select point_id from questions left join answered using (question_id) "
+        "where edition_id = $edition_id and split = 'test' group by point_id "
+        "order by sum(coalesce(n, 0)) desc, count(*) desc, sum(length(text)), point_id limit 1) "
+        "select question_id, relation, head, type, is_negated, text, options, offered, answer "
+        "from questions where edition_id = $edition_id and point_id in (from points) "
+        "order by is_negated, question_id"
+    )
+    said = reader.read(
+        "select setting, model_id, question_id, prediction, is_correct from question_predictions "
+        "where edition_id = $edition_id and scoring_policy = $scoring_policy "
+        "and list_contains($question_ids, question_id) order by setting, model_id",
+        scoring_policy=scoring_policy,
+        question_ids=[row["question_id"] for row in questions],
+    )
+    for row in questions:
+        row["lettered"] = list(zip(LETTERS, row["options"], strict=False))
+        row["said"] = [answer for answer in said if answer["question_id"] == row["question_id"]]
+    return sorted(questions, key=lambda row: (TYPES.index(row["type"]), row["is_negated"]))
+
+
+# With an edition per week, drift would soon fill the page, so only the nearest editions count.
+N_EDITIONS_SHOWN = 4
+
+
+def read_comparisons(
+    reader: EditionReader, setting: Setting, models: list[Model], differences: list[Row]
+) -> list[Row]:
+    """Return every two models once, the better one first, with their detectable difference.
+
+    Args:
+        differences: the rows of the view detectable_difference under the setting.
+    """
+    places = {model.model_id: place for place, model in enumerate(models)}
+    detectable = {(row["model_id"], row["other_model_id"]): row for row in differences}
+    rows = []
+    for row in reader.read_setting("model_comparison", setting):
+        found = detectable.get((row["model_id"], row["other_model_id"]), {})
+        names = ("detectable_difference", "detectable_mastery_difference")
+        joined = row | {name: found.get(name) for name in names}
+        is_better = places[row["model_id"]] < places[row["other_model_id"]]
+        rows.append(joined if is_better else swap_sides(joined))
+    return sorted(rows, key=lambda row: (places[row["model_id"]], places[row["other_model_id"]]))
+
+
+def read_drift(reader: EditionReader, setting: Setting) -> tuple[list[Row], int]:
+    """Return the rows of this edition against the nearest others, and the number of all others."""
+    compared = list_in_time(reader)
+    here = compared.index(reader.edition_id)
+    others = sorted(compared[:here] + compared[here + 1 :], key=lambda name: abs(compared.index(name) - here))
+    rows = []
+    for other in sorted(others[:N_EDITIONS_SHOWN], key=compared.index):
+        first, second = sorted((reader.edition_id, other), key=compared.index)
+        found = reader.read_view("edition_drift", **vars(setting), edition_id=first, other_edition_id=second)
+        rows += found if first == reader.edition_id else [swap_sides(row) for row in found]
+    return rows, len(others)
+
+
+def read_explanations(reader: EditionReader, setting: Setting) -> list[Row]:
+    """Return what anchors say about the drift to this edition; empty if none were asked in its period."""
+    # The view takes a second, and most warehouses have no anchors.
+    if not reader.read("select 1 from anchor_runs limit 1"):
+        return []
+    return reader.read(
+        "select * from drift_explanations where other_edition_id = $edition_id and method = $method "
+        "and scoring_policy = $scoring_policy and repeat = $repeat "
+        "order by is_successive desc, model, model_id, edition_id, anchor_edition_id",
+        **vars(setting),
+    )
+
+
+def list_in_time(reader: EditionReader) -> list[str]:
+    """Return this and the other editions of its base with a common model, in the order of edition_drift."""
+    found = reader.read(
+        "select edition_id, label from editions where kb = (select kb from editions "
+        "where edition_id = $edition_id) and (edition_id = $edition_id or edition_id in "
+        "(select edition_id from runs where model_id in "
+        "(select model_id from runs where edition_id = $edition_id)))"
+    )
+    starts = {row["edition_id"]: find_first_day(str(row["label"])) or date.max for row in found}
+    return sorted(starts, key=lambda name: (starts[name], name))
+
+
+def swap_sides(row: Row) -> Row:
+    """Return a row that compares two models or editions with the two sides swapped."""
+    swapped = dict(row)
+    for name in row:
+        other = f"n_other_{name[2:]}" if name.startswith("n_") else f"other_{name}"
+        if other in row:
+            swapped[name], swapped[other] = row[other], row[name]
+    for name in ("difference", "mastery_difference"):
+        low, high = f"{name}_ci_low", f"{name}_ci_high"
+        for to, origin in ((name, name), (low, high), (high, low)):
+            swapped[to] = None if row[origin] is None else -row[origin]
+    return swapped

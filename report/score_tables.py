@@ -5,8 +5,7 @@ from typing import Any
 
 from primitives.untrusted_text import escape_line
 from report.console import Row, align, fit_columns, format_share, format_with_interval
-from report.facet_scores import FACETS, FacetScores
-from report.reasoning_notes import note_unfinished, note_unfinished_questions
+from report.facet_scores import FACETS, FacetScores, note_unfinished, note_unfinished_questions
 from report.remarks import list_remarks
 
 # The columns of the leaderboard on the console, the most important one first.

@@ -28,8 +28,7 @@ from review.sheet import (
 from schemas.stages import HUMAN_GRADES, SAMPLES, TRIPLETS
 from storage import layout
 from storage.files import read_stage_files, write_atomically, write_json, write_stage_file
-from storage.manifests import key_content, read_manifest, read_manifest_files
-from storage.records import write_record
+from storage.records import key_content, read_manifest, read_manifest_files, write_record
 from tasks.quality.validation import check_stage
 
 # Row ids are letters, because a spreadsheet reads 12e45678 as a number. Without vowels, they form no words.

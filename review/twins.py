@@ -21,7 +21,7 @@ from schemas.columns import Stage
 from schemas.stages import STATEMENTS, TRIPLETS
 from storage import layout
 from storage.files import read_stage_files, write_atomically, write_bytes
-from storage.manifests import read_manifest, read_manifest_files
+from storage.records import read_manifest, read_manifest_files
 
 VERDICTS = ("yes", "no", "unsure")
 ALSO_TRUE = ("yes", "unsure")

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from schemas.rules import SAMPLING_IS_JSON, Rule, is_constant_within, is_majority_value
+from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within, is_majority_value
 
 _HAS_ERROR = pl.col("error").is_not_null()
 _IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & pl.col("prediction").is_null()

@@ -1,10 +1,43 @@
 """Row rules of the stages of an edition: triplets, variants, statements, attempts and samples."""
 
+from dataclasses import dataclass
+
 import polars as pl
 
-from schemas.rules import Rule, is_constant_within, is_majority_value
 from schemas.stages import GATE_OFF, SINGLE_METHODS
 from schemas.transformations import NAMES, POSITIVE_OF
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A boolean expression that must be true of every row."""
+
+    name: str
+    meaning: str
+    columns: tuple[str, ...]
+    """The columns to show, beside the key, of a row that breaks the rule."""
+    holds: pl.Expr
+    is_warning: bool = False
+    """Whether a broken rule is only reported. Real data can break such a rule, so the run goes on."""
+
+
+SAMPLING_IS_JSON = Rule(
+    "sampling_is_json",
+    "the sampling parameters are a JSON object",
+    ("sampling",),
+    pl.col("sampling").str.starts_with("{") & pl.col("sampling").str.json_path_match("$").is_not_null(),
+)
+
+
+def is_constant_within(columns: tuple[str, ...], group: tuple[str, ...]) -> pl.Expr:
+    """Return whether each column has a single value in the group. Null counts as a value."""
+    return pl.all_horizontal(pl.col(c).n_unique().over(group) == 1 for c in columns)
+
+
+def is_majority_value(truth: pl.Expr, group: tuple[str, ...]) -> pl.Expr:
+    """Return whether a boolean has the value of most rows of its group. In a tie, that value is true."""
+    return (truth.mean().over(group) >= 0.5) == truth
+
 
 N_TRANSFORMATIONS = len(NAMES)
 # These include line breaks of every kind.

@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from schemas.answer_rules import ANSWER_RULES
 from schemas.columns import Column, Stage
-from schemas.edition_rules import EDITION_RULES
+from schemas.edition_rules import EDITION_RULES, Rule
 from schemas.question_rules import QUESTION_RULES
-from schemas.rules import Rule
 
 RULES = {**EDITION_RULES, **ANSWER_RULES, **QUESTION_RULES}
 # Further sets of columns, beside the key, whose values are unique per row.

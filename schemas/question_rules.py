@@ -2,8 +2,8 @@
 
 import polars as pl
 
+from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within
 from schemas.question_stages import FACET_OF, LETTERS
-from schemas.rules import SAMPLING_IS_JSON, Rule, is_constant_within
 
 _TYPE, _TEXT, _ANSWER, _OFFERED = (pl.col(name) for name in ("type", "text", "answer", "offered"))
 _N_OPTIONS = pl.col("options").list.len()

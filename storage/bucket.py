@@ -6,20 +6,36 @@ The keys come from the environment. Uploads are atomic: readers see the old obje
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from primitives.errors import InputError
 from primitives.hashing import checksum_file
-from storage.bucket_errors import explain_error
 from storage.files import write_atomically
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutResult
     from obstore import UpdateVersion as Tag
     from obstore.store import ObjectStore
+
+
+def explain_error(address: str, error: Exception) -> InputError:
+    """Return an InputError that says what failed at this address and what to check."""
+    return InputError(
+        f"[storage] shared {address}: {render_reason(error)}; check the address and the keys in the "
+        "environment (docs/object-storage.md). Files made on this host are kept, and the next run sends them"
+    )
+
+
+def render_reason(error: Exception) -> str:
+    """Return the library's message in one line, without URL queries, because they may hold signatures."""
+    text = str(error).split("\n\nDebug source")[0]
+    return re.sub(r"\?\S+", "", " ".join(text.split()))[:300]
+
 
 Result = TypeVar("Result")
 # URL scheme -> the environment variables with secret values that the storage library reads.

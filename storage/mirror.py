@@ -9,7 +9,9 @@ Without `[storage] shared` every method does nothing; hosts may then share the d
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from config.tables import StorageConfig
 from primitives.errors import InputError
@@ -27,12 +29,22 @@ from storage.layout import (
     responses_folder,
 )
 from storage.lease import Lease
-from storage.manifests import find_manifest
-from storage.records import find_record, parse_listed_files, parse_record
+from storage.records import find_manifest, find_record, parse_listed_files, parse_record
 from storage.responses import ResponseStore
-from storage.transfers import transfer_all
 
 logger = logging.getLogger(__name__)
+
+
+N_AT_ONCE = 8
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def transfer_all(transfer: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Transfer the items, several at once, and return the results in order; raise the first error."""
+    with ThreadPoolExecutor(N_AT_ONCE) as pool:
+        return list(pool.map(transfer, items))
+
 
 RENAMED = "%s is damaged (%s) and was renamed to %s; the next host that has the intact record sends it again"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from engines.model_card import CARD, KnownHead, TaughtBase
+from engines.identity import CARD, KnownHead, TaughtBase
 from primitives.errors import InputError
 from primitives.toml_files import parse_toml, write_toml
 from storage.files import write_json

@@ -17,7 +17,7 @@ from tasks.asking.prompts import QUESTION, SEPARATOR, Demonstration
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.variants import derive_variants
-from tasks.evaluation.demonstrations import draw_demonstrations
+from tasks.evaluation.requests import draw_demonstrations
 from training.lessons import FIRST_SEED, Course, Draw, Lesson, Subject, Turn, draw_lesson_triplets
 
 # Each fixed part of a prompt and each answer is one token, which cuts prompts to a third of their length.

@@ -11,13 +11,12 @@ from jinja2 import Template
 
 from config.engines import WriterConfig
 from config.tables import LlmevalConfig, RephraserConfig
-from engines.prompts import read_messages
+from engines.base import read_messages
 from prototypes.templates import RelationPrototypes
 from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer, WriterPrompt
-from tasks.edition.llmeval import N_STATEMENTS, Llmeval
-from tasks.edition.rephraser import Rephraser
-from tasks.edition.sentences import write_sentence
+from tasks.edition.rephraser import N_STATEMENTS, Llmeval, Rephraser
+from tasks.edition.statements import write_sentence
 from training.lessons import Course, Lesson, Subject, Turn
 
 # A listing draws its wordings from these cells in turn; llmeval asks for statements that are not negated.

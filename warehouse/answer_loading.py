@@ -7,8 +7,14 @@ from typing import Any
 
 import duckdb
 
+from config.schedule import find_first_day
 from primitives.errors import InputError
 from schemas.columns import Stage
+from schemas.question_stages import (
+    QUESTION_PREDICTIONS,
+    QUESTION_READINGS,
+    QUESTION_REQUESTS,
+)
 from schemas.stages import PREDICTIONS, REQUESTS
 from storage.layout import RUN, model_file, responses_folder
 from warehouse.catalogue import insert_row
@@ -27,6 +33,7 @@ from warehouse.records import (
 )
 
 logger = logging.getLogger(__name__)
+
 
 RunFiles = dict[str, tuple[Stage, list[Path]]]
 # The reasoning between marks ends at the last closing mark of the response (tasks/asking/reasoning.py).
@@ -198,3 +205,115 @@ def read_marks(run: dict[str, Any]) -> dict[str, str]:
     marks = run.get("reasoning_marks") or ("", "")
     opening, closing = marks if marks[1] else NO_MARKS
     return {"opening": opening, "closing": closing}
+
+
+RUN_STAGES = (QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
+# A repeat that had failed when the answers were read counts as failed until they are read again.
+INSERT_ANSWERS = f"""
+insert into question_answers
+with answers as ({RESPONSES_OF_MODEL})
+
+select
+    $edition_id, $setting, $model_id, p.question_id, p.repeat, p.prompt_key, p.answer, p.rule,
+    p.error, coalesce(p.is_unfinished_reasoning, false),
+    requests.n_demonstrations_dropped, answers.response, {REASONING}
+from read_parquet($question_readings) as p
+left join answers
+    on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
+left join read_parquet($question_requests) as requests
+    on p.question_id = requests.question_id and p.repeat = requests.repeat
+order by p.relation, p.question_id, p.repeat
+"""
+INSERT_QUESTION_PREDICTIONS = """
+insert into question_predictions
+select
+    $edition_id, $setting, $model_id, question_id, scoring_policy, prediction,
+    is_correct, n_answers, n_agreeing, error
+from read_parquet($question_predictions)
+order by scoring_policy, relation, question_id
+"""
+
+
+def load_question_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Insert one row of question_runs, and what a model answered to the edition's questions in a setting."""
+    key = {
+        "edition_id": folder.parent.parent.name,
+        "setting": folder.parent.name,
+        "model_id": folder.name,
+    }
+    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=key["model_id"])
+    require_model(connection, folder)
+    check_files(folder, run, RUN)
+    files = list_run_files(folder, run, RUN_STAGES)
+    requests, readings, predictions = files.items()
+    n_answers = insert_parquet(
+        connection, INSERT_ANSWERS, dict((requests, readings)), **key, **read_marks(run)
+    )
+    check_rows(folder, run, QUESTION_READINGS, n_answers)
+    n_rows = insert_parquet(connection, INSERT_QUESTION_PREDICTIONS, dict((predictions,)), **key)
+    check_rows(folder, run, QUESTION_PREDICTIONS, n_rows)
+    require_answers(connection, "question_answers", folder, run, key)
+    n_questions, n_repeats = connection.execute(
+        "select count(distinct question_id), max(repeat) + 1 from question_answers "
+        "where edition_id = $edition_id and setting = $setting and model_id = $model_id",
+        key,
+    ).fetchone() or (0, 0)
+    counts = [n_questions, n_repeats, *(run[name] for name in ("n_asked", "n_reused", "n_errors"))]
+    row = [*key.values(), run["scoring_policies"], *counts, *read_circumstances(folder, run)]
+    insert_row(connection, "question_runs", row)
+    note_how_asked(connection, "question_runs", files, key)
+    insert_reports(connection, "question_run_checks", key, run["checks"])
+
+
+def check_points(connection: duckdb.DuckDBPyConnection) -> None:
+    """Raise InputError if a point has more questions of one form than its bit set holds."""
+    found = connection.execute(
+        "select edition_id, point_id, type, count(*) from questions where split = 'test' "
+        "group by edition_id, point_id, type, is_negated, type = 'RQ' and answer like 'F%' "
+        "having count(*) > if(type = 'RQ', 4, 8) order by all limit 1"
+    ).fetchone()
+    if found:
+        edition_id, point_id, kind, n = found
+        raise InputError(
+            f"{edition_id}: the point {point_id} has {n} questions of the type {kind} in one form; a point "
+            "may have 4 RQ that offer the right option, 4 that offer a wrong one, and 8 of any other type, "
+            "and as many negated ones. Split the point, or leave questions out"
+        )
+
+
+INSERT_ANCHOR_PREDICTIONS = """
+insert into anchor_predictions
+with answers as (
+    select prompt_key, repeat, response
+    from storage.responses
+    where model_id = $model_id
+)
+
+select
+    $edition_id, $period, $model_id, p.sample_id, p.repeat, p.scoring_policy, p.prompt_key, p.prediction,
+    p.is_correct, answers.response, p.error
+from read_parquet($predictions) as p
+left join answers on p.prompt_key = answers.prompt_key and p.repeat = answers.repeat and p.error is null
+order by p.scoring_policy, p.repeat, p.relation, p.sample_id
+"""
+
+
+def load_anchor_run(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Insert one row of anchor_runs, and the predictions of one model on anchors in one period."""
+    period, model_id = folder.parent.name, folder.name
+    key = {"edition_id": folder.parents[1].name, "period": period, "model_id": model_id}
+    run = require_record(folder / RUN, edition_id=key["edition_id"], model_id=model_id)
+    require_model(connection, folder)
+    check_files(folder, run, RUN)
+    counts = [run[name] for name in ("n_samples", "n_asked", "n_errors")]
+    finished_at = parse_time(folder / RUN, run, "finished_at")
+    circumstances = [finished_at, run["max_error_rate"], run["served"], *read_price(run)]
+    # The last two columns are filled from the requests.
+    row = [*key.values(), find_first_day(period), *counts, *circumstances, None, None]
+    insert_row(connection, "anchor_runs", row)
+    files = list_run_files(folder, run, (REQUESTS, PREDICTIONS))
+    predictions = {PREDICTIONS.name: files[PREDICTIONS.name]}
+    n_rows = insert_parquet(connection, INSERT_ANCHOR_PREDICTIONS, predictions, **key)
+    check_rows(folder, run, PREDICTIONS, n_rows)
+    note_how_asked(connection, "anchor_runs", files, key)
+    require_answers(connection, "anchor_predictions", folder, run, key)

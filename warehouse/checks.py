@@ -14,8 +14,7 @@ import polars as pl
 from primitives.hashing import checksum_file
 from schemas.stages import EDITION_STAGES, HUMAN_GRADES
 from storage.layout import checks_record, diversity_record, freshness_record, guesses_record
-from storage.manifests import key_content, read_manifest_files
-from storage.records import find_record, read_reports, set_aside
+from storage.records import find_record, key_content, read_manifest_files, read_reports, set_aside
 from warehouse.appraisals import list_grades
 from warehouse.catalogue import insert_row
 from warehouse.records import parse_time

@@ -17,19 +17,22 @@ from config.schedule import find_first_day
 from primitives.errors import InputError
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
-from schemas.stages import ATTEMPTS, SAMPLES, TRIPLETS
-from storage.layout import MANIFEST
-from storage.manifests import find_manifest
-from storage.records import explain_missing, find_record, set_aside
-from warehouse.anchor_loading import load_anchor_run
-from warehouse.answer_loading import load_run, warn_of_lost_replies
+from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
+from storage.layout import MANIFEST, writer_tokens_record
+from storage.records import explain_missing, find_manifest, find_record, set_aside
+from warehouse.answer_loading import (
+    check_points,
+    load_anchor_run,
+    load_question_run,
+    load_run,
+    warn_of_lost_replies,
+)
 from warehouse.appraisals import load_diversity, load_grades, load_guesses
 from warehouse.catalogue import create_tables, create_views, insert_row
 from warehouse.checks import load_checks, load_freshness_limit
 from warehouse.increments import Increment, report_left_out, write_loaded_parts
 from warehouse.model_loading import load_model
 from warehouse.parts import Part, name_parts
-from warehouse.question_loading import check_points, load_question_run
 from warehouse.records import (
     RecordMissing,
     check_files,
@@ -37,9 +40,46 @@ from warehouse.records import (
     find_files,
     insert_parquet,
     parse_time,
+    read_price,
 )
-from warehouse.variants import load_variants
-from warehouse.writer_loading import load_writer_tokens
+
+INSERT = """
+insert into variants
+select
+    $edition_id, variant_id, variants.triplet_id, variants.pair_id, variants.relation, variants.split,
+    variants.transformation, variants.label, predicate, prototype_id, statement
+from read_parquet($variants) as variants
+left join read_parquet($statements) as statements using (variant_id)
+order by variants.relation, variants.pair_id, variants.triplet_id, variants.variant_id
+"""
+
+
+def load_variants(connection: duckdb.DuckDBPyConnection, folder: Path, manifest: dict[str, Any]) -> None:
+    """Insert one row per variant that the manifest of the edition lists; editions without triplets have none.
+
+    Raises:
+        InputError: a file cannot be read, or it has another number of rows than the manifest lists.
+    """
+    files = {stage.name: (stage, find_files(folder, manifest, stage)) for stage in (VARIANTS, STATEMENTS)}
+    if not all(paths for _, paths in files.values()):
+        return
+    n_rows = insert_parquet(connection, INSERT, files, edition_id=folder.name)
+    for stage in (VARIANTS, STATEMENTS):
+        check_rows(folder, manifest, stage, n_rows)
+
+
+REMEDY = "`pretexeval publish` with the configuration of the edition writes it again"
+COUNTS = ("n_prompts", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
+
+
+def load_writer_tokens(connection: duckdb.DuckDBPyConnection, root: Path, edition_id: str) -> None:
+    """Insert one row per role, if the edition has a record. A damaged record is set aside."""
+    record = find_record(root / writer_tokens_record(edition_id), REMEDY, edition_id=edition_id) or {}
+    for role in record.get("roles", []):
+        counts = [role[name] for name in COUNTS]
+        row = [edition_id, role["role"], role["model_id"], *counts, *read_price(role)]
+        insert_row(connection, "writer_tokens", row)
+
 
 EDITION_COLUMNS = (
     "edition_id",

@@ -11,7 +11,9 @@ everything is loaded into an empty file, which gives the same tables.
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from shutil import copyfile, rmtree
 
@@ -19,16 +21,112 @@ import duckdb
 from filelock import FileLock, Timeout
 
 from primitives.errors import InputError
+from primitives.hashing import hash_json
+from schemas import meanings
 from storage.layout import PUBLISH_LOCK, WAREHOUSE
+from storage.user_cache import copy_cached, find_cached, keep_cached
+from warehouse import catalogue
 from warehouse.answer_loading import warn_of_lost_replies
-from warehouse.empty import copy_empty_warehouse, forget_empty_warehouse
+from warehouse.catalogue import create_tables, create_views
 from warehouse.increments import is_current, read_loaded_parts, report_left_out
 from warehouse.loading import load_warehouse
 from warehouse.parts import name_parts
-from warehouse.published import STORAGE_VERSION, is_extensible, open_published, sign
 from warehouse.query import limit_memory
 
 logger = logging.getLogger(__name__)
+
+
+# DuckDB 1.4 opens the warehouse. From version 1.4.2 on it finds the subqueries of our table macros, so that
+# every view works; `make test-interop` reads all of them.
+STORAGE_VERSION = "v1.4.0"
+# DuckDB uses the space of deleted rows again. If more than this share of the file is unused, everything is
+# loaded into an empty file.
+MAX_FREE_SHARE, MIN_FREE_BYTES = 1 / 3, 100_000_000
+CODE_SUFFIXES = (".py", ".sql", ".toml")
+
+
+def sign(connection: duckdb.DuckDBPyConnection, changed_at_ns: int) -> None:
+    """Note in the database which code wrote it, and the time of change that its file will have."""
+    connection.execute("delete from storage.publication")
+    connection.execute("insert into storage.publication values (?, ?)", [describe_code(), changed_at_ns])
+
+
+@contextmanager
+def open_published(path: Path) -> Iterator[duckdb.DuckDBPyConnection | None]:
+    """Open the published file to read it; yield null if this code did not write it or somebody changed it.
+
+    Whoever changes the file changes its time of change, which the file itself holds (`sign`).
+    """
+    try:
+        changed_at_ns = path.stat().st_mtime_ns
+        connection = duckdb.connect(str(path), read_only=True)
+    except (OSError, duckdb.Error):
+        yield None
+        return
+    with connection:
+        yield connection if _read_signature(connection) == (describe_code(), changed_at_ns) else None
+
+
+def _read_signature(connection: duckdb.DuckDBPyConnection) -> tuple[str, int] | None:
+    try:
+        return connection.execute("from storage.publication").fetchone()
+    except duckdb.Error:
+        return None
+
+
+def is_extensible(path: Path) -> bool:
+    """Return whether a copy of the published file can be brought up to date, and has little unused space."""
+    with open_published(path) as connection:
+        if connection is None:
+            return False
+        sizes = "select free_blocks * block_size, total_blocks * block_size from pragma_database_size()"
+        n_free, n_bytes = connection.execute(sizes).fetchone() or (0, 0)
+        return bool(n_free < max(MIN_FREE_BYTES, MAX_FREE_SHARE * n_bytes))
+
+
+def describe_code() -> str:
+    """Return a fingerprint of everything that decides which tables the same files give."""
+    names = [catalogue.SUMS, catalogue.TABLE_MACROS, catalogue.ESTIMATES, catalogue.VIEWS]
+    return hash_json([_hash_code(), STORAGE_VERSION, *names], digits=32)
+
+
+@cache
+def _hash_code() -> str:
+    """Return a hash of the code and the texts by which tables are made and filled."""
+    folders = (Path(__file__).parent, Path(meanings.__file__).parent)
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in CODE_SUFFIXES]
+    return hash_json([[path.name, path.read_text(encoding="utf-8")] for path in sorted(files)], digits=32)
+
+
+def copy_empty_warehouse(path: Path) -> bool:
+    """Copy the database of this version of the code, which is made first if there is none.
+
+    Return whether it was copied; it is not where the user's caches cannot be written.
+    """
+    if copy_cached(_name_copy(), path):
+        return True
+    keep_cached(_name_copy(), _create)
+    return copy_cached(_name_copy(), path)
+
+
+def forget_empty_warehouse() -> None:
+    """Remove the database from the caches, because it is damaged."""
+    find_cached(_name_copy()).unlink(missing_ok=True)
+
+
+def _create(path: Path) -> None:
+    try:
+        with duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE_VERSION}) as made:
+            create_tables(made)
+            create_views(made)
+            made.execute("checkpoint")
+    except duckdb.Error as error:
+        raise OSError(str(error)) from error
+
+
+def _name_copy() -> str:
+    return f"warehouse-{hash_json([describe_code(), duckdb.__version__], digits=16)}.duckdb"
+
 
 LOCK_TIMEOUT_S = 600.0
 # Parts that a message names.

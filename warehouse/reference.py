@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-from warehouse.catalogue import ESTIMATES, SUMS, VIEWS, create_tables, create_views, read_sql
-from warehouse.comments import RELATIONS
+from warehouse.catalogue import ESTIMATES, RELATIONS, SUMS, VIEWS, create_tables, create_views, read_sql
 
 INTRODUCTION = """\
 # Tables and views of the warehouse

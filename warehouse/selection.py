@@ -1,11 +1,35 @@
 """Find an edition or a model of the warehouse by what a person types: its id, a part of it, or its name."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
+import polars as pl
 
 from primitives.errors import InputError
+from schemas.stages import REQUESTS
+from storage.layout import evaluation_folder
+
+
+def read_prompt_styles(root: Path, edition_id: str, model_id: str) -> tuple[str, ...]:
+    """Return the styles of the model's prompts; empty where its requests are not in the data folder.
+
+    Raises:
+        InputError: the requests cannot be read.
+    """
+    folder = root / evaluation_folder(edition_id, model_id) / REQUESTS.name
+    files = sorted(folder.glob("*.parquet"))
+    if not files:
+        return ()
+    try:
+        found = pl.scan_parquet(files).select("prompt_style").unique().collect().to_series()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(
+            f"{folder}: the requests cannot be read ({str(error).splitlines()[0]}); `pretexeval run CONFIG` "
+            "writes them again"
+        ) from error
+    return tuple(sorted(style for style in found if style))
 
 
 class EvaluatedModel(NamedTuple):

@@ -7,7 +7,7 @@
 --   tail_frequency   believes a triplet according to how often its tail occurs among the relation's positive
 --                    test triplets;
 --   word_overlap     believes a triplet according to how many words head and tail share;
---   overlap          believes what the overlap guesser believes (tasks/quality/guessers.py), which was trained
+--   overlap          believes what the overlap guesser believes (tasks/quality/guesses.py), which was trained
 --                    on other heads; only in editions whose guesses were measured;
 --   best             in each relation, the one of the shortcuts above that masters most pairs there (then: has
 --                    the highest average accuracy; then: comes first by name).

@@ -16,8 +16,12 @@ from pathlib import Path
 from typing import Any
 from xmlrpc.client import ServerProxy
 
-from config.installation_names import INSTALLATION_VARIABLE, find_installation
-from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
+from config.installation_names import (
+    BASE_URL_VARIABLE,
+    INSTALLATION_VARIABLE,
+    SERVED_ROOT_VARIABLE,
+    find_installation,
+)
 from deploy.local import postgres
 from deploy.local.client_settings import (
     PASSWORD_VARIABLE,

@@ -14,14 +14,14 @@ from prefect.artifacts import (
     create_table_artifact,
     update_progress_artifact,
 )
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from config.file import Config
-from config.web_address import find_base_url
+from config.installation_names import find_base_url
 from flows.support.configurations import name_artifact
-from flows.support.progress import show_progress
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
-from report.facet_scores import read_facet_scores, select_first_policy
-from report.reasoning_notes import note_unfinished
+from report.facet_scores import note_unfinished, read_facet_scores, select_first_policy
 from report.remarks import list_remarks
 from report.repeat_notes import note_repeats
 from storage.layout import (
@@ -32,9 +32,43 @@ from storage.layout import (
     edition_folder,
     page_file,
 )
-from warehouse.drift import describe_drift
-from warehouse.freshness import describe_freshness, read_new_text_rates
+from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
+
+SECONDS_BETWEEN_LINES = 20.0
+
+
+@contextlib.contextmanager
+def show_progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that takes the number of items that were done since its last call."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _print_lines(console, title, total)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        bar = progress.add_task(title, total=total)
+        yield lambda n: progress.advance(bar, n)
+
+
+def _print_lines(console: Console, title: str, total: int) -> Callable[[int], None]:
+    n_done = 0
+    next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def advance(n: int) -> None:
+        nonlocal n_done, next_line
+        n_done += n
+        if time.monotonic() >= next_line:
+            console.print(f"{title}: {n_done:,} of {total:,}", highlight=False)
+            next_line = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    return advance
+
 
 # Every update is a request to the server.
 SECONDS_BETWEEN_UPDATES = 5.0

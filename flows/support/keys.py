@@ -10,7 +10,7 @@ from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
 from config.engines import EngineConfig
 from config.tables import StorageConfig
-from engines.api_keys import keep_out_of_logs, name_secret_block
+from engines.endpoint_client import keep_out_of_logs, name_secret_block
 from primitives.errors import InputError
 from primitives.http_client import bypass_proxies
 from primitives.secrets import hide_secrets

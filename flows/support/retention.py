@@ -20,10 +20,10 @@ from storage.layout import (
     review_folder,
 )
 from storage.locks import hold_file_lock
-from storage.manifests import find_manifest
 from storage.mirror import Mirror
-from storage.removal import finish_removals, is_evaluated_now, measure_freed, remove_edition
-from storage.unused_answers import UnusedAnswers, list_unused_answers, remove_answers
+from storage.publication import finish_removals, is_evaluated_now, measure_freed, remove_edition
+from storage.records import find_manifest
+from storage.responses import UnusedAnswers, list_unused_answers, remove_answers
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.

@@ -1,17 +1,24 @@
 """Names of flow runs: the action, the knowledge base, and the period or the seed."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from prefect import runtime
+from prefect import runtime, tags
 
 from config.file import Config
+from config.installation_names import find_installation
 from flows.support.configurations import find_config, read_config
 from flows.support.periods import name_period
 from primitives.errors import InputError
-from tasks.evaluation.shards import Shard
+from tasks.evaluation.missing_answers import Shard
+
+
+def tag_runs() -> AbstractContextManager[set[str]]:
+    """Give the runs that begin in the block the tag by which the installation's automations find them."""
+    return tags(find_installation().tag)
 
 
 def name_edition_run(action: str) -> Callable[[], str]:

@@ -29,7 +29,7 @@ from tasks.edition.stage_files import (
     provide_files,
     record_check,
 )
-from tasks.quality.validation_report import Report
+from tasks.quality.validation import Report
 
 RunStage = Callable[..., StageFiles]
 """Takes the edition, the name of a stage and the stages before, and returns the files of the stage."""

@@ -7,8 +7,7 @@ rule takes linear time on any text.
 import re
 from collections.abc import Callable, Iterator
 
-from tasks.answers.letters import is_line_end, scan_letters
-from tasks.answers.options import AnswerOptions
+from tasks.answers.letters import AnswerOptions, is_line_end, scan_letters
 from tasks.answers.segments import remove_repeated_options
 from tasks.answers.text_rules import (
     Found,

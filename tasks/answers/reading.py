@@ -1,14 +1,14 @@
 """Read the answer to a question from the text of a response."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tasks.answers.judgements import Judgement, read_judgement, read_truth
 from tasks.answers.letter_rules import find_letters
-from tasks.answers.letters import BEGINS_SENTENCE, scan_letters
-from tasks.answers.options import AnswerOptions
+from tasks.answers.letters import BEGINS_SENTENCE, AnswerOptions, scan_letters
 from tasks.answers.segments import split_questions, tidy_text
 
 OTHER_QUESTION = "other_question"
@@ -137,3 +137,29 @@ READERS: dict[str, Callable[[str, AnswerOptions, str], Reading]] = {
     "MAQ": _read_choices,
     "TFQ": _read_truth,
 }
+
+
+def vote(readings: Sequence[Reading]) -> Reading:
+    """Return the reading with the most frequent answer; the earliest one if several are as frequent.
+
+    A repeat without an answer has no vote. Without any answer, the most frequent fragment comes back.
+
+    Args:
+        readings: the readings of the repeats of one question, in the order of the repeats.
+    """
+    return next(iter(list_winners(readings)), NOTHING)
+
+
+def list_winners(readings: Sequence[Reading]) -> list[Reading]:
+    """Return the first reading of each of the most frequent answers, or else of the most frequent fragments.
+
+    Several come back if there is a tie, in the order in which they were given; none if nothing was read.
+    """
+    for key in ("answer", "fragment"):
+        firsts: dict[str, Reading] = {}
+        for reading in readings:
+            firsts.setdefault(getattr(reading, key), reading)
+        counts = Counter(value for reading in readings if (value := getattr(reading, key)) is not None)
+        if counts:
+            return [firsts[value] for value, n in counts.items() if n == max(counts.values())]
+    return []

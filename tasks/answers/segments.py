@@ -4,8 +4,7 @@ import re
 from bisect import bisect_right
 from itertools import islice
 
-from tasks.answers.letters import scan_letters
-from tasks.answers.options import MIN_QUOTED, AnswerOptions, fold_text
+from tasks.answers.letters import MIN_QUOTED, AnswerOptions, fold_text, scan_letters
 
 NEW_QUESTION = re.compile(
     r"^[ \t#*_>]{0,8}(?:\d{1,2}[.)] ?)?(?:Question|Q)[ \t]?\d{0,4}[ \t]?[*_]{0,2}:", re.MULTILINE

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from tasks.answers.letters import SEPARATOR
-from tasks.answers.options import EDGES, AnswerOptions, Mention, fold_text
+from tasks.answers.letters import EDGES, SEPARATOR, AnswerOptions, Mention, fold_text
 
 Found = tuple[str, ...]
 ARTICLE = re.compile(r"(?:the |a |an |to )?(?:option )?", re.IGNORECASE)

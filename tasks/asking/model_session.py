@@ -1,27 +1,181 @@
 """An exclusive session with one model: prompts are asked in chunks, and answers are stored as they arrive."""
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from config.engines import EngineConfig
 from engines.base import Engine, IncrementalEngine, ProbedEngine
 from engines.identity import identify_model
 from engines.loading import load_engine
-from primitives.errors import InputError, describe_failure, is_failure, release_frames
-from schemas.exchange import Completion, Prompt, Sampling
+from primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from storage.disk import reserve_space
+from storage.locks import hold_model
 from storage.mirror import Mirror
-from storage.model_locks import hold_model
 from storage.responses import ResponseStore
-from tasks.asking.chunks import TRIAL_CHUNK, ChunkSize, PromptsByKey, estimate_bytes, pop_prompts
-from tasks.asking.hub_commits import pin_commit, warn_without_commit
-from tasks.asking.model_records import write_model_record
-from tasks.asking.progress import Advance
-from tasks.asking.received_answers import ReceivedAnswers
-from tasks.asking.refusals import explain_failure, have_failed
+from tasks.asking.model_records import pin_commit, warn_without_commit, write_model_record
+
+Advance = Callable[[int], None]
+"""Takes how many more are done."""
+ShowProgress = Callable[[str, int], AbstractContextManager[Advance]]
+"""Opens a display with this title and total."""
+
+
+# The chunk size is adjusted so that a chunk takes this long. In a longer one, answers are stored meanwhile.
+CHUNK_S = 20.0
+FIRST_CHUNK = 1024
+# The first prompts show whether the model answers at all, before many are sent or paid for.
+TRIAL_CHUNK = 32
+MAX_CHUNK = 16_384
+# Upper bounds for reserving disk space: bytes per row without its texts, and bytes per token.
+ROW_BYTES = 512
+TOKEN_BYTES = 16
+
+PromptsByKey = dict[str, Prompt]
+"""Prompt key -> prompt."""
+
+
+class ChunkSize:
+    """The number of prompts in the next chunk: few until the model has answered, and after refusals."""
+
+    def __init__(self) -> None:
+        """Begin with a chunk on trial."""
+        self.is_on_trial = True
+        self._n_full = FIRST_CHUNK
+
+    @property
+    def n_prompts(self) -> int:
+        """Return the number of prompts in the next chunk."""
+        return TRIAL_CHUNK if self.is_on_trial else self._n_full
+
+    def adjust(self, seconds: float) -> None:
+        """Make the next chunk take about CHUNK_S, after one that took this long; a trial says nothing."""
+        if not self.is_on_trial:
+            factor = min(max(CHUNK_S / max(seconds, 1e-6), 0.5), 4.0)
+            self._n_full = int(min(max(self._n_full * factor, FIRST_CHUNK // 4), MAX_CHUNK))
+
+
+def pop_prompts(waiting: PromptsByKey, n: int) -> PromptsByKey:
+    """Remove the first ``n`` prompts from those that wait, and return them."""
+    return {key: waiting.pop(key) for key in list(waiting)[:n]}
+
+
+def estimate_bytes(chunk: PromptsByKey, sampling: Sampling) -> int:
+    """Return an upper bound for the bytes that the chunk's prompts and answers take on disk."""
+    n_prompt_bytes = sum(len(prompt.text.encode()) for prompt in chunk.values())
+    return n_prompt_bytes + len(chunk) * (ROW_BYTES + TOKEN_BYTES * sampling.max_tokens)
+
+
+# A killed process loses the answers of this time at most. A long session writes less often, so that its
+# answers are not in thousands of small files: 100 s of a session of three hours would be 1 % of its costs.
+MIN_INTERVAL_S = 10.0
+MAX_INTERVAL_S = 60.0
+INTERVAL_SHARE = 0.01
+# Answers that are larger than expected are written before they fill the memory.
+MAX_CHARACTERS = 32_000_000
+
+Store = Callable[[list[str], list[Prompt], list[Completion]], None]
+"""Takes keys, prompts and completions, and writes them as one file."""
+
+
+@dataclass
+class ReceivedAnswers:
+    """The answers to a chunk. Those that are stored already are not kept in memory."""
+
+    chunk: dict[str, Prompt]
+    store: Store
+    session_started: float
+    """When the session began, on the monotonic clock."""
+    received: dict[int, Completion] = field(default_factory=dict)
+    """Position of a prompt in the chunk -> its completion, until it is stored. Other threads may add some."""
+    outcomes: dict[int, Completion] = field(default_factory=dict)
+    """Position of a prompt in the chunk -> its completion without its texts, once it is stored."""
+    _stored_at: float = field(default_factory=time.monotonic)
+
+    def store_if_due(self) -> bool:
+        """Store what has arrived if the last time is long ago; return whether something was stored.
+
+        On a full disk the answers stay in memory: space for them is reserved until the chunk ends.
+        """
+        now = time.monotonic()
+        share = INTERVAL_SHARE * (now - self.session_started)
+        interval = min(max(MIN_INTERVAL_S, share), MAX_INTERVAL_S)
+        if now < self._stored_at + interval and not self._is_large():
+            return False
+        try:
+            return self.store_all()
+        except OSError as error:
+            if error.errno not in FULL_DISK:
+                raise
+            return False
+
+    def store_all(self) -> bool:
+        """Store what has arrived and is not stored; return whether there was something."""
+        arrived = dict(sorted(self.received.copy().items()))
+        self._stored_at = time.monotonic()
+        if not arrived:
+            return False
+        keys = list(self.chunk)
+        chosen = [keys[position] for position in arrived]
+        self.store(chosen, [self.chunk[key] for key in chosen], list(arrived.values()))
+        for position, completion in arrived.items():
+            self.outcomes[position] = Completion(None, completion.status, completion.error)
+            del self.received[position]
+        return True
+
+    def list_outcomes(self) -> list[Completion]:
+        """Return what became of the prompts, in their order: status and error, without the texts."""
+        return [self.outcomes[position] for position in sorted(self.outcomes)]
+
+    def _is_large(self) -> bool:
+        arrived = self.received.copy().values()
+        n_characters = sum(len(each.response or "") + len(each.reasoning or "") for each in arrived)
+        return n_characters > MAX_CHARACTERS
+
+
+# The wording with which engines/openai_answers.py stores the status of a failed prompt.
+_STATUS = re.compile(r"HTTP (4\d\d): ")
+# Timeout, conflict, too early, too many requests: the same prompt can pass later.
+TEMPORARY = (408, 409, 425, 429)
+REMEDIES = {
+    400: "compare the model's table (model, prompt_style, max_tokens, logprobs, extra_body, rename, "
+    "leave_out) with what the endpoint accepts",
+    402: "check the balance of the account",
+    403: "check what the key may use",
+}
+
+
+def read_refusal(completion: Completion) -> int | None:
+    """Return the HTTP status with which the endpoint rejected the prompt; null if it did not."""
+    found = _STATUS.match(completion.error or "")
+    status = int(found[1]) if found else None
+    return None if status in TEMPORARY else status
+
+
+def have_failed(completions: Sequence[Completion]) -> bool:
+    """Return whether every one of these prompts failed. One that is too long says nothing of the endpoint."""
+    return bool(completions) and all(
+        completion.status == "error" and not (completion.error or "").startswith(PROMPT_TOO_LONG)
+        for completion in completions
+    )
+
+
+def explain_failure(name: str, completions: Sequence[Completion]) -> InputError:
+    """Return the error for a model whose endpoint answered none of these prompts, in its own words."""
+    first, n = completions[0], len(completions)
+    status = read_refusal(first)
+    said = f"refused every one of {n:,} prompts" if status else f"answered none of {n:,} prompts"
+    remedy = REMEDIES.get(status, REMEDIES[400]) if status else "check that it is in order"
+    return InputError(
+        f"model {name!r}: the endpoint {said} ({first.error}); {remedy}, then run the same command again: it "
+        "asks them again"
+    )
+
 
 LoadEngine = Callable[[EngineConfig], Engine]
 
@@ -30,7 +184,7 @@ class ModelSession:
     """A model and its answers. The model is loaded at the first prompt and closed when the block ends.
 
     One process at a time has a session with a model, or one process for each shard of its prompts, so that no
-    prompt is asked twice (`storage.model_locks`). Among hosts that share a bucket, each chunk of answers is
+    prompt is asked twice (`storage.locks`). Among hosts that share a bucket, each chunk of answers is
     sent there before the next is asked.
     """
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import polars as pl
 
 from knowledge.base import KnowledgeBase
-from knowledge.name_keys import list_keys
+from knowledge.names import list_keys
 from primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]

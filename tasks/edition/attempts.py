@@ -4,19 +4,59 @@ The rounds of a relation are a generator. It yields the prompts of a round and c
 replies. The same code therefore runs the rounds while a model is asked and from stored replies.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from engines.loading import load_engine
 from gate import check_rewordings, clean_reply, find_collisions, fold_text
 from schemas.stages import ATTEMPTS, GATE_OFF
-from tasks.asking.writers import Replies, Writer, WriterPrompt, require_replies
-from tasks.edition.judge_prompts import JUDGE, build_judge_prompts, select_aliases
+from storage.mirror import Mirror
+from tasks.asking.model_session import LoadEngine, ShowProgress
+from tasks.asking.writers import Replies, Writer, WriterPrompt, ask_for_replies, require_replies
 from tasks.edition.rephraser import Rephraser
-from tasks.edition.sentences import write_on_one_line
-from tasks.edition.statements import join_entities
+from tasks.edition.statements import join_entities, write_on_one_line
 from tasks.judging.judge import Judge, combine_scores
+
+JUDGE = "judge"
+"""The reason for which an attempt is rejected that the judge denies."""
+Aliases = Mapping[str, Sequence[str]]
+"""Name of a head or a tail -> its other names."""
+
+
+def build_judge_prompts(
+    row: Mapping[str, Any], judge: Judge, aliases: Aliases
+) -> tuple[WriterPrompt, WriterPrompt]:
+    """Return both prompts about an attempt.
+
+    Args:
+        row: the text of the attempt, its statement, and the head and the tail of its triplet.
+    """
+    return judge.build_prompts(
+        row["statement"],
+        row["text"],
+        (row["head"], *select_aliases(aliases, row["head"], row["tail"])),
+        (row["tail"], *select_aliases(aliases, row["tail"], row["head"])),
+    )
+
+
+def select_aliases(aliases: Aliases, name: str, other: str) -> list[str]:
+    """Return the aliases of a name, without those that the other name of the triplet has too."""
+    others = {fold_text(spelling) for spelling in (other, *aliases.get(other, ()))}
+    return [alias for alias in aliases.get(name, ()) if fold_text(alias) not in others]
+
+
+def list_judge_prompts(attempts: pl.DataFrame, judge: Judge, aliases: Aliases) -> Iterator[WriterPrompt]:
+    """Yield the prompts that the judge was asked about attempts of an edition.
+
+    Args:
+        attempts: the stage attempts, with the columns statement, head and tail.
+    """
+    for row in attempts.filter(pl.col("text").is_not_null()).iter_rows(named=True):
+        if judge.is_asked(row["overruled"] or [reason for reason in row["reasons"] if reason != JUDGE]):
+            yield from build_judge_prompts(row, judge, aliases)
+
 
 COLLISION = "collision"
 NO_TEXT = "no text"
@@ -200,3 +240,59 @@ def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     columns = {name: [row.get(name) for row in rows] for name in schema}
     columns["reasons"] = [list(row["reasons"]) for row in rows]
     return pl.DataFrame(columns, schema=schema).sort("variant_id", "attempt").select(ATTEMPTS.names)
+
+
+def ask_rounds(
+    mirror: Mirror,
+    relations: Iterable[pl.DataFrame],
+    rephraser: Rephraser,
+    show: ShowProgress,
+    load: LoadEngine = load_engine,
+) -> list[pl.DataFrame]:
+    """Ask for every attempt that these relations need, and return the attempts of each relation.
+
+    Args:
+        relations: the statements of each relation, with the head and the tail of their triplets.
+        show: opens a progress display for the prompts of one round.
+
+    Raises:
+        InputError: a model cannot be loaded or reached, or leaves a prompt without a reply. The replies that
+            it gave are kept.
+    """
+    writers = name_writers(rephraser)
+    rounds = [run_rounds(rows, rephraser) for rows in relations]
+    attempts: dict[int, pl.DataFrame] = {}
+    waiting = _advance(rounds, list(range(len(rounds))), None, attempts)
+    n_rounds = dict.fromkeys(writers, 0)
+    while waiting:
+        replies: dict[str, Replies] = {}
+        for name, writer in writers.items():
+            prompts = [prompt for of_relation in waiting.values() for prompt in of_relation.get(name, ())]
+            if prompts:
+                n_rounds[name] += 1
+                with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
+                    replies[name] = ask_for_replies(mirror, writer, prompts, advance, load)
+        waiting = _advance(rounds, list(waiting), replies, attempts)
+    return [attempts[number] for number in range(len(rounds))]
+
+
+def _advance(
+    rounds: Sequence[Rounds],
+    numbers: Sequence[int],
+    replies: dict[str, Replies] | None,
+    attempts: dict[int, pl.DataFrame],
+) -> dict[int, PromptsByWriter]:
+    """Give these relations their replies, and return the next prompts of those that are not finished.
+
+    Args:
+        numbers: the positions of the relations in ``rounds``.
+        replies: None to start the rounds.
+        attempts: receives the attempts of each relation that is finished.
+    """
+    waiting = {}
+    for number in numbers:
+        try:
+            waiting[number] = next(rounds[number]) if replies is None else rounds[number].send(replies)
+        except StopIteration as end:
+            attempts[number] = end.value
+    return waiting

@@ -12,7 +12,7 @@ import polars as pl
 from config.file import Config
 from gate import GATE_VERSION
 from knowledge.base import KnowledgeBase
-from knowledge.question_bank import QuestionBank
+from knowledge.medqa import QuestionBank
 from primitives.hashing import hash_json
 from prototypes.pool import Pool
 from prototypes.question_wording import QuestionWording
@@ -21,15 +21,14 @@ from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
 from storage.files import FileRef, count_rows
 from storage.layout import edition_folder, stage_file
-from storage.manifests import find_manifest, read_manifest_files
+from storage.records import find_manifest, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.pieces import Piece, cut_relations
 from tasks.drawing.relation_facts import RelationFacts, collect_facts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.anchors import share_pairs
-from tasks.edition.llmeval import Llmeval
-from tasks.edition.rephraser import Rephraser
+from tasks.edition.rephraser import Llmeval, Rephraser
 from tasks.judging.calibrated_judge import plan_judge
 
 # Increase these numbers if a change of the code gives other rows for the same configuration, so that editions

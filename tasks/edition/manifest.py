@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from knowledge.left_out import LeftOut, cap_left_out
-from knowledge.question_bank import QuestionBank
+from knowledge.base import LeftOut, cap_left_out
+from knowledge.medqa import QuestionBank
 from primitives.process import map_in_threads
 from schemas.stages import TRIPLETS
 from storage.files import FileRef, count_rows, read_stage_files

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from config.file import Config
-from knowledge.left_out import LeftOut
-from knowledge.question_bank import QuestionBank
+from knowledge.base import LeftOut
+from knowledge.medqa import QuestionBank
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError, join_problems
 from prototypes.pool import check_drafts, check_pool, load_pool

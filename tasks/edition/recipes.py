@@ -11,21 +11,20 @@ from typing import Any
 
 import polars as pl
 
-from knowledge.question_bank import QuestionBank
+from knowledge.medqa import QuestionBank
 from primitives.hashing import hash_json
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from storage.files import FileRef
-from tasks.asking.writer_replies import read_replies
+from tasks.asking.writers import read_replies
 from tasks.drawing.pieces import Piece
 from tasks.edition.attempts import ATTEMPTS_VERSION, build_attempts
 from tasks.edition.edition import Edition
-from tasks.edition.samples import SAMPLES_VERSION, Wording, build_samples
+from tasks.edition.samples import SAMPLES_VERSION, Wording, build_samples, find_wording_turns
 from tasks.edition.statements import STATEMENTS_VERSION, fill_prototypes
 from tasks.edition.triplets import TRIPLETS_VERSION, build_triplets
 from tasks.edition.variants import VARIANTS_VERSION, derive_variants
-from tasks.edition.wordings import find_wording_turns
 from tasks.questions.medqa_points import MEDQA_VERSION, build_medqa_questions
 from tasks.questions.questions import QUESTIONS_VERSION, build_questions
 

@@ -5,7 +5,7 @@ manifest lists.
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import ne
@@ -19,15 +19,44 @@ from primitives.process import map_in_threads
 from schemas.columns import Stage
 from storage.files import FileRef, link_file, read_stage_files, write_stage_file
 from storage.layout import checks_record, manifest_file
-from storage.manifests import key_content
-from storage.records import RecordError, read_record, set_aside, write_record
+from storage.records import RecordError, key_content, read_record, set_aside, write_record
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
-from tasks.edition.validated_rows import iterate_validated
 from tasks.quality.part_validation import VALIDATION_VERSION, validate_parts
-from tasks.quality.validation_report import Report, ValidationReport, read_report, write_down
+from tasks.quality.validation import Report, ValidationReport, read_report, write_down
 
 logger = logging.getLogger(__name__)
+
+
+MAX_ROWS = 150_000
+"""Rows that are validated together, unless a single piece has more."""
+
+
+def iterate_validated(
+    edition: Edition, files: Mapping[str, FileRef], read: Callable[[str], pl.DataFrame]
+) -> Iterator[pl.DataFrame]:
+    """Yield all rows of a stage, in the order of the pieces.
+
+    A part that begins with a further piece of a long relation has the
+    demonstrations of the relation too, because expectations are about relations that have both splits.
+
+    Args:
+        files: name of a piece -> its file.
+        read: returns the rows of a piece.
+    """
+    waiting: list[pl.DataFrame] = []
+    held: str | None = None
+    for name, ref in files.items():
+        if waiting and sum(frame.height for frame in waiting) + ref.n_rows > MAX_ROWS:
+            yield pl.concat(waiting)
+            waiting, held = [], None
+        relation = edition.pieces[name].relation
+        if name != relation != held:
+            waiting.append(read(relation).filter(split="demonstration"))
+        waiting.append(read(name))
+        held = relation
+    yield pl.concat(waiting)
+
 
 # Checksums of different files differ in 60 of 64 digits; so few different digits are damage of the manifest.
 MAX_FLIPPED = 8

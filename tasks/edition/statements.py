@@ -1,11 +1,112 @@
 """Stage statements: every variant as a sentence, from its prototype (method, 2.4)."""
 
+import re
+
 import polars as pl
 
 from primitives.hashing import hash_text
 from prototypes.templates import RelationPrototypes
 from schemas.stages import STATEMENTS
-from tasks.edition.sentences import write_sentences
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# Names after "an": those that begin with a vowel sound. U sounds like a consonant in "uterus", "unit", "UV",
+# E in "European" and "Ewing", O in "one"; letters of abbreviations are spelled out ("an MRI", "an mRNA", "an
+# X-ray"), unless they look like a word ("a SARS virus"); numbers are read ("an 8-year", "an 11-beta").
+_VOWEL_SOUND = "^(?:" + "|".join(
+    (
+        r"[AaIi]",
+        r"[Ee](?:[^uw]|$)",
+        r"[Oo](?:[^n]|n(?:[^ce]|c[^e]|$)|$)",
+        r"[Uu](?:[cdfghjlmopwxyz]|n(?:[^i]|in|im[pm]|ide)|[rst][^aeiou]|b[^i])",
+        r"(?i:hour|hono|honest|heir)",
+        r"[FHLMNRSX](?:[^a-zAEIOU]|[AEIO][A-Z]?(?:[^A-Za-z]|$)|$)",
+        r"[fhlmnrsx][A-Z]|s[hi][A-Z]|lnc[A-Z]",
+        r"8|1[18](?:[^0-9]|$)",
+        r"[αεηιοω]|(?i:[àáâãäåæèéêëìíîïòóôõöø])",
+    )
+) + ")"  # fmt: skip
+_SLOTS = re.compile(r"(\[X\]|\[Y\])")
+_ARTICLE = re.compile(r"\b([Aa])n? $")
+# A name such as "mTOR", "p53" or "β-catenin" keeps its small letter.
+_SMALL_WORD = r"^[\p{Ll}--\p{Greek}]{2,}(?:[^\p{L}\p{N}]|$)"
+
+
+def write_on_one_line(text: str) -> str:
+    """Return a text of a model without white space at its ends; each line break becomes a space."""
+    return _CONTROL.sub(" ", text).strip()
+
+
+def write_sentence(template: pl.Expr) -> pl.Expr:
+    """Return the template filled with the columns head and tail, with a capital and the right articles.
+
+    A name that begins the sentence gets a capital if its first word has only small letters. "a" and "an"
+    before a slot follow the sound with which the name begins.
+    """
+    for slot, name in (("[X]", "head"), ("[Y]", "tail")):
+        article = (
+            pl.when(pl.col(name).str.contains(_VOWEL_SOUND)).then(pl.lit("${a}n ")).otherwise(pl.lit("${a} "))
+        )
+        template = template.str.replace(rf"\b(?<a>[Aa])n? {re.escape(slot)}", article + slot)
+    sentence = fill_template(template)
+    return pl.when(template.str.starts_with("[")).then(_write_capital(sentence)).otherwise(sentence)
+
+
+def write_sentences(rows: pl.DataFrame) -> pl.Series:
+    """Return the sentence of each row as `write_sentence` does, faster where rows share a template.
+
+    Args:
+        rows: the columns template, head and tail.
+    """
+    parts = rows.with_row_index("row").partition_by("template", as_dict=True)
+    written = [part.select("row", text=_write_template(str(key))) for (key,), part in parts.items()]
+    return pl.concat(written).sort("row")["text"] if written else pl.Series("text", [], pl.String)
+
+
+def _write_template(template: str) -> pl.Expr:
+    """Return the sentences of one template, which is cut at its slots once and not in every row."""
+    parts = _SLOTS.split(template)
+    if sorted(parts[1::2]) != ["[X]", "[Y]"]:
+        return write_sentence(pl.col("template"))
+    written = []
+    for text, slot in zip(parts[::2], [*parts[1::2], None], strict=True):
+        name = pl.col("head" if slot == "[X]" else "tail")
+        article = None if slot is None else _ARTICLE.search(text)
+        if article is None:
+            written.append(pl.lit(text))
+        else:
+            start, letter = text[: article.start()], article[1]
+            has_vowel = pl.when(name.str.contains(_VOWEL_SOUND))
+            written.append(
+                has_vowel.then(pl.lit(f"{start}{letter}n ")).otherwise(pl.lit(f"{start}{letter} "))
+            )
+        written += [] if slot is None else [name]
+    sentence = pl.concat_str(written)
+    return _write_capital(sentence) if template.startswith("[") else sentence
+
+
+def _write_capital(sentence: pl.Expr) -> pl.Expr:
+    """Return the sentences with a capital, if their first word has only small letters."""
+    capital = sentence.str.slice(0, 1).str.to_uppercase() + sentence.str.slice(1)
+    return pl.when(sentence.str.contains(_SMALL_WORD)).then(capital).otherwise(sentence)
+
+
+def fill_template(template: pl.Expr) -> pl.Expr:
+    """Return the template with [X] and [Y] replaced by the columns head and tail, in one pass.
+
+    The template is cut at its slots before a name is put in, because names may contain `[X]` themselves.
+    """
+    starts_with_head = template.str.find(r"[X]", literal=True) < template.str.find(r"[Y]", literal=True)
+    cut = template.str.replace_many(["[X]", "[Y]"], ["\x00", "\x00"]).str.splitn("\x00", 3)
+    first = pl.when(starts_with_head).then(pl.col("head")).otherwise(pl.col("tail"))
+    second = pl.when(starts_with_head).then(pl.col("tail")).otherwise(pl.col("head"))
+    return pl.concat_str(
+        cut.struct.field("field_0"),
+        first,
+        cut.struct.field("field_1"),
+        second,
+        cut.struct.field("field_2"),
+    )
+
 
 STATEMENTS_VERSION = 1
 """Count it up when the function gives other rows for the same arguments."""

@@ -14,13 +14,12 @@ from schemas.columns import Stage
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
 from storage.files import read_stage_files
 from storage.layout import writer_tokens_record
-from storage.manifests import read_manifest_files
 from storage.mirror import Mirror
-from storage.records import find_record, write_record
+from storage.records import find_record, read_manifest_files, write_record
 from storage.responses import ResponseStore
 from tasks.asking.writers import Writer, WriterPrompt
+from tasks.edition.attempts import list_judge_prompts
 from tasks.edition.edition import Edition
-from tasks.edition.judge_prompts import list_judge_prompts
 
 COUNTED = ("n_prompt_tokens", "n_completion_tokens")
 

@@ -18,8 +18,7 @@ from schemas.exchange import Prompt, hash_prompt
 from storage.files import read_stage_files
 from storage.mirror import Mirror
 from tasks.answers.reading import read_answer
-from tasks.asking.model_session import LoadEngine, ModelSession
-from tasks.asking.progress import Advance
+from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.question_requests import GROUP, build_question, select_demonstrations

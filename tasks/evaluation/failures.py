@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from config.file import Config
 from config.questions import Setting
-from engines.api_keys import hide_known_keys
+from engines.endpoint_client import hide_known_keys
 from engines.identity import identify_model
 from primitives.errors import InputError, describe_failure, is_failure
 from storage.layout import failure_file
@@ -19,7 +19,7 @@ from storage.mirror import Mirror
 from storage.records import read_files, write_record
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
-from tasks.evaluation.run_record import read_run
+from tasks.evaluation.run_record import is_complete, read_run
 
 
 def require_evaluated(evaluation: Evaluation) -> None:
@@ -140,3 +140,19 @@ def _find_model_id(config: Config, name: str) -> str | None:
         return identify_model(find_model(config, name)).model_id
     except InputError:
         return None
+
+
+def are_evaluated(config: Config, edition_id: str, mirror: Mirror) -> bool:
+    """Return whether every evaluation is complete and up to date with intact files, and none failed."""
+    for name, setting in config.list_evaluations():
+        if has_failure(mirror, edition_id, name, setting):
+            return False
+        try:
+            evaluation = plan_evaluation(config, edition_id, name, setting)
+            if not is_complete(evaluation):
+                return False
+            require_evaluated(evaluation)
+        except InputError:
+            # The flow reports what is wrong.
+            return False
+    return True

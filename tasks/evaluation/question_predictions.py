@@ -7,8 +7,7 @@ import polars as pl
 
 from primitives.hashing import hash_text
 from schemas.question_stages import LETTERS, QUESTION_PREDICTIONS, QUESTION_READINGS
-from tasks.answers.reading import NOTHING, Reading, read_answer
-from tasks.answers.vote import vote
+from tasks.answers.reading import NOTHING, Reading, read_answer, vote
 from tasks.asking.answer_extraction import cut_completion
 from tasks.evaluation.predictions import NEVER_ASKED, Scoring
 

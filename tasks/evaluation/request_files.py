@@ -17,13 +17,11 @@ from primitives.hashing import checksum_file, hash_json
 from schemas.exchange import Prompt
 from storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
 from storage.layout import evaluation_file, next_requests_folder, run_file
-from storage.manifests import key_content
-from storage.records import list_files, read_files, read_record, read_reports, write_record
+from storage.records import key_content, list_files, read_files, read_record, read_reports, write_record
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests
-from tasks.quality.validation import check_stage
-from tasks.quality.validation_report import Report
+from tasks.quality.validation import Report, check_stage
 
 RECORD = "requests.json"
 

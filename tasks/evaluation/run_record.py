@@ -20,7 +20,7 @@ from tasks.evaluation.request_files import (
     list_prompt_keys,
     remove_pending_requests,
 )
-from tasks.quality.validation_report import Report
+from tasks.quality.validation import Report
 
 
 @dataclass(frozen=True)

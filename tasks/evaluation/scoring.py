@@ -1,6 +1,6 @@
 """Score stored answers: write the predictions of one evaluation under every configured policy."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -8,9 +8,12 @@ from pathlib import Path
 import polars as pl
 
 from primitives.errors import InputError
+from schemas.columns import Stage
+from schemas.stages import RESPONSES
 from storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
 from storage.layout import evaluation_file, run_file
-from storage.records import read_reports
+from storage.records import key_content, read_reports
+from storage.responses import ResponseStore, prefer_responses, read_response_file
 from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring
@@ -23,8 +26,66 @@ from tasks.evaluation.run_record import (
     remove_run,
     require_finished,
 )
-from tasks.evaluation.stage_checks import check_requests, check_responses
-from tasks.quality.validation import check_stage
+from tasks.quality.validation import Report, check_stage
+
+LONG_TEXTS = ("prompt", "response", "reasoning")
+
+
+def check_requests(evaluation: Evaluation, requests: RequestFiles, known: Iterable[Report]) -> Report:
+    """Return the report of the requests; raises as `check_stage` does.
+
+    Args:
+        known: reports of the last record of the evaluation.
+    """
+    stage = evaluation.subject.requests
+    return _find_or_check(
+        evaluation,
+        stage,
+        [ref.sha256 for ref in requests.files],
+        lambda: read_stage_files(evaluation.root, list(requests.files), stage),
+        known,
+    )
+
+
+def check_responses(evaluation: Evaluation, requests: RequestFiles, known: Iterable[Report]) -> Report:
+    """Return the report of the stored responses to the requests; raises as `check_stage` does.
+
+    Args:
+        known: reports of the last record of the evaluation.
+    """
+    names = [path.name for path in evaluation.store.list_files()]
+    return _find_or_check(
+        evaluation,
+        RESPONSES,
+        [*(ref.sha256 for ref in requests.files), *names],
+        lambda: _read_shortened(evaluation.store, set(list_prompt_keys(evaluation, requests))),
+        known,
+    )
+
+
+def _read_shortened(store: ResponseStore, keys: Set[str]) -> pl.DataFrame:
+    """Return the responses to these prompts, with the first character alone of long texts.
+
+    That character tells whether there is a text. All texts can take gigabytes.
+    """
+    short = pl.col(*LONG_TEXTS).str.head(1)
+    rows = (
+        read_response_file(file, RESPONSES.names).filter(pl.col("prompt_key").is_in(keys)).with_columns(short)
+        for file in store.list_files()
+    )
+    return prefer_responses([pl.DataFrame(RESPONSES.schema.empty_table()), *rows])
+
+
+def _find_or_check(
+    evaluation: Evaluation,
+    stage: Stage,
+    made_of: list[str],
+    read_rows: Callable[[], pl.DataFrame],
+    known: Iterable[Report],
+) -> Report:
+    content = key_content(stage.name, made_of)
+    found = next((report for report in known if report.get("content") == content), None)
+    return found or {**check_stage(stage, read_rows(), evaluation.folder), "content": content}
 
 
 def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFiles:

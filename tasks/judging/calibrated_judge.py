@@ -14,9 +14,8 @@ from primitives.hashing import checksum_file
 from primitives.toml_files import render_toml
 from storage.files import write_bytes
 from storage.mirror import Mirror
-from tasks.asking.progress import ShowProgress
-from tasks.asking.writer_replies import ask_for_replies
-from tasks.asking.writers import identify_writer
+from tasks.asking.model_session import ShowProgress
+from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.judging.calibration import Calibration, JudgedRewording, Limits, calibrate
 from tasks.judging.judge import LIFTABLE, Judge, Thresholds, combine_scores
 from tasks.judging.measurement import list_names, read_labelled

@@ -9,8 +9,7 @@ import polars as pl
 from primitives.hashing import hash_json
 from schemas.columns import Stage
 from storage.files import FileRef, read_stage_file, read_stage_files, write_stage_file
-from storage.manifests import read_manifest, read_manifest_files
-from storage.records import is_file_recorded, read_record, write_record
+from storage.records import is_file_recorded, read_manifest, read_manifest_files, read_record, write_record
 from tasks.quality.validation import check_stage
 
 

@@ -1,15 +1,27 @@
 """What is measured on the samples of an edition: their diversity, and what names alone give away."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from primitives.errors import InputError
 from schemas.stages import TRIPLETS
-from storage.layout import diversity_file, diversity_record, guesses_file, guesses_record
-from storage.manifests import read_manifest_files, require_intact
-from storage.records import is_file_recorded
+from storage.layout import diversity_file, diversity_record, freshness_record, guesses_file, guesses_record
+from storage.records import find_record, is_file_recorded, read_manifest_files, require_intact, write_record
 from tasks.quality.diversity import write_diversity
 from tasks.quality.guesses import write_guesses
+
+
+def record_freshness_limit(root: Path, edition_id: str, min_new_texts: float | None) -> None:
+    """Write the share that the configuration requires; without one, remove the record of an earlier one."""
+    path = root / freshness_record(edition_id)
+    if min_new_texts is None:
+        path.unlink(missing_ok=True)
+        return
+    known = find_record(path, "it is written again", edition_id=edition_id) or {}
+    if known.get("min_new_texts") != min_new_texts:
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        write_record(path, {"edition_id": edition_id, "min_new_texts": min_new_texts, "checked_at": when})
 
 
 def measure_edition(root: Path, edition_id: str) -> list[Path]:

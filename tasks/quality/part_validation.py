@@ -8,8 +8,13 @@ import polars as pl
 from primitives.process import map_in_threads
 from schemas.columns import Stage
 from schemas.expectations import count_violations
-from tasks.quality.validation import accepts_counts, require_valid, validate_stage
-from tasks.quality.validation_report import ValidationReport, merge_reports
+from tasks.quality.validation import (
+    ValidationReport,
+    accepts_counts,
+    merge_reports,
+    require_valid,
+    validate_stage,
+)
 
 VALIDATION_VERSION = 1
 """Count it up when an expectation of a stage or the report on it changes."""

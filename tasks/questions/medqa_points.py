@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from knowledge.left_out import LeftOut
+from knowledge.base import LeftOut
 from knowledge.medqa import MedqaItem, fold_option
 from knowledge.synonyms import SynonymTable
 from primitives.hashing import draw_one, draw_order, hash_text
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
-from tasks.asking.case_text import join_case
+from tasks.asking.question_prompts import join_case
 from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.statements import ask, find_option_forms, state
 

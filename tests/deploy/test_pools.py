@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from config.engines import ModelConfig
-from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
+from config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from deploy.deployments import POOLS
 from deploy.pools import build_template, count_runs, merge_tables, plan_pools
 from primitives.errors import InputError

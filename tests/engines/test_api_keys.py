@@ -8,7 +8,7 @@ REPOSITORY = Path(__file__).parents[2]
 KEY = "sk-secret-0123456789"
 LOGGING = f"""
 import logging
-from engines.api_keys import keep_out_of_logs
+from engines.endpoint_client import keep_out_of_logs
 logging.basicConfig(level=logging.DEBUG)
 keep_out_of_logs("short")
 {{first}}

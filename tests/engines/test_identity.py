@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from config.engines import ModelConfig
-from engines.identity import identify_model
-from engines.model_card import TaughtFacts
+from engines.identity import TaughtFacts, identify_model
 from primitives.errors import InputError
 
 

@@ -7,7 +7,7 @@ from engines import openai_engine
 from engines.base import IncrementalEngine
 from engines.loading import load_engine
 from engines.openai_answers import Answer
-from engines.outages import MAX_OUTAGES, ask_through_outages
+from engines.openai_engine import MAX_OUTAGES, ask_through_outages
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.endpoint import (

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engines.prompts import find_answer_token, tokenise_texts
+from engines.base import find_answer_token, tokenise_texts
 from schemas.exchange import Prompt
 from tests.support.tokens import tokenise_prompt
 

@@ -9,8 +9,7 @@ from tokenizers import Tokenizer
 
 from config.engines import ModelConfig
 from engines.loading import load_engine
-from engines.vllm_parameters import ReasoningSplitter
-from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
+from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE, ReasoningSplitter
 from primitives.errors import InputError
 from schemas.exchange import Completion, Prompt
 from tasks.asking.sampling import build_sampling

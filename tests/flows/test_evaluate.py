@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tasks.asking.chunks import TRIAL_CHUNK
+from tasks.asking.model_session import TRIAL_CHUNK
 from tests.support.command import (
     Outcome,
     build_command,

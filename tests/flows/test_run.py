@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cli.finished_run import find_published, is_evaluated_here
+from cli.in_process import find_published, is_evaluated_here
 from config.file import Config, load_config
 from storage.layout import diversity_file
 from tests.support.command import (

@@ -14,7 +14,7 @@ from config.engines import ModelConfig
 from config.tables import StorageConfig
 from storage.bucket import Bucket
 from storage.layout import lease_object
-from tasks.asking.chunks import TRIAL_CHUNK
+from tasks.asking.model_session import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
 from tests.support.command import build_environment, read_bytes, run_command, run_process_command
 from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint

@@ -1,7 +1,7 @@
 import pytest
 
-from gate.entities import mask_entities
-from gate.words import split_words
+from gate.lexicon import split_words
+from gate.names import mask_entities
 
 SAME = [
     ("lung cancer", "cancer of the lung"),

@@ -4,8 +4,7 @@ import pytest
 
 from config.tables import KnowledgeConfig
 from knowledge.base import KnowledgeBase
-from knowledge.disek import ASPECTS, read_disek
-from knowledge.disek_writer import WRITERS, write_disek
+from knowledge.disek import ASPECTS, WRITERS, read_disek, write_disek
 from knowledge.reader import read_knowledge_base
 from knowledge.rows import build_base, clean_rows
 from primitives.errors import InputError

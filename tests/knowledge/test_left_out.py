@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from config.tables import KnowledgeConfig
-from knowledge import left_out, rows
+from knowledge import base, rows
 from knowledge.reader import read_knowledge_base
 from storage.layout import manifest_file
 from tasks.edition.manifest import complete_edition, list_left_out
@@ -23,7 +23,7 @@ def write_table(path: Path, *, n_repeats: int) -> KnowledgeConfig:
 
 @pytest.fixture
 def max_listed(monkeypatch: pytest.MonkeyPatch) -> int:
-    for module in (left_out, rows):
+    for module in (base, rows):
         monkeypatch.setattr(module, "MAX_LISTED", 3)
     return 3
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.tables import KnowledgeConfig
-from knowledge.base import COLUMNS, KnowledgeBase
-from knowledge.left_out import LeftOut
+from knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from knowledge.reader import read_knowledge_base
 from knowledge.rows import Source, build_base, build_source_rows, clean_rows
 from primitives.errors import InputError

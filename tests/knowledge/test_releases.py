@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from config.tables import KnowledgeConfig
-from knowledge.base import KnowledgeBase
-from knowledge.left_out import LeftOut
+from knowledge.base import KnowledgeBase, LeftOut
 from knowledge.reader import read_knowledge_base
 from primitives.errors import InputError
 from tasks.drawing.relation_facts import collect_facts

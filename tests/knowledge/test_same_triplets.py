@@ -6,9 +6,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knowledge.alias_table import AliasTable
+from knowledge.names import AliasTable, fold_name, list_name_keys
 from knowledge.same_triplets import pair_same_triplets
-from knowledge.spelling import fold_name, list_name_keys
 
 NAMES = ("Gout", "gout.", "go\u00adut", "Fieber", "ﬁeber", "fever", "wheezing", "asthma")
 IDS = (None, "C1", " C1", "C2", "C\u200b2")

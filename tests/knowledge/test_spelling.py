@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from config.tables import KnowledgeConfig
+from knowledge.names import list_name_keys
 from knowledge.reader import read_knowledge_base
-from knowledge.spelling import list_name_keys
 from primitives.errors import InputError
 from tests.support.small_bases import as_facts, as_rows, find_excluded, index_facts
 

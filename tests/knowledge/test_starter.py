@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from config.tables import KnowledgeConfig
-from knowledge.reader import read_knowledge_base
-from knowledge.starter import FOLDER
+from knowledge.reader import FOLDER, read_knowledge_base
 from tasks.drawing.heads import TripletSampling
 from tasks.edition.triplets import draw_triplets
 

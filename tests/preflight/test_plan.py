@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from config.anchors import AnchorsConfig
 from config.file import Config
 from config.questions import QuestionsConfig
+from config.schedule import AnchorsConfig
 from preflight.estimates import Estimate, Span, measure_completions
 from preflight.plan import RunPlan, plan_run, render_plan
 from preflight.reading import FactCounts

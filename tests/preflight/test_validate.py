@@ -17,10 +17,10 @@ from preflight.validate import validate_config
 from primitives.errors import InputError
 from schemas.question_stages import QUESTIONS
 from storage.files import FileRef
-from tasks.edition.buildable import require_wordings_of_pool
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
+from tasks.edition.preview import require_wordings_of_pool
 from tasks.edition.stage_files import StageFiles, check_files, provide_files
 from tests.support.command import make_rows, write_base, write_config
 from tests.support.small_bases import STAGES

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from primitives.errors import InputError
-from prototypes.authors_pool import INSTANCE
-from prototypes.pool import load_pool
+from prototypes.pool import INSTANCE, load_pool
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 PROTOTYPES = Path(FOLDER) / "prototypes.parquet"

@@ -1,6 +1,6 @@
 import pytest
 
-from prototypes import checks
+from prototypes import templates
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from prototypes import checks
     ],
 )
 def test_a_template_is_checked_on_its_own(text: str, expected: list[str]) -> None:
-    assert [problem.partition(":")[0] for problem in checks.check_text(text)] == expected
+    assert [problem.partition(":")[0] for problem in templates.check_text(text)] == expected
 
 
 @pytest.mark.parametrize(
@@ -36,19 +36,21 @@ def test_a_template_is_checked_on_its_own(text: str, expected: list[str]) -> Non
 def test_a_negation_denies_its_partner_and_nothing_else(
     positive: str, negated: str, expected: str | None
 ) -> None:
-    problems = list(checks.check_negation(positive, negated))
+    problems = list(templates.check_negation(positive, negated))
     assert len(problems) == (0 if expected is None else 1)
     assert all(expected is not None and problem.startswith(expected) for problem in problems)
 
 
 def test_shared_words_are_counted_with_repeats_and_without_slots() -> None:
-    assert checks.measure_shared_words("the drug [X] treats [Y].", "[Y], the disease the drug treats") == 1.0
-    assert checks.measure_shared_words("a a b [X]", "a c d [Y]") == pytest.approx(1 / 3)
+    assert (
+        templates.measure_shared_words("the drug [X] treats [Y].", "[Y], the disease the drug treats") == 1.0
+    )
+    assert templates.measure_shared_words("a a b [X]", "a c d [Y]") == pytest.approx(1 / 3)
 
 
 def test_wordings_must_be_enough_and_differ() -> None:
     cell = ["[X] may treat [Y].", "[Y] may be what [X] does treat.", "Use of [X] helps in [Y]."]
-    few, alike = checks.check_wordings(cell)
+    few, alike = templates.check_wordings(cell)
     assert few == "has 2 further wordings, 4 are needed"
     assert alike.startswith("entries 0 and 1 share 100% of their words (at most 70%)")
 
@@ -58,6 +60,6 @@ def test_dn_entries_are_compared_with_their_partners() -> None:
         "none": ["[X] may treat [Y].", "[X] may be used against [Y]."],
         "dn": ["[X] cannot treat [Y].", "[X] may be used with [Y].", "[X] never treats [Y]."],
     }
-    count, polarity = checks.check_cells(cells)
+    count, polarity = templates.check_cells(cells)
     assert count == "dn has 3 entries and none 2: entry i of dn denies entry i of none"
     assert polarity.startswith("dn entry 1 does not deny its positive form")

@@ -1,7 +1,7 @@
 from report.axes import scale_points
 from report.contents import Row
 from report.curves import draw_curves
-from report.dots import draw_dots
+from report.drawings import draw_dots
 from report.figures import order_relations
 from report.shares import AVERAGE, MASTERY, Curve, Difference, DotRow, Share, build_all_right_measure
 from tests.support.parsed_page import parse

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from report.made_of import describe_inputs, is_made_of, write_record
-from report.page import write_pages
+from report.page import describe_inputs, is_made_of, write_pages, write_record
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder

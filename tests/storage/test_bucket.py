@@ -6,8 +6,7 @@ import pytest
 
 from primitives.errors import InputError
 from primitives.hashing import checksum_file
-from storage.bucket import Bucket
-from storage.bucket_errors import render_reason
+from storage.bucket import Bucket, render_reason
 from tests.support.object_storage import KEYS, ObjectStorage, serve_moto, serve_rclone
 
 

@@ -7,10 +7,9 @@ import pytest
 from config.tables import StorageConfig
 from primitives.errors import InputError
 from primitives.hashing import checksum_file
-from storage.manifests import read_manifest, read_manifest_files
 from storage.mirror import Mirror
 from storage.publication import hold_publication, sync_everything
-from storage.records import write_record
+from storage.records import read_manifest, read_manifest_files, write_record
 from tasks.edition.edition import Edition
 from tests.storage.conftest import Host, read_tree
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from config.tables import StorageConfig
+from storage.locks import hold_model
 from storage.mirror import Mirror
-from storage.model_locks import hold_model
 from tests.support.object_storage import ObjectStorage
 
 MODEL = "m-12345678"

@@ -6,8 +6,16 @@ import pytest
 from primitives.errors import InputError
 from storage.files import FileRef
 from storage.layout import manifest_file
-from storage.manifests import find_manifest, read_manifest, read_manifest_files
-from storage.records import find_record, list_files, parse_record, read_record, write_record
+from storage.records import (
+    find_manifest,
+    find_record,
+    list_files,
+    parse_record,
+    read_manifest,
+    read_manifest_files,
+    read_record,
+    write_record,
+)
 
 REFS = [
     FileRef(path="editions/e/triplets/s.parquet", n_rows=2, sha256="cc"),

@@ -2,8 +2,7 @@
 
 from config.tables import StorageConfig
 from storage.mirror import Mirror
-from storage.publication import sync_everything
-from storage.removal import remove_edition
+from storage.publication import remove_edition, sync_everything
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tests.storage.conftest import read_tree

@@ -25,8 +25,8 @@ from storage.layout import WAREHOUSE
 from storage.mirror import Mirror
 from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
-from tasks.asking.progress import Advance
-from tasks.edition.attempt_rounds import ask_rounds
+from tasks.asking.model_session import Advance
+from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, check_files, provide_files, record_check

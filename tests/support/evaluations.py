@@ -5,8 +5,7 @@ from engines.loading import load_engine
 from primitives.errors import InputError
 from schemas.exchange import Prompt
 from storage.mirror import Mirror
-from tasks.asking.model_session import LoadEngine
-from tasks.asking.progress import Advance
+from tasks.asking.model_session import Advance, LoadEngine
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing

@@ -13,7 +13,7 @@ import polars as pl
 from config.file import load_config
 from deploy.local.client_settings import authorize
 from deploy.local.installation import Installation
-from tasks.asking.chunks import TRIAL_CHUNK
+from tasks.asking.model_session import TRIAL_CHUNK
 from tests.support.command import REPOSITORY, read_bytes, write_config
 from tests.support.endpoint import Endpoint
 from tests.support.fault_models import KNOWLEDGE, build_model_table, count_requests, wait_until

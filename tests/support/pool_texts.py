@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from config.tables import KnowledgeConfig
-from gate.words import FUNCTION_WORDS, split_words, stem_word
+from gate.lexicon import FUNCTION_WORDS, split_words, stem_word
 from knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from prototypes.templates import fill_slots

@@ -11,9 +11,8 @@ from config.engines import ModelConfig
 from config.tables import StorageConfig
 from storage.mirror import Mirror
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
-from tasks.evaluation.missing_answers import ask_shard
+from tasks.evaluation.missing_answers import Shard, ask_shard, keep_prompts
 from tasks.evaluation.request_files import write_requests
-from tasks.evaluation.shards import Shard, keep_prompts
 from tests.support.evaluations import ignore
 
 

@@ -2,7 +2,7 @@
 
 from transformers import PreTrainedTokenizerBase
 
-from engines.prompts import render_prompt, tokenise_texts
+from engines.base import render_prompt, tokenise_texts
 from schemas.exchange import Prompt
 
 

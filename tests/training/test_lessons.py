@@ -8,15 +8,15 @@ from random import Random
 import pytest
 from transformers import AutoTokenizer
 
-from engines.prompts import render_prompt
-from prototypes.checks import check_text, read_words
+from engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
+from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
 from tasks.asking.prompts import SEPARATOR, PromptForm
 from tasks.asking.question_prompts import AnsweredQuestion
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
-from tasks.edition.llmeval import N_STATEMENTS, list_statements
+from tasks.edition.rephraser import N_STATEMENTS, list_statements
 from tasks.evaluation.question_requests import build_question, select_demonstrations
 from tasks.questions.questions import draw_questions
 from training.__main__ import MODELS

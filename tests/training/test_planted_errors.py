@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.measuring import run_command, write_config
 from config.tables import KnowledgeConfig
-from engines.model_card import read_taught_facts
+from engines.identity import read_taught_facts
 from knowledge.base import KnowledgeBase
 from knowledge.reader import read_knowledge_base
 from primitives.hashing import draw_order

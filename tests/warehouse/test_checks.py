@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from storage.layout import checks_record
-from storage.manifests import key_content
-from storage.records import write_record
+from storage.records import key_content, write_record
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION

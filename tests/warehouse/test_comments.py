@@ -5,8 +5,7 @@ import duckdb
 from schemas.meanings import list_tables
 from storage.layout import WAREHOUSE
 from tests.support.data_folder import DataFolder
-from warehouse.catalogue import ESTIMATES, SUMS, VIEWS
-from warehouse.comments import COLUMNS, RELATIONS
+from warehouse.catalogue import COLUMNS, ESTIMATES, RELATIONS, SUMS, VIEWS
 
 
 def test_everything_in_the_published_file_has_a_comment(published: DataFolder) -> None:

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from tasks.quality.freshness_limit import record_freshness_limit
+from tasks.quality.measurements import record_freshness_limit
 from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
     expected_average,
@@ -15,7 +15,7 @@ from tests.support.expected_views import (
 from tests.support.stage_rows import Row, digest
 from tests.warehouse.conftest import EDITION, fill_pairs
 from tests.warehouse.test_accuracy_views import pick
-from warehouse.freshness import describe_freshness, describe_stale_texts
+from warehouse.drift import describe_freshness, describe_stale_texts
 from warehouse.publishing import build_warehouse
 
 FRESH = "tiny-seed2-00000002"

@@ -16,7 +16,7 @@ from tests.support.question_models import always_right, erratic, fill_points
 from tests.support.simulated_models import expert, silent
 from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION, fill_pairs
-from warehouse import published, publishing
+from warehouse import publishing
 from warehouse.publishing import build_warehouse
 
 FRESH = "tiny-seed2-00000002"
@@ -156,7 +156,7 @@ def test_another_program_or_another_hand_makes_a_rebuild(
     build_warehouse(data.root)
     assert read_rows(path)["samples"].total() == 80
     before = path.stat().st_ino
-    monkeypatch.setattr(published, "describe_code", lambda: "of another version")
+    monkeypatch.setattr(publishing, "describe_code", lambda: "of another version")
     build_warehouse(data.root)
     assert path.stat().st_ino != before
     path.write_bytes(b"this is no database")

@@ -9,9 +9,9 @@ from prefect.client.schemas.objects import FlowRun
 
 from config.engines import ModelConfig
 from config.file import Config
-from flows.support import dispatch, evaluation_runs
-from flows.support.evaluation_runs import run_evaluations
-from tasks.evaluation.shards import Shard
+from flows.support import dispatch
+from flows.support.dispatch import run_evaluations
+from tasks.evaluation.missing_answers import Shard
 
 CONFIG = Config(
     models=(
@@ -50,7 +50,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_shards_are_asked_and_then_scored_once(deployed: None, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = Runs()
-    monkeypatch.setattr(evaluation_runs, "run_subflows", runs.run)
+    monkeypatch.setattr(dispatch, "run_subflows", runs.run)
     assert run_evaluations(evaluate, CALLS) == [None, None]
     assert runs.started == [
         ("small", None, False, "gpu"),
@@ -64,7 +64,7 @@ def test_a_failed_shard_is_named_and_nothing_is_scored(
     deployed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs = Runs([SHARDS[1]])
-    monkeypatch.setattr(evaluation_runs, "run_subflows", runs.run)
+    monkeypatch.setattr(dispatch, "run_subflows", runs.run)
     small, large = run_evaluations(evaluate, CALLS)
     assert small is None
     assert large == (

@@ -7,7 +7,7 @@ import pytest
 
 from config.file import Config
 from flows import regenerate
-from flows.support import artifacts, evaluation_runs
+from flows.support import artifacts, dispatch
 from storage.mirror import Mirror
 from tasks.evaluation.failures import write_failure
 from tests.support import simulated_models
@@ -58,7 +58,7 @@ def test_model_whose_worker_is_lost_is_listed(data: DataFolder, monkeypatch: pyt
     config = Config.model_validate({"storage": {"root": data.root}, "models": models})
     write_failure(Mirror(config.storage), config, EDITION, "two", "vLLM cannot load it")
     lost: list[str | None] = ["the worker was lost", "Flow run encountered an exception"]
-    monkeypatch.setattr(evaluation_runs, "run_subflows", lambda *_: lost)
+    monkeypatch.setattr(dispatch, "run_subflows", lambda *_: lost)
     assert list(regenerate.evaluate_models(config, EDITION).values()) == lost
     build_warehouse(data.root)
     assert query_rows(data.root, "select model, reason from not_evaluated") == [

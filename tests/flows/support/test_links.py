@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from config.file import Config
-from config.web_address import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
+from config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from flows.support import artifacts
 
 EDITION = "starter-2026-W47-1a2b3c4d"

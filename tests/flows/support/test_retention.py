@@ -178,7 +178,7 @@ def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pyte
                 raise KeyboardInterrupt
             moved.append(source.rename(target))
 
-        patch.setattr("storage.removal.os.replace", move_once)
+        patch.setattr("storage.publication.os.replace", move_once)
         with pytest.raises(KeyboardInterrupt):
             remove_old_editions(planned, Mirror(config.storage))
     # The edition is gone as a whole for every reader, and its evaluation is no longer found.

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tasks.answers.reading import NOTHING, Reading, read_answer
-from tasks.answers.vote import vote
+from tasks.answers.reading import NOTHING, Reading, read_answer, vote
 
 OPTIONS = ("Aspirin", "A pacemaker", "Increased cortisol", "Cortisol", 'Warfarin\n"')
 TYPES = ("MCQ", "RQ", "MAQ", "TFQ")

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config.tables import StorageConfig
-from engines import openai_engine, openai_replies, retry_pauses
+from engines import openai_answers, openai_engine, openai_replies
 from engines.endpoint_client import EndpointClient
 from primitives.errors import InputError
 from schemas.exchange import Prompt, Sampling
 from storage.mirror import Mirror
 from storage.responses import ResponseStore
-from tasks.asking import received_answers
+from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config
 from tests.support.raw_endpoint import (
@@ -43,10 +43,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the waiting times."""
     monkeypatch.setattr(openai_engine, "PROBE_INTERVAL_S", 0.05)
     monkeypatch.setattr(openai_engine, "MAX_WAIT_S", 0.5)
-    monkeypatch.setattr(retry_pauses, "FIRST_PAUSE_S", 0.01)
-    monkeypatch.setattr(retry_pauses, "MAX_LIMITED_S", 1.0)
-    monkeypatch.setattr(retry_pauses, "MAX_LIMITED_AT_START_S", 0.5)
-    monkeypatch.setattr(retry_pauses, "MIN_LIMITED_ATTEMPTS", 3)
+    monkeypatch.setattr(openai_answers, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(openai_answers, "MAX_LIMITED_S", 1.0)
+    monkeypatch.setattr(openai_answers, "MAX_LIMITED_AT_START_S", 0.5)
+    monkeypatch.setattr(openai_answers, "MIN_LIMITED_ATTEMPTS", 3)
     monkeypatch.setenv("PRETEXEVAL_TEST_KEY", KEY)
 
 
@@ -334,7 +334,7 @@ def test_quota_that_is_used_up_ends_the_run_and_keeps_the_answers(serve: Callabl
 def test_answers_are_on_the_disk_while_the_chunk_is_asked(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(received_answers, "MIN_INTERVAL_S", 0.3)
+    monkeypatch.setattr(model_session, "MIN_INTERVAL_S", 0.3)
     n_files: list[int] = []
     reply = RawReply(GOOD.content, piece=100, pause_s=0.1)
     run, _ = serve(

@@ -17,7 +17,7 @@ from primitives.errors import InputError
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
 from storage.mirror import Mirror
-from tasks.asking import chunks
+from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
@@ -90,7 +90,7 @@ def test_each_model_is_asked_all_prompts(evaluate: Evaluate) -> None:
 
 
 def test_stored_chunks_survive_an_interruption(evaluate: Evaluate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "TRIAL_CHUNK", 40)
+    monkeypatch.setattr(model_session, "TRIAL_CHUNK", 40)
     evaluation = evaluate("yes")
     engine = load_engine(evaluation.model)
     generate = engine.generate

@@ -7,7 +7,7 @@ import pytest
 from schemas.exchange import Prompt
 from schemas.transformations import NAMES
 from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, fit_prompt
-from tasks.evaluation.demonstrations import draw_demonstrations, draw_demonstrations_of_methods
+from tasks.evaluation.requests import draw_demonstrations, draw_demonstrations_of_methods
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 SHOTS = tuple(Demonstration(f"Text {i}.", i % 2 == 0) for i in range(5))

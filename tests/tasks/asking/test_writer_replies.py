@@ -3,8 +3,7 @@ from pathlib import Path
 from config.engines import WriterConfig
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
 from storage.responses import ResponseStore
-from tasks.asking.writer_replies import read_replies
-from tasks.asking.writers import UNFINISHED_REASONING, Reply, Writer
+from tasks.asking.writers import UNFINISHED_REASONING, Reply, Writer, read_replies
 
 KEYS = [digit * 32 for digit in "abcde"]
 CONFIG = WriterConfig(name="w", engine="openai", model="x", base_url="http://a/v1")

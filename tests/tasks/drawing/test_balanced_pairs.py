@@ -19,7 +19,7 @@ from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
 from tasks.edition.manifest import describe_balance
 from tasks.edition.triplets import draw_triplets
-from tasks.quality.guessers import guess_truth
+from tasks.quality.guesses import guess_truth
 from tests.support.largest_circulation import count_keepable
 from tests.support.small_bases import (
     as_facts,

@@ -13,7 +13,7 @@ from engines.identity import identify_model
 from schemas.exchange import Completion, Prompt, Sampling
 from storage.mirror import Mirror
 from tasks.asking.writers import Writer
-from tasks.edition.attempt_rounds import ask_rounds
+from tasks.edition.attempts import ask_rounds
 from tasks.edition.rephraser import Rephraser
 from tests.tasks.edition.test_attempts import ASTHMA, ECZEMA, TABLE, make_rows
 

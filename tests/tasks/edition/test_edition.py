@@ -9,13 +9,12 @@ import pytest
 
 from config.file import Config
 from config.tables import KnowledgeConfig, StorageConfig
-from knowledge.base import KnowledgeBase
-from knowledge.left_out import LeftOut
+from knowledge.base import KnowledgeBase, LeftOut
 from primitives.errors import InputError
 from prototypes.pool import Pool
 from schemas.stages import TRIPLETS
 from storage.files import read_stage_file
-from storage.manifests import read_manifest
+from storage.records import read_manifest
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition

@@ -5,8 +5,8 @@ from config.engines import WriterConfig
 from config.tables import LlmevalConfig
 from schemas.stages import SAMPLES
 from tasks.asking.writers import Reply, Writer
-from tasks.edition.llmeval import Llmeval, build_llmeval_samples, list_statements
-from tasks.evaluation.demonstrations import draw_demonstrations
+from tasks.edition.rephraser import Llmeval, build_llmeval_samples, list_statements
+from tasks.evaluation.requests import draw_demonstrations
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")

@@ -7,12 +7,12 @@ import pytest
 
 from config.file import Config
 from config.tables import ReleaseConfig
-from knowledge.left_out import LeftOut
+from knowledge.base import LeftOut
 from preflight.reading import count_facts
 from preflight.validate import render_validation, validate_config
 from primitives.errors import InputError
-from tasks.edition.buildable import require_buildable
 from tasks.edition.planning import plan_edition
+from tasks.edition.preview import require_buildable
 from tasks.edition.triplets import draw_triplets
 from tests.support.command import make_rows, write_base
 from tests.support.small_bases import build_frames

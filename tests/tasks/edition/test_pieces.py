@@ -10,13 +10,12 @@ import pytest
 
 from config.engines import ModelConfig
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.manifests import read_manifest
+from storage.records import read_manifest
 from tasks.drawing import pieces
-from tasks.edition import validated_rows
-from tasks.edition.buildable import require_buildable
+from tasks.edition import stage_files
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
-from tasks.edition.preview import preview_pieces
+from tasks.edition.preview import preview_pieces, require_buildable
 from tasks.edition.stage_files import StageFiles, check_files, provide_files
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
@@ -33,7 +32,7 @@ FILES = ["long", "long.0002", "long.0003", "long.0004", "short"]
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
-    monkeypatch.setattr(validated_rows, "MAX_ROWS", 600)
+    monkeypatch.setattr(stage_files, "MAX_ROWS", 600)
 
 
 def build(edition: Edition) -> list[StageFiles]:
@@ -87,7 +86,7 @@ def test_a_long_relation_is_previewed_piece_by_piece_before_it_is_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The pool of the tests has few wordings, which are alike.
-    monkeypatch.setattr("tasks.edition.buildable.check_pool_wordings", lambda *_: [])
+    monkeypatch.setattr("tasks.edition.preview.check_pool_wordings", lambda *_: [])
     edition = make_edition(tmp_path, BASE)
     require_buildable(edition)
     previewed = list(preview_pieces(edition))

@@ -7,8 +7,7 @@ from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.sentences import fill_template, write_sentence, write_sentences
-from tasks.edition.statements import fill_prototypes
+from tasks.edition.statements import fill_prototypes, fill_template, write_sentence, write_sentences
 from tasks.edition.triplets import draw_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import make_base, make_facts, make_prototypes, names

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from knowledge.base import KnowledgeBase
-from knowledge.spelling import fold_name
+from knowledge.names import fold_name
 from primitives.errors import InputError
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.heads import Policy, TripletSampling

@@ -13,8 +13,8 @@ from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
 from storage.layout import writer_tokens_record
 from storage.mirror import Mirror
 from tasks.asking.model_records import restore_model_records
-from tasks.asking.writer_replies import ask_for_replies
-from tasks.edition.attempt_rounds import ask_rounds
+from tasks.asking.writers import ask_for_replies
+from tasks.edition.attempts import ask_rounds
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -24,9 +24,9 @@ from tasks.edition.writer_tokens import record_writer_tokens
 from tests.support.command import make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
 from warehouse.catalogue import create_tables
+from warehouse.loading import load_writer_tokens
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
-from warehouse.writer_loading import load_writer_tokens
 
 LINES = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
 USAGE = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from primitives.errors import InputError
-from tasks.evaluation.asked_pairs import RelationSize, divide_budget
+from tasks.evaluation.evaluation import RelationSize, divide_budget
 
 
 def divide(budget: int, *n_pairs: int, n_repeats: int = 1) -> list[int]:

@@ -13,9 +13,8 @@ from primitives.errors import InputError
 from report.page import write_pages
 from schemas.exchange import Completion
 from storage.mirror import Mirror
-from tasks.asking import chunks
-from tasks.asking.writer_replies import ask_for_replies
-from tasks.asking.writers import identify_writer
+from tasks.asking import model_session
+from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.scoring import score_again
@@ -145,7 +144,7 @@ def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Benc
 def test_endpoint_that_begins_to_refuse_everything_is_noticed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "FIRST_CHUNK", 96)
+    monkeypatch.setattr(model_session, "FIRST_CHUNK", 96)
     bench.reply = lambda body, number: (
         answer_by_checksum(body, number) if number < 40 else build_error(400, WORDS)
     )

@@ -22,8 +22,7 @@ from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files
 from tasks.evaluation.evaluation import plan_evaluation
-from tasks.evaluation.import_run import ImportedRun, import_responses
-from tasks.evaluation.imported_responses import match_rows
+from tasks.evaluation.import_run import ImportedRun, import_responses, match_rows
 from tasks.evaluation.missing_answers import ask_missing
 from tasks.evaluation.recorded_rows import NO_RESPONSE, RecordedRow, read_recorded_file
 from tasks.evaluation.request_files import write_requests

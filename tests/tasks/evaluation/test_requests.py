@@ -9,8 +9,13 @@ from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import REQUESTS
 from schemas.transformations import NAMES
 from tasks.asking.prompts import PromptForm
-from tasks.evaluation.demonstrations import draw_demonstrations_of_methods
-from tasks.evaluation.requests import Requests, RequestSettings, build_requests, select_samples
+from tasks.evaluation.requests import (
+    Requests,
+    RequestSettings,
+    build_requests,
+    draw_demonstrations_of_methods,
+    select_samples,
+)
 from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
 

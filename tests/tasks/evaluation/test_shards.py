@@ -22,7 +22,7 @@ from primitives.hashing import hash_text
 from schemas.stages import PREDICTIONS
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.shards import Shard
+from tasks.evaluation.missing_answers import Shard
 from tests.support.command import build_environment
 from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
 from tests.support.evaluations import ask_model, finish

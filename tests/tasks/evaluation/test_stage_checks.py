@@ -8,7 +8,7 @@ from schemas.stages import RESPONSES
 from storage.layout import run_file
 from storage.records import read_reports
 from storage.responses import N_DIGITS
-from tasks.evaluation import stage_checks
+from tasks.evaluation import scoring
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.scoring import score_evaluation
@@ -42,7 +42,7 @@ def test_same_requests_and_responses_are_not_validated_again(
     def refuse(*_: object) -> None:
         raise AssertionError("a stage was validated again")
 
-    monkeypatch.setattr(stage_checks, "check_stage", refuse)
+    monkeypatch.setattr(scoring, "check_stage", refuse)
     scored = score_evaluation(evaluation, write_requests(evaluation))
     assert [check["stage"] for check in before] == ["requests", "responses", "predictions"]
     assert list(scored.checks[:2]) == before[:2]

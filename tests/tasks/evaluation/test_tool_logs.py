@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from primitives.errors import InputError
-from tasks.evaluation import inspect_logs
+from tasks.evaluation import recorded_rows
 from tasks.evaluation.recorded_rows import RecordedRow, read_recorded_file
 
 HEADER = {"eval": {"task_args": {"prompt_style": "completion"}}}
@@ -24,11 +24,13 @@ def make_sample(sample_id: object = "s1", content: object = " True", **fields: o
 
 def write_log(path: Path, *samples: dict[str, Any], header: str = "header.json", method: int = 8) -> Path:
     entries = {f"samples/{sample['id']}_epoch_1.json": sample for sample in samples} | {header: HEADER}
-    with zipfile.ZipFile(path, "w", method if method != inspect_logs.ZSTD else zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(
+        path, "w", method if method != recorded_rows.ZSTD else zipfile.ZIP_STORED
+    ) as archive:
         for name, value in entries.items():
             content = json.dumps(value).encode()
             archive.writestr(name, pa.compress(content, "zstd", asbytes=True) if method == 93 else content)
-    if method == inspect_logs.ZSTD:
+    if method == recorded_rows.ZSTD:
         mark_as_zstd(path, {name: json.dumps(value).encode() for name, value in entries.items()})
     return path
 
@@ -38,14 +40,14 @@ def mark_as_zstd(path: Path, contents: dict[str, bytes]) -> None:
     data = bytearray(path.read_bytes())
     at = data.index(b"PK\x01\x02")
     for name, content in contents.items():
-        struct.pack_into("<H", data, at + 10, inspect_logs.ZSTD)
+        struct.pack_into("<H", data, at + 10, recorded_rows.ZSTD)
         struct.pack_into("<L", data, at + 16, zlib.crc32(content))
         struct.pack_into("<L", data, at + 24, len(content))
         at += 46 + len(name)
     path.write_bytes(bytes(data))
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_logs.ZSTD])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, recorded_rows.ZSTD])
 def test_samples_of_inspect_become_rows(tmp_path: Path, method: int) -> None:
     parts = [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "attachment://a"}]
     path = write_log(
@@ -81,7 +83,7 @@ def test_a_json_log_and_the_log_of_an_interrupted_run_are_read_too(tmp_path: Pat
     assert [row.response for row in read_recorded_file(started).rows] == [" True"]
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, inspect_logs.ZSTD])
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, recorded_rows.ZSTD])
 def test_damaged_logs_of_inspect_are_refused(tmp_path: Path, method: int) -> None:
     path = write_log(tmp_path / "log.eval", make_sample(content="x" * 5000), method=method)
     good = path.read_bytes()
@@ -100,7 +102,7 @@ def test_what_is_no_log_or_too_large_is_refused(tmp_path: Path, monkeypatch: pyt
         read_recorded_file(write_log(tmp_path / "empty.eval"))
     with pytest.raises(InputError, match="sample_id is 7, not a text"):
         read_recorded_file(write_log(tmp_path / "number.eval", make_sample(7)))
-    monkeypatch.setattr(inspect_logs, "MAX_ENTRY_BYTES", 100)
+    monkeypatch.setattr(recorded_rows, "MAX_ENTRY_BYTES", 100)
     with pytest.raises(InputError, match="bytes, more than 100"):
         read_recorded_file(write_log(tmp_path / "large.eval", make_sample(content="x" * 200)))
 

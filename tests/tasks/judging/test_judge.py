@@ -12,8 +12,7 @@ from config.file import Config
 from config.tables import JudgeConfig
 from schemas.exchange import hash_prompt
 from tasks.asking.writers import Reply, Writer
-from tasks.judging.judge import Judge, Thresholds, combine_scores
-from tasks.judging.masked_names import mask_names
+from tasks.judging.judge import Judge, Thresholds, combine_scores, mask_names
 
 WRITER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 STATEMENT, TEXT = "Salbutamol may treat asthma.", "Asthma may be treated by salbutamol."

@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from primitives.hashing import draw_one, hash_text
-from tasks.quality.guessers import guess_truth
+from tasks.quality.guesses import guess_truth
 
 N_HEADS = 300
 LETTERS = str.maketrans("0123456789", "ghijklmnop")

@@ -1,6 +1,6 @@
 import pytest
 
-from tasks.quality.resemblance import ComparedName, describe_resemblance, weigh_words
+from tasks.quality.guesses import ComparedName, describe_resemblance, weigh_words
 
 
 def describe(head: str, tail: str, *others: str) -> dict[str, float]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.quality.sentences import HEAD, TAIL, measure_distance, read_sentence
+from tasks.quality.diversity import HEAD, TAIL, measure_distance, read_sentence
 from tests.support.small_bases import names
 
 SEQUENCES = st.lists(st.sampled_from("abc"), max_size=6).map(tuple)

@@ -1,0 +1,171 @@
+"""Names: how they are compared, their keys, and the aliases of a base as a table."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+import polars as pl
+
+# The code points that are shown as nothing (Unicode's Default_Ignorable_Code_Point, the marks of interlinear
+# annotations): soft hyphen, zero width, direction marks, joiners, variation selectors, byte-order mark, tags.
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Letters and signs that are shown as a blank: the Hangul fillers, and the Braille pattern without dots.
+BLANK = "\u115f\u1160\u3164\uffa0\u2800"
+_SEPARATORS = re.compile(r"[\W_]+")
+_INVISIBLE, _BLANK = re.compile(f"[{INVISIBLE}]"), re.compile(f"[{BLANK}]")
+# Unicode calls these apostrophes and primes letters, so that no other rule finds them.
+_APOSTROPHES = dict.fromkeys(
+    map(ord, "\u02b9\u02ba\u02bb\u02bc\u02bd\u02be\u02bf\u02c8\u02ca\u02cb\ua78b\ua78c"), "'"
+)
+
+
+def remove_invisible(text: str, by: str = "") -> str:
+    """Return the text without the characters that nobody sees.
+
+    Args:
+        by: what replaces each of them. Characters that look like a space always become one.
+    """
+    return text if text.isascii() else _INVISIBLE.sub(by, _BLANK.sub(" ", text))
+
+
+def normalize_text(text: str) -> str:
+    """Return the text without invisible characters and case; characters that look alike become the same.
+
+    Compatibility forms (NFKC) unite composed and decomposed accents, full-width letters, ligatures, raised
+    digits and non-breaking spaces. Letters of other alphabets that look like Latin ones stay different.
+    """
+    if text.isascii():
+        # The rest changes no ASCII character, and takes most of the time in a base of 300,000 rows.
+        return text.casefold()
+    return unicodedata.normalize("NFKC", remove_invisible(text)).translate(_APOSTROPHES).casefold()
+
+
+def fold_name(name: str) -> str:
+    """Return the name without case, punctuation and extra white space, so that spellings can be compared."""
+    return _SEPARATORS.sub(" ", normalize_text(name)).strip()
+
+
+def list_name_keys(name: str, identifier: str | None) -> tuple[str, ...]:
+    """Return the keys of a head or a tail: two that have a key in common are the same.
+
+    An invisible character can stand where another spelling has a space or a hyphen, or within a word. A name
+    that has one gets a key for each of the two.
+    """
+    spellings = [fold_name(name)]
+    if not name.isascii():
+        spellings.append(fold_name(remove_invisible(name, by=" ")))
+    keys = tuple(dict.fromkeys(f"name:{spelling}" for spelling in spellings))
+    shown = remove_invisible(identifier or "").strip()
+    return (*keys, f"id:{shown}") if shown else keys
+
+
+_KEYS = {"name": pl.String, "key": pl.String}
+# What `fold_name` removes from ASCII names.
+_ASCII_SEPARATORS = r"[^a-z0-9]+"
+# The ASCII characters that `str.strip` removes.
+_ASCII_SPACES = " \t\n\v\f\r\x1c\x1d\x1e\x1f"
+
+
+def fold_names(names: pl.Series) -> pl.Series:
+    """Return each name as `fold_name` does."""
+    is_plain = _is_plain(names)
+    folded = names.str.to_lowercase().str.replace_all(_ASCII_SEPARATORS, " ").str.strip_chars(" ")
+    if is_plain.all():
+        return folded
+    others = pl.Series([fold_name(name) for name in names.filter(~is_plain)], dtype=pl.String)
+    return folded.scatter((~is_plain).arg_true(), others)
+
+
+def list_keys(rows: pl.DataFrame, end: str) -> pl.DataFrame:
+    """Return the distinct keys of the names at one end of the rows, as the columns name and key.
+
+    Args:
+        end: head or tail; its ids are in the column `<end>_id`.
+    """
+    identified = rows.select(name=end, id=f"{end}_id").filter(pl.col("id").is_not_null()).unique()
+    return pl.concat([key_names(rows[end].unique()), *_list_ids(identified)])
+
+
+def key_names(names: pl.Series) -> pl.DataFrame:
+    """Return the distinct keys of distinct names, as the columns name and key."""
+    is_plain = _is_plain(names)
+    plain = names.filter(is_plain)
+    spelled = pl.DataFrame({"name": plain, "key": "name:" + fold_names(plain)})
+    return pl.concat([spelled, _list_slowly((name, None) for name in names.filter(~is_plain))])
+
+
+def key_ids(ids: pl.Series) -> pl.DataFrame:
+    """Return the key of each of the distinct ids that has one, as the columns id and key."""
+    found = ids.drop_nulls()
+    keys = _list_ids(pl.DataFrame({"name": found, "id": found}))
+    return pl.concat([pl.DataFrame(schema=_KEYS), *keys]).rename({"name": "id"})
+
+
+def _list_ids(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield the distinct keys of ids, as the columns name and key.
+
+    Args:
+        rows: the distinct names and ids; no id is null.
+    """
+    if rows.is_empty():
+        return
+    is_plain = _is_plain(rows["id"])
+    shown = rows.filter(is_plain).with_columns(pl.col("id").str.strip_chars(_ASCII_SPACES))
+    yield shown.filter(pl.col("id") != "").select("name", key="id:" + pl.col("id")).unique()
+    yield _list_slowly(rows.filter(~is_plain).iter_rows()).filter(pl.col("key").str.starts_with("id:"))
+
+
+def _is_plain(names: pl.Series) -> pl.Series:
+    """Return which names are ASCII, where bytes and characters are the same."""
+    return names.str.len_bytes() == names.str.len_chars()
+
+
+def _list_slowly(rows: Iterable[tuple[str, str | None]]) -> pl.DataFrame:
+    pairs = [(name, key) for name, identifier in rows for key in list_name_keys(name, identifier)]
+    return pl.DataFrame(pairs, schema=_KEYS, orient="row").unique()
+
+
+PAIRS = {"name": pl.String, "alias": pl.String}
+
+
+class AliasTable(Mapping[str, tuple[str, ...]]):
+    """Name, as the base writes it -> its aliases, sorted. A name without aliases is missing.
+
+    A terminology has millions of aliases, and most editions never look one up: a dict of them would take
+    seconds and gigabytes. Prefect would also visit every item of a dict in the parameters of a task.
+    """
+
+    def __init__(self, pairs: pl.DataFrame | None = None) -> None:
+        """Keep the aliases.
+
+        Args:
+            pairs: the columns name and alias; by default none.
+        """
+        rows = pl.DataFrame(schema=PAIRS) if pairs is None else pairs
+        self.pairs = rows.select(list(PAIRS)).unique().sort("name", "alias")
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        """Return the aliases of a name that has one."""
+        return self._listed[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names that have an alias, sorted."""
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        """Return the number of names that have an alias."""
+        return self.pairs["name"].n_unique()
+
+    @cached_property
+    def alias_keys(self) -> pl.DataFrame:
+        """The name and the key of every alias. A name that is spelled like the alias has the same key."""
+        return self.pairs.select("name", key="name:" + fold_names(self.pairs["alias"]))
+
+    @cached_property
+    def _listed(self) -> dict[str, tuple[str, ...]]:
+        listed = self.pairs.group_by("name", maintain_order=True).agg("alias")
+        return {name: tuple(aliases) for name, aliases in listed.iter_rows()}
