@@ -212,8 +212,8 @@ def test_any_damaged_file(
 
 def test_the_root_has_every_kind_of_file(small: SmallRoot) -> None:
     folders = {value for name, value in vars(layout).items() if name.endswith("_FOLDER")}
-    # Only an installation writes these two, and nothing of the project reads them.
-    folders -= {layout.POSTGRES_FOLDER, layout.LOGS_FOLDER}
+    # Only an installation writes the first two, and only Prefect reads the third.
+    folders -= {layout.POSTGRES_FOLDER, layout.LOGS_FOLDER, layout.TASKS_FOLDER}
     # An edition is in this folder only while it is removed.
     folders -= {layout.REMOVED_FOLDER}
     stages = set(STAGES) - {HUMAN_GRADES.name}
@@ -223,4 +223,4 @@ def test_the_root_has_every_kind_of_file(small: SmallRoot) -> None:
     parts = {part for path in paths for part in path.parts}
     parts |= {folder.as_posix() for path in paths for folder in path.parents}
     assert folders | stages | {layout.MANIFEST, layout.RUN, layout.MODEL, layout.REVIEW_KEY} <= parts
-    assert {layout.WAREHOUSE, layout.PUBLISH_LOCK, "client.env", "prefect.db"} <= parts
+    assert {layout.WAREHOUSE, layout.PUBLISH_LOCK, "client.env"} <= parts
