@@ -80,7 +80,8 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
         # Of each piece, only as many pairs are kept as are shown of the relation.
         samples = select_samples(piece.samples, n_pairs)
         triplets = piece.triplets.join(samples, on="pair_id", how="semi")
-        relations.setdefault(piece.relation, []).append(replace(piece, samples=samples, triplets=triplets))
+        shown_part = replace(piece, samples=samples, triplets=triplets, statements=piece.statements.clear())
+        relations.setdefault(piece.relation, []).append(shown_part)
     methods: tuple[str, ...] = config.edition.methods
     open_methods = {method for pieces in relations.values() for method in pieces[0].unwritten_methods}
     unwritten = {method: UNWRITTEN[method] for method in methods if method in open_methods}
