@@ -26,7 +26,6 @@ COPIED = (
     "tasks.asking.answer_extraction",
     "tasks.asking.thoughts",
     "tasks.answers.letters",
-    "tasks.answers.letters",
     "tasks.answers.segments",
     "tasks.answers.text_rules",
     "tasks.answers.letter_rules",
