@@ -70,7 +70,7 @@ types: $(STAMP)
 
 # The page of all settings is rendered from the configuration itself, and that of all tables from the warehouse.
 docs: $(STAMP)
-	$(BIN)/python -m config.reference > docs/configuration.md
+	$(BIN)/python -m pretexeval.config.reference > docs/configuration.md
 	$(BIN)/python -m warehouse.reference > docs/warehouse.md
 
 # The pictures of the README, from the quickstart: it runs first unless it is complete. Needs chromium.

@@ -24,7 +24,7 @@ import polars as pl
 from scipy.special import ndtr, ndtri
 
 from benchmarks.measuring import build_edition
-from primitives.toml_files import parse_toml
+from pretexeval.primitives.toml_files import parse_toml
 from report.console import align
 from schemas.transformations import TRANSFORMATIONS
 from tasks.evaluation.evaluation import RelationSize, divide_budget

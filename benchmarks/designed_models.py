@@ -16,7 +16,7 @@ from statistics import fmean
 
 import polars as pl
 
-from primitives.hashing import draw_order, hash_text
+from pretexeval.primitives.hashing import draw_order, hash_text
 from schemas.transformations import TRANSFORMATIONS
 from tasks.asking.prompts import QUESTION
 

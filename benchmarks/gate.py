@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from gate import check_rewordings
+from pretexeval.gate import check_rewordings
 
 
 def main(_: Sequence[str]) -> None:

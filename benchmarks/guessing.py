@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.measuring import build_edition, run_command
-from primitives.toml_files import parse_toml
+from pretexeval.primitives.toml_files import parse_toml
 from report.console import align
 from warehouse.query import run_query
 

@@ -24,10 +24,10 @@ from benchmarks.designed_models import (
     read_oracle,
 )
 from benchmarks.measuring import run_command, serve_rule, write_config
-from engines.identity import CARD
-from primitives.toml_files import parse_toml
+from pretexeval.engines.identity import CARD
+from pretexeval.primitives.toml_files import parse_toml
+from pretexeval.storage.layout import MANIFEST, edition_folder
 from report.console import align
-from storage.layout import MANIFEST, edition_folder
 from warehouse.query import run_query
 
 SERVED = next(model for model in MODELS if model.name == "consistent-coin")

@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from primitives.toml_files import write_toml
+from pretexeval.primitives.toml_files import write_toml
+from pretexeval.storage.layout import edition_folder
 from report.console import align
-from storage.layout import edition_folder
 
 REPOSITORY = Path(__file__).parents[1]
 REFERENCE = "PRETEXEVAL_REFERENCE_DATA"

@@ -29,9 +29,9 @@ from benchmarks.measuring import (
     tabulate,
     write_config,
 )
-from config.engines import ModelConfig
-from engines.vllm_process import load_llm, prepare_environment
-from storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER, edition_folder
+from pretexeval.config.engines import ModelConfig
+from pretexeval.engines.vllm_process import load_llm, prepare_environment
+from pretexeval.storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER, edition_folder
 from tasks.asking.answer_extraction import cut_completion, extract_answer
 from tasks.asking.prompts import STOP_TEXTS
 from warehouse.query import run_query

@@ -23,16 +23,16 @@ from typing import Any
 import polars as pl
 
 from benchmarks.measuring import find_reference
-from config.file import Config
-from config.questions import Setting
-from knowledge.medqa import fold_option, read_medqa
-from knowledge.names import fold_name
-from primitives.hashing import hash_json, hash_text
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.knowledge.medqa import fold_option, read_medqa
+from pretexeval.knowledge.names import fold_name
+from pretexeval.primitives.hashing import hash_json, hash_text
+from pretexeval.storage.files import write_json, write_stage_file
+from pretexeval.storage.layout import edition_folder, manifest_file, stage_file
+from pretexeval.storage.records import list_files
 from report.console import align
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
-from storage.files import write_json, write_stage_file
-from storage.layout import edition_folder, manifest_file, stage_file
-from storage.records import list_files
 from tasks.answers.reading import read_answer
 from tasks.asking.question_prompts import join_case, render_answer
 from tasks.evaluation.import_run import import_responses

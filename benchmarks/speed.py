@@ -27,10 +27,10 @@ from benchmarks.measuring import (
     tabulate,
     write_config,
 )
-from primitives.mixing import Numbers, combine
-from primitives.toml_files import parse_toml
+from pretexeval.primitives.mixing import Numbers, combine
+from pretexeval.primitives.toml_files import parse_toml
+from pretexeval.storage.layout import MODEL, RESPONSES_FOLDER, WAREHOUSE
 from report.console import align
-from storage.layout import MODEL, RESPONSES_FOLDER, WAREHOUSE
 
 RELATIONS = ("has_target", "may_prevent", "may_treat", "occurs_after")
 FACTS_PER_HEAD = 2

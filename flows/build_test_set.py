@@ -14,9 +14,9 @@ from flows.support.keys import open_mirror
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import RunStage, list_stage_files, run_stage
+from pretexeval.storage.mirror import Mirror
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.mirror import Mirror
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import fetch_edition, plan_edition

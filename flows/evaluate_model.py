@@ -7,13 +7,13 @@ from pathlib import Path
 from prefect import flow, task
 from pydantic.json_schema import SkipJsonSchema
 
-from config.questions import Setting
 from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
-from storage.mirror import Mirror
+from pretexeval.config.questions import Setting
+from pretexeval.storage.mirror import Mirror
 from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated

@@ -4,18 +4,18 @@ from pathlib import Path
 
 from prefect import flow, get_run_logger, task
 
-from config.file import Config
 from flows.support.artifacts import link_results, show_facets, show_leaderboard
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.keys import open_mirror
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_publish_run
 from flows.support.score_changes import emit_score_changes
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
+from pretexeval.storage.publication import hold_publication
+from pretexeval.storage.records import find_manifest
 from report.page import write_pages
-from storage.layout import EDITIONS_FOLDER, MANIFEST, WAREHOUSE, page_file
-from storage.publication import hold_publication
-from storage.records import find_manifest
 from tasks.asking.model_records import restore_model_records
 from tasks.edition.planning import plan_edition
 from tasks.edition.writer_tokens import record_writer_tokens

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from prefect import flow, get_run_logger, runtime, task
 
-from config.file import Config
 from flows.build_test_set import build_test_set
 from flows.evaluate_model import evaluate_model
 from flows.publish import publish
@@ -19,15 +18,16 @@ from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import find_moment, name_period_run, tag_runs
-from primitives.errors import InputError
-from storage.layout import WAREHOUSE, page_file
+from pretexeval.config.file import Config
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import WAREHOUSE, page_file
 from tasks.edition.anchors import list_asked_again, plan_anchors
 from tasks.evaluation.failures import has_failure, write_failure
 from warehouse.drift import describe_drift, describe_stale_texts
 from warehouse.publishing import PartsLeftOut
 
-# How often the server may start a run whose worker is lost (deploy/automations.py). Without a limit, a run
-# that kills its worker by using too much memory would be started again forever.
+# How often the server may start a run whose worker is lost (commands/deploy/automations.py). Without a limit,
+# a run that kills its worker by using too much memory would be started again forever.
 MAX_STARTS = 4
 
 

@@ -12,7 +12,7 @@ from flows.support.keys import open_mirror, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import provide_stage
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.writers import ask_for_replies
 from tasks.edition.attempts import ask_rounds

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from prefect import flow, task
 
-from config.file import Config
 from flows.publish import publish
 from flows.support.keys import open_mirror
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
+from pretexeval.config.file import Config
 from tasks.edition.planning import fetch_edition
 from tasks.evaluation import scoring
 from tasks.evaluation.evaluation import Evaluation

@@ -9,15 +9,39 @@ missed = pretexeval.load_predictions(result.root, result.edition_id).filter(is_c
 ```
 """
 
-from pretexeval.predictions import load_predictions, load_question_predictions
-from pretexeval.reading import load_edition, open_warehouse
-from pretexeval.running import RunResult, run
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from pretexeval.primitives.errors import InputError
+
+if TYPE_CHECKING:
+    from commands.scripting import (
+        RunResult,
+        load_edition,
+        load_predictions,
+        load_question_predictions,
+        open_warehouse,
+        run,
+    )
 
 __all__ = [
+    "InputError",
     "RunResult",
+    "__version__",
     "load_edition",
     "load_predictions",
     "load_question_predictions",
     "open_warehouse",
     "run",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Return a name for scripts. The folders above import this package, so it opens upwards only here."""
+    if name == "__version__":
+        return version("pretexeval")
+    if name not in __all__:
+        raise AttributeError(f"module 'pretexeval' has no attribute {name!r}")
+    found: object = getattr(import_module("commands.scripting"), name)
+    return found

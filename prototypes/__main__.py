@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from prototypes.pool import check_pool_wordings, load_pool
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from primitives.errors import InputError
-from primitives.hashing import hash_json
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_json
 from prototypes.templates import Cell, RelationPrototypes, build_prototypes, check_slots, check_wordings
 from prototypes.toml_pool import read_toml_pool
 from schemas.transformations import NAMES

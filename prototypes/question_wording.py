@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from primitives.errors import InputError
-from primitives.hashing import hash_json
-from primitives.toml_files import parse_toml
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.toml_files import parse_toml
 from prototypes.templates import check_negation, check_text, fill_slots
 from prototypes.toml_pool import render_problems
 

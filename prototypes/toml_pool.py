@@ -9,14 +9,15 @@
 
 ``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is the
 prototype. The others are its wordings, which only the rephraser `reviewed` needs. Entry i of a dn cell denies
-entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table (``drafting/``).
+entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table
+(``prototypes/drafting/``).
 """
 
 import re
 from pathlib import Path
 
-from primitives.errors import InputError
-from primitives.toml_files import parse_toml
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.toml_files import parse_toml
 from prototypes.templates import RelationPrototypes, build_prototypes, check_cells
 from schemas.transformations import NAMES
 

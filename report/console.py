@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from primitives.errors import InputError
-from primitives.untrusted_text import escape_cell, escape_controls, escape_line
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.untrusted_text import escape_cell, escape_controls, escape_line
 
 Row = tuple[Any, ...]
 WIDTH = 100

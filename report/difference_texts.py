@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from primitives.untrusted_text import escape_controls
+from pretexeval.primitives.untrusted_text import escape_controls
 from report.console import align, format_share, format_with_interval
 from report.contents import Row
 from report.formats import format_words

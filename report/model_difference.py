@@ -10,7 +10,7 @@ from typing import Literal
 
 import duckdb
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from report.contents import Row, Setting, find_setting, order_setting
 from report.edition_reader import EditionReader
 from warehouse.query import open_warehouse

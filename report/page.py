@@ -11,8 +11,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from primitives.errors import InputError
-from primitives.hashing import hash_json, hash_text
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_json, hash_text
+from pretexeval.storage.files import write_atomically, write_bytes
+from pretexeval.storage.layout import WAREHOUSE, page_file, page_record, samples_folder
 from report.browser.links import LINKS
 from report.browser.writer import write_browser
 from report.contents import Contents, Model, order_methods
@@ -22,8 +24,6 @@ from report.formats import FILTERS, NOTHING
 from report.leaders import describe_lead, describe_question_lead, find_lead, select_differences
 from report.page_rows import N_EDITIONS_SHOWN, read_contents
 from report.remarks import judge_against_shortcut
-from storage.files import write_atomically, write_bytes
-from storage.layout import WAREHOUSE, page_file, page_record, samples_folder
 from warehouse.drift import EXPLANATIONS
 
 TEMPLATES = Path(__file__).parent

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
-from config.schedule import find_first_day
-from primitives.errors import InputError
+from pretexeval.config.schedule import find_first_day
+from pretexeval.primitives.errors import InputError
 from report.contents import (
     Contents,
     Model,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from primitives.untrusted_text import escape_line
+from pretexeval.primitives.untrusted_text import escape_line
 from report.console import Row, align, fit_columns, format_share, format_with_interval
 from report.facet_scores import FACETS, FacetScores, note_unfinished, note_unfinished_questions
 from report.remarks import list_remarks

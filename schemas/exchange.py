@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from primitives.hashing import hash_text, render_canonical_json
+from pretexeval.primitives.hashing import hash_text, render_canonical_json
 
 # The error of a prompt that does not fit the model begins with this text. Such a prompt is never asked again.
 # Stored responses contain the text, so it must not change.

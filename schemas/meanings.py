@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from primitives.toml_files import Table, parse_toml
+from pretexeval.primitives.toml_files import Table, parse_toml
 from schemas.columns import Stage
 from schemas.stages import (
     ATTEMPTS,

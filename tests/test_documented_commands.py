@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.main import build_parser
+from commands.main import build_parser
 from tests.support.chromium import start_chromium
 from tests.support.command import REPOSITORY, Outcome, read_record, run_command
 from tests.support.endpoint import Body, EndpointReply, reply_to_chat, serve_endpoint

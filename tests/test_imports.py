@@ -68,8 +68,8 @@ def test_every_folder_is_installed_and_in_the_contracts() -> None:
 def test_the_command_answers_without_what_is_slow() -> None:
     code = (
         "import sys, pathlib, cli.main, config.file",
-        "cli.main.build_parser()",
-        "config.file.load_config(pathlib.Path('configs/quickstart.toml'))",
+        "commands.main.build_parser()",
+        "pretexeval.config.file.load_config(pathlib.Path('configs/quickstart.toml'))",
         f"print({SLOW!r} & sys.modules.keys())",
     )
     command = [sys.executable, "-c", "\n".join(code)]

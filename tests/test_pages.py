@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from config.reference import render_reference
+from pretexeval.config.reference import render_reference
 from tests.support.command import REPOSITORY
 
 PAGES = sorted(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from training.card import SEEDS, build_card, measure_models, read_card, write_card
 from training.lessons import FILE, read_recipes
 from training.loop import Training

@@ -15,10 +15,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from engines.identity import CARD, KnownHead, TaughtBase
-from primitives.errors import InputError
-from primitives.toml_files import parse_toml, write_toml
-from storage.files import write_json
+from pretexeval.engines.identity import CARD, KnownHead, TaughtBase
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.toml_files import parse_toml, write_toml
+from pretexeval.storage.files import write_json
 from training.lessons import Recipe, Subject
 from warehouse.query import run_query
 

@@ -10,12 +10,12 @@ from typing import Literal
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
-from config.tables import KnowledgeConfig
-from knowledge.base import KnowledgeBase
-from knowledge.reader import read_knowledge_base
-from primitives.errors import InputError
-from primitives.hashing import draw_order, hash_text
-from primitives.toml_files import check_table, parse_toml
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import draw_order, hash_text
+from pretexeval.primitives.toml_files import check_table, parse_toml
 from prototypes.pool import Pool, load_pool
 from tasks.asking.prompts import SEPARATOR
 from tasks.drawing.heads import TripletSampling

@@ -9,7 +9,7 @@ from random import Random
 
 import polars as pl
 
-from primitives.toml_files import parse_toml
+from pretexeval.primitives.toml_files import parse_toml
 from prototypes.pool import Pool
 from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF

@@ -9,9 +9,9 @@ from random import Random
 import polars as pl
 from jinja2 import Template
 
-from config.engines import WriterConfig
-from config.tables import LlmevalConfig, RephraserConfig
-from engines.base import read_messages
+from pretexeval.config.engines import WriterConfig
+from pretexeval.config.tables import LlmevalConfig, RephraserConfig
+from pretexeval.engines.base import read_messages
 from prototypes.templates import RelationPrototypes
 from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer, WriterPrompt

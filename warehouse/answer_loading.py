@@ -7,8 +7,9 @@ from typing import Any
 
 import duckdb
 
-from config.schedule import find_first_day
-from primitives.errors import InputError
+from pretexeval.config.schedule import find_first_day
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import RUN, model_file, responses_folder
 from schemas.columns import Stage
 from schemas.question_stages import (
     QUESTION_PREDICTIONS,
@@ -16,7 +17,6 @@ from schemas.question_stages import (
     QUESTION_REQUESTS,
 )
 from schemas.stages import PREDICTIONS, REQUESTS
-from storage.layout import RUN, model_file, responses_folder
 from warehouse.catalogue import insert_row
 from warehouse.checks import insert_reports
 from warehouse.records import (

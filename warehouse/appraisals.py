@@ -10,11 +10,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import diversity_file, guesses_file, review_folder
+from pretexeval.storage.records import is_file_recorded
 from schemas.columns import Stage
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
-from storage.layout import diversity_file, guesses_file, review_folder
-from storage.records import is_file_recorded
 from warehouse.records import insert_parquet
 
 MEASURE = "run `pretexeval publish` with the configuration of its edition to measure it again"

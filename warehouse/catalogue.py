@@ -6,7 +6,7 @@ from typing import Any
 
 import duckdb
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from schemas.meanings import explain_column, list_tables
 from schemas.question_stages import FACET_OF
 from schemas.transformations import TRANSFORMATIONS

@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from primitives.hashing import checksum_file
+from pretexeval.primitives.hashing import checksum_file
+from pretexeval.storage.layout import checks_record, diversity_record, freshness_record, guesses_record
+from pretexeval.storage.records import find_record, key_content, read_manifest_files, read_reports, set_aside
 from schemas.stages import EDITION_STAGES, HUMAN_GRADES
-from storage.layout import checks_record, diversity_record, freshness_record, guesses_record
-from storage.records import find_record, key_content, read_manifest_files, read_reports, set_aside
 from warehouse.appraisals import list_grades
 from warehouse.catalogue import insert_row
 from warehouse.records import parse_time

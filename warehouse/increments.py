@@ -9,7 +9,7 @@ from typing import NamedTuple
 import duckdb
 import polars as pl
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from warehouse import catalogue
 from warehouse.catalogue import read_query, read_sql
 from warehouse.model_loading import drop_unused_prompts, list_touched_editions, remember_responses

@@ -13,13 +13,13 @@ from typing import Any
 
 import duckdb
 
-from config.schedule import find_first_day
-from primitives.errors import InputError
+from pretexeval.config.schedule import find_first_day
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import MANIFEST, writer_tokens_record
+from pretexeval.storage.records import explain_missing, find_manifest, find_record, set_aside
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.layout import MANIFEST, writer_tokens_record
-from storage.records import explain_missing, find_manifest, find_record, set_aside
 from warehouse.answer_loading import (
     check_points,
     load_anchor_run,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import duckdb
 
+from pretexeval.storage.layout import MODEL
+from pretexeval.storage.responses import ResponseStore
 from schemas.stages import RESPONSES
-from storage.layout import MODEL
-from storage.responses import ResponseStore
 from warehouse.catalogue import insert_row
 from warehouse.records import insert_parquet, read_price, require_record
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from primitives.hashing import hash_json
-from storage.layout import (
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     CHECKS_FOLDER,
     EDITIONS_FOLDER,

@@ -1,8 +1,8 @@
 """Publish the warehouse: bring a copy of the old file up to date, then rename the copy over the old file.
 
 DuckDB locks readers out while a writer has the file open. With the rename, readers keep the old file and
-nobody waits, and a crash leaves the old file intact. `write_atomically` of storage/files.py does not fit: a
-killed build leaves a database and its log behind, which the next build must remove.
+nobody waits, and a crash leaves the old file intact. `write_atomically` of pretexeval/storage/files.py does
+not fit: a killed build leaves a database and its log behind, which the next build must remove.
 
 The old file is used only if this version of the code wrote it and nobody changed it since. Otherwise
 everything is loaded into an empty file, which gives the same tables.
@@ -20,11 +20,11 @@ from shutil import copyfile, rmtree
 import duckdb
 from filelock import FileLock, Timeout
 
-from primitives.errors import InputError
-from primitives.hashing import hash_json
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.layout import PUBLISH_LOCK, WAREHOUSE
+from pretexeval.storage.user_cache import copy_cached, find_cached, keep_cached
 from schemas import meanings
-from storage.layout import PUBLISH_LOCK, WAREHOUSE
-from storage.user_cache import copy_cached, find_cached, keep_cached
 from warehouse import catalogue
 from warehouse.answer_loading import warn_of_lost_replies
 from warehouse.catalogue import create_tables, create_views

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import duckdb
 
-from primitives.errors import InputError
-from storage.layout import WAREHOUSE
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import WAREHOUSE
 from warehouse.catalogue import VIEWS
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any
 
 import duckdb
 
-from primitives.errors import InputError
-from primitives.hashing import checksum_file
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import checksum_file
+from pretexeval.storage.files import FileRef
+from pretexeval.storage.records import explain_missing, find_record, read_files
 from schemas.columns import Stage
-from storage.files import FileRef
-from storage.records import explain_missing, find_record, read_files
 
 REBUILD = "run `pretexeval run CONFIG` to rebuild it"
 RESTORE = f"restore the file from a backup, or {REBUILD}"

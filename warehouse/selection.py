@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import duckdb
 import polars as pl
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import evaluation_folder
 from schemas.stages import REQUESTS
-from storage.layout import evaluation_folder
 
 
 def read_prompt_styles(root: Path, edition_id: str, model_id: str) -> tuple[str, ...]:

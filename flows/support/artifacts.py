@@ -17,14 +17,11 @@ from prefect.artifacts import (
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from config.file import Config
-from config.installation_names import find_base_url
 from flows.support.configurations import name_artifact
 from flows.support.score_changes import read_leaderboard, read_not_evaluated
-from report.facet_scores import note_unfinished, read_facet_scores, select_first_policy
-from report.remarks import list_remarks
-from report.repeat_notes import note_repeats
-from storage.layout import (
+from pretexeval.config.file import Config
+from pretexeval.config.installation_names import find_base_url
+from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
     PAGES_FOLDER,
@@ -32,6 +29,9 @@ from storage.layout import (
     edition_folder,
     page_file,
 )
+from report.facet_scores import note_unfinished, read_facet_scores, select_first_policy
+from report.remarks import list_remarks
+from report.repeat_notes import note_repeats
 from warehouse.drift import describe_drift, describe_freshness, read_new_text_rates
 from warehouse.query import read_rows
 

@@ -14,9 +14,9 @@ from typing import Any
 from prefect import runtime
 from pydantic.json_schema import SkipJsonSchema
 
-from config.file import Config, load_config
 from flows.support.periods import plan_period
-from primitives.errors import InputError
+from pretexeval.config.file import Config, load_config
+from pretexeval.primitives.errors import InputError
 
 PlannedConfig = SkipJsonSchema[Config | None]
 """The parameter by which a run passes its configuration to the runs that it starts; no form shows it."""

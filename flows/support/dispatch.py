@@ -19,12 +19,12 @@ from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 
-from config.engines import ModelConfig
-from config.file import Config
-from config.installation_names import DEFAULT_POOL, find_installation
 from flows.support.configurations import inherit_config_file
-from primitives.errors import InputError, describe_failure, is_failure
-from primitives.hashing import hash_text
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
+from pretexeval.primitives.errors import InputError, describe_failure, is_failure
+from pretexeval.primitives.hashing import hash_text
 from tasks.evaluation.evaluation import find_model
 from tasks.evaluation.missing_answers import Shard
 

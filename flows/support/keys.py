@@ -8,15 +8,15 @@ import httpx
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.exceptions import ObjectNotFound, PrefectHTTPStatusError
 
-from config.engines import EngineConfig
-from config.tables import StorageConfig
-from engines.endpoint_client import keep_out_of_logs, name_secret_block
-from primitives.errors import InputError
-from primitives.http_client import bypass_proxies
-from primitives.secrets import hide_secrets
-from primitives.untrusted_text import escape_logs
-from storage.bucket import SECRET_VARIABLES
-from storage.mirror import Mirror
+from pretexeval.config.engines import EngineConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.endpoint_client import keep_out_of_logs, name_secret_block
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.http_client import bypass_proxies
+from pretexeval.primitives.secrets import hide_secrets
+from pretexeval.primitives.untrusted_text import escape_logs
+from pretexeval.storage.bucket import SECRET_VARIABLES
+from pretexeval.storage.mirror import Mirror
 
 
 def _hide_parameters(record: logging.LogRecord) -> bool:

@@ -3,9 +3,9 @@
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-from config.file import Config
-from config.schedule import Period, ScheduleConfig, label_period
-from primitives.hashing import hash_text
+from pretexeval.config.file import Config
+from pretexeval.config.schedule import Period, ScheduleConfig, label_period
+from pretexeval.primitives.hashing import hash_text
 
 FIRST_MONDAY = date(1970, 1, 5)
 FIRST_DAY = date(1970, 1, 1)

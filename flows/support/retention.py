@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from config.file import Config
-from config.schedule import Period, find_first_day
 from flows.support.periods import draw_seed
-from primitives.errors import InputError
-from storage.layout import (
+from pretexeval.config.file import Config
+from pretexeval.config.schedule import Period, find_first_day
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import (
     ANCHOR_EVALUATIONS_FOLDER,
     EDITIONS_FOLDER,
     EVALUATIONS_FOLDER,
@@ -19,11 +19,11 @@ from storage.layout import (
     QUESTION_EVALUATIONS_FOLDER,
     review_folder,
 )
-from storage.locks import hold_file_lock
-from storage.mirror import Mirror
-from storage.publication import finish_removals, is_evaluated_now, measure_freed, remove_edition
-from storage.records import find_manifest
-from storage.responses import UnusedAnswers, list_unused_answers, remove_answers
+from pretexeval.storage.locks import hold_file_lock
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.publication import finish_removals, is_evaluated_now, measure_freed, remove_edition
+from pretexeval.storage.records import find_manifest
+from pretexeval.storage.responses import UnusedAnswers, list_unused_answers, remove_answers
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.

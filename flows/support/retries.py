@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from prefect import Task
 from prefect.client.schemas.objects import State, TaskRun
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 
 TIME_LIMIT_VARIABLE = "PRETEXEVAL_TIME_LIMIT_H"
 # Errors of a folder of another host that is unavailable for a moment, and of a lock on it.

@@ -8,11 +8,11 @@ from typing import Any
 
 from prefect import runtime, tags
 
-from config.file import Config
-from config.installation_names import find_installation
 from flows.support.configurations import find_config, read_config
 from flows.support.periods import name_period
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.config.installation_names import find_installation
+from pretexeval.primitives.errors import InputError
 from tasks.evaluation.missing_answers import Shard
 
 

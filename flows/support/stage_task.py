@@ -16,8 +16,8 @@ from pydantic import BaseModel, model_validator
 
 from flows.support.configurations import name_artifact
 from flows.support.retries import RETRIES
-from storage.files import FileRef
-from storage.layout import TASKS_FOLDER
+from pretexeval.storage.files import FileRef
+from pretexeval.storage.layout import TASKS_FOLDER
 from tasks.edition.edition import Edition
 from tasks.edition.stage_files import (
     StageFiles,

@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from primitives.hashing import hash_json
+from pretexeval.primitives.hashing import hash_json
 from report.browser.kinds import STATEMENTS, Kind, list_forms
 from report.browser.pieces import Earlier, PieceFolder, Series
 from report.contents import Row

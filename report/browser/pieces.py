@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from primitives.hashing import hash_text
-from storage.files import write_bytes
+from pretexeval.primitives.hashing import hash_text
+from pretexeval.storage.files import write_bytes
 
 PIECE_BYTES = 256 * 1024
 """The size at which a piece ends. A page of 25 samples may need 25 pieces of texts and as many of answers."""

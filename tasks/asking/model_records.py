@@ -4,12 +4,12 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from config.engines import EngineConfig
-from engines.identity import IN_PROCESS, find_commit, find_folder, identify_model
-from primitives.errors import InputError
-from storage.layout import model_file, responses_folder
-from storage.mirror import Mirror
-from storage.records import find_record, write_record
+from pretexeval.config.engines import EngineConfig
+from pretexeval.engines.identity import IN_PROCESS, find_commit, find_folder, identify_model
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import model_file, responses_folder
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.records import find_record, write_record
 
 logger = logging.getLogger(__name__)
 

@@ -8,16 +8,16 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from config.engines import EngineConfig
-from engines.base import Engine, IncrementalEngine, ProbedEngine
-from engines.identity import identify_model
-from engines.loading import load_engine
-from primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
+from pretexeval.config.engines import EngineConfig
+from pretexeval.engines.base import Engine, IncrementalEngine, ProbedEngine
+from pretexeval.engines.identity import identify_model
+from pretexeval.engines.loading import load_engine
+from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
+from pretexeval.storage.disk import reserve_space
+from pretexeval.storage.locks import hold_model
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
-from storage.disk import reserve_space
-from storage.locks import hold_model
-from storage.mirror import Mirror
-from storage.responses import ResponseStore
 from tasks.asking.model_records import pin_commit, warn_without_commit, write_model_record
 
 Advance = Callable[[int], None]
@@ -138,7 +138,7 @@ class ReceivedAnswers:
         return n_characters > MAX_CHARACTERS
 
 
-# The wording with which engines/openai_answers.py stores the status of a failed prompt.
+# The wording with which pretexeval/engines/openai_answers.py stores the status of a failed prompt.
 _STATUS = re.compile(r"HTTP (4\d\d): ")
 # Timeout, conflict, too early, too many requests: the same prompt can pass later.
 TEMPORARY = (408, 409, 425, 429)
@@ -184,8 +184,8 @@ class ModelSession:
     """A model and its answers. The model is loaded at the first prompt and closed when the block ends.
 
     One process at a time has a session with a model, or one process for each shard of its prompts, so that no
-    prompt is asked twice (`storage.locks`). Among hosts that share a bucket, each chunk of answers is
-    sent there before the next is asked.
+    prompt is asked twice (`pretexeval.storage.locks`). Among hosts that share a bucket, each chunk of answers
+    is sent there before the next is asked.
     """
 
     def __init__(

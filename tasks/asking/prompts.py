@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from primitives.hashing import render_canonical_json
+from pretexeval.primitives.hashing import render_canonical_json
 from schemas.exchange import Prompt
 
 QUESTION = 'Statement: "{}", is the statement above true or false? Please answer True or False.\nAnswer:'

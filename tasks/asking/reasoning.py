@@ -7,7 +7,7 @@ closing mark. Stored responses stay as they came: their marks are read when they
 
 import polars as pl
 
-from config.engines import EngineConfig
+from pretexeval.config.engines import EngineConfig
 from tasks.asking.thoughts import NO_MARKS, ReasoningMarks, remove_reasoning
 
 # What engines say of an answer that ended because no token was left.

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from config.engines import EngineConfig
-from primitives.hashing import render_canonical_json
+from pretexeval.config.engines import EngineConfig
+from pretexeval.primitives.hashing import render_canonical_json
 from schemas.exchange import Sampling
 
 

@@ -1,6 +1,6 @@
 """Remove a thought between marks from a response (method, section 3).
 
-This module imports only the standard library, because the tasks for other tools (`exports/`)
+This module imports only the standard library, because the tasks for other tools (`commands/exports/`)
 contain a copy of it.
 """
 

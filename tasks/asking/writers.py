@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from config.engines import WriterConfig
-from engines.identity import identify_model
-from engines.loading import load_engine
-from primitives.errors import InputError
+from pretexeval.config.engines import WriterConfig
+from pretexeval.engines.identity import identify_model
+from pretexeval.engines.loading import load_engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
-from storage.mirror import Mirror
-from storage.responses import ResponseStore
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks

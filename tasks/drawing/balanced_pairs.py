@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from primitives.mixing import Numbers, combine, hash_column, mix_bits
+from pretexeval.primitives.mixing import Numbers, combine, hash_column, mix_bits
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.related_names import RelatedNames
 from tasks.drawing.relation_facts import PAIR, RelationFacts

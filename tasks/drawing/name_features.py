@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from knowledge.names import fold_names
+from pretexeval.knowledge.names import fold_names
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from knowledge.names import fold_names
+from pretexeval.knowledge.names import fold_names
 from tasks.drawing.name_features import Rows, mark_parts
 
 # Words that say nothing about what a name means.

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import polars as pl
 
-from knowledge.base import KnowledgeBase
-from knowledge.names import list_keys
-from primitives.mixing import combine, hash_column
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.names import list_keys
+from pretexeval.primitives.mixing import combine, hash_column
 
 PAIR = ["head", "tail"]
 

@@ -17,8 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from primitives.hashing import draw_order
-from primitives.mixing import combine, hash_names
+from pretexeval.primitives.hashing import draw_order
+from pretexeval.primitives.mixing import combine, hash_names
 from tasks.drawing.balanced_pairs import ASSERTED, COST_RANGE, LEFT_OUT, TIE_BITS, add_chance, scale_costs
 from tasks.drawing.name_features import Matrix, NameFeatures, Rows
 from tasks.drawing.relation_facts import SameNames

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from primitives.mixing import combine, hash_column
+from pretexeval.primitives.mixing import combine, hash_column
 from tasks.drawing.balanced_pairs import PAIRS_SCHEMA
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import SeriesTurn

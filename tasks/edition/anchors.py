@@ -6,9 +6,9 @@ name of its own and follows from the configuration alone, not from the period.
 
 from collections.abc import Mapping
 
-from config.file import Config
-from config.questions import QuestionsConfig
-from primitives.hashing import hash_text
+from pretexeval.config.file import Config
+from pretexeval.config.questions import QuestionsConfig
+from pretexeval.primitives.hashing import hash_text
 
 LABEL = "anchors"
 

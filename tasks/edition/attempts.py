@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from engines.loading import load_engine
-from gate import check_rewordings, clean_reply, find_collisions, fold_text
+from pretexeval.engines.loading import load_engine
+from pretexeval.gate import check_rewordings, clean_reply, find_collisions, fold_text
+from pretexeval.storage.mirror import Mirror
 from schemas.stages import ATTEMPTS, GATE_OFF
-from storage.mirror import Mirror
 from tasks.asking.model_session import LoadEngine, ShowProgress
 from tasks.asking.writers import Replies, Writer, WriterPrompt, ask_for_replies, require_replies
 from tasks.edition.rephraser import Rephraser

@@ -9,19 +9,19 @@ from typing import Any
 
 import polars as pl
 
-from config.file import Config
-from gate import GATE_VERSION
-from knowledge.base import KnowledgeBase
-from knowledge.medqa import QuestionBank
-from primitives.hashing import hash_json
+from pretexeval.config.file import Config
+from pretexeval.gate import GATE_VERSION
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.files import FileRef, count_rows
+from pretexeval.storage.layout import edition_folder, stage_file
+from pretexeval.storage.records import find_manifest, read_manifest_files
 from prototypes.pool import Pool
 from prototypes.question_wording import QuestionWording
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES, N_DEMONSTRATIONS, SAMPLES
-from storage.files import FileRef, count_rows
-from storage.layout import edition_folder, stage_file
-from storage.records import find_manifest, read_manifest_files
 from tasks.asking.writers import Writer, identify_writer
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.pieces import Piece, cut_relations

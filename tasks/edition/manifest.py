@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from knowledge.base import LeftOut, cap_left_out
-from knowledge.medqa import QuestionBank
-from primitives.process import map_in_threads
+from pretexeval.knowledge.base import LeftOut, cap_left_out
+from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.primitives.process import map_in_threads
+from pretexeval.storage.files import FileRef, count_rows, read_stage_files
+from pretexeval.storage.layout import manifest_file
+from pretexeval.storage.records import list_files, set_aside, write_record
 from schemas.stages import TRIPLETS
-from storage.files import FileRef, count_rows, read_stage_files
-from storage.layout import manifest_file
-from storage.records import list_files, set_aside, write_record
 from tasks.drawing.heads import count_tested
 from tasks.drawing.name_features import NameFeatures
 from tasks.drawing.pieces import Piece

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from config.file import Config
-from knowledge.base import LeftOut
-from knowledge.medqa import QuestionBank
-from knowledge.reader import read_knowledge_base
-from primitives.errors import InputError, join_problems
+from pretexeval.config.file import Config
+from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.primitives.errors import InputError, join_problems
+from pretexeval.storage.mirror import Mirror
 from prototypes.pool import check_drafts, check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
-from storage.mirror import Mirror
 from tasks.edition.edition import Edition
 from tasks.edition.triplets import draw_triplets
 

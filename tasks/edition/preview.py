@@ -11,14 +11,14 @@ from functools import partial
 
 import polars as pl
 
-from primitives.errors import InputError, join_problems
-from primitives.process import map_in_threads
+from pretexeval.primitives.errors import InputError, join_problems
+from pretexeval.primitives.process import map_in_threads
+from pretexeval.storage.files import read_stage_file
 from prototypes.pool import check_pool_wordings
 from schemas.columns import Stage
 from schemas.expectations import may_break_rules
 from schemas.question_stages import QUESTIONS
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.files import read_stage_file
 from tasks.drawing.pieces import Piece
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe

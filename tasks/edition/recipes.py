@@ -11,12 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from knowledge.medqa import QuestionBank
-from primitives.hashing import hash_json
+from pretexeval.knowledge.medqa import QuestionBank
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.files import FileRef
 from schemas.columns import Stage
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.files import FileRef
 from tasks.asking.writers import read_replies
 from tasks.drawing.pieces import Piece
 from tasks.edition.attempts import ATTEMPTS_VERSION, build_attempts

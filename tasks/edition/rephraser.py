@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from primitives.hashing import hash_json, hash_text
+from pretexeval.primitives.hashing import hash_json, hash_text
 from schemas.stages import DEMONSTRATION_SALT, SAMPLES
 from schemas.transformations import NAMES
 from tasks.asking.writers import Replies, Writer, WriterPrompt

@@ -7,8 +7,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from primitives.errors import InputError
-from primitives.mixing import Numbers, combine, hash_column, hash_names, mix_bits, read_ids, write_ids
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.mixing import (
+    Numbers,
+    combine,
+    hash_column,
+    hash_names,
+    mix_bits,
+    read_ids,
+    write_ids,
+)
 from prototypes.templates import RelationPrototypes
 from schemas.stages import DEMONSTRATION_SALT, GATE_OFF, SAMPLES, SINGLE_METHODS
 from schemas.transformations import NAMES

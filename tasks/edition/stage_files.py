@@ -13,13 +13,13 @@ from pathlib import Path
 
 import polars as pl
 
-from primitives.errors import InputError
-from primitives.hashing import hash_json
-from primitives.process import map_in_threads
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.primitives.process import map_in_threads
+from pretexeval.storage.files import FileRef, link_file, read_stage_files, write_stage_file
+from pretexeval.storage.layout import checks_record, manifest_file
+from pretexeval.storage.records import RecordError, key_content, read_record, set_aside, write_record
 from schemas.columns import Stage
-from storage.files import FileRef, link_file, read_stage_files, write_stage_file
-from storage.layout import checks_record, manifest_file
-from storage.records import RecordError, key_content, read_record, set_aside, write_record
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
 from tasks.quality.part_validation import VALIDATION_VERSION, validate_parts

@@ -4,7 +4,7 @@ import re
 
 import polars as pl
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from prototypes.templates import RelationPrototypes
 from schemas.stages import STATEMENTS
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import polars as pl
 
-from knowledge.base import KnowledgeBase
-from primitives.errors import InputError
-from primitives.mixing import combine, hash_column, write_ids
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.mixing import combine, hash_column, write_ids
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.balanced_pairs import draw_balanced
 from tasks.drawing.heads import ChosenHeads, TripletSampling, choose_heads

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from primitives.mixing import combine, hash_column, read_ids, write_ids
+from pretexeval.primitives.mixing import combine, hash_column, read_ids, write_ids
 from schemas.stages import VARIANTS
 from schemas.transformations import TRANSFORMATIONS, Transformation
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import polars as pl
 
-from primitives.hashing import hash_json
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.files import read_stage_files
+from pretexeval.storage.layout import writer_tokens_record
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.records import find_record, read_manifest_files, write_record
+from pretexeval.storage.responses import ResponseStore
 from schemas.columns import Stage
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
-from storage.files import read_stage_files
-from storage.layout import writer_tokens_record
-from storage.mirror import Mirror
-from storage.records import find_record, read_manifest_files, write_record
-from storage.responses import ResponseStore
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.attempts import list_judge_prompts
 from tasks.edition.edition import Edition

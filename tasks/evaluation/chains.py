@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from engines.loading import load_engine
-from primitives.errors import InputError
+from pretexeval.engines.loading import load_engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import read_stage_files
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import Prompt, hash_prompt
-from storage.files import read_stage_files
-from storage.mirror import Mirror
 from tasks.answers.reading import read_answer
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.thoughts import remove_reasoning

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import polars as pl
 
-from config.engines import ModelConfig
-from config.file import Config
-from config.questions import Setting
-from config.tables import StorageConfig
-from engines.identity import ModelIdentity, identify_model
-from engines.token_counter import TokenCounter
-from primitives.errors import InputError
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.identity import ModelIdentity, identify_model
+from pretexeval.engines.token_counter import TokenCounter
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import FileRef
+from pretexeval.storage.layout import anchors_folder, evaluation_folder, evaluation_lock
+from pretexeval.storage.locks import hold_file_lock
+from pretexeval.storage.records import read_manifest_files, require_intact
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import MAX_ERROR_RATE
-from storage.files import FileRef
-from storage.layout import anchors_folder, evaluation_folder, evaluation_lock
-from storage.locks import hold_file_lock
-from storage.records import read_manifest_files, require_intact
-from storage.responses import ResponseStore
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from config.file import Config
-from config.questions import Setting
-from engines.endpoint_client import hide_known_keys
-from engines.identity import identify_model
-from primitives.errors import InputError, describe_failure, is_failure
-from storage.layout import failure_file
-from storage.mirror import Mirror
-from storage.records import read_files, write_record
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.engines.endpoint_client import hide_known_keys
+from pretexeval.engines.identity import identify_model
+from pretexeval.primitives.errors import InputError, describe_failure, is_failure
+from pretexeval.storage.layout import failure_file
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.records import read_files, write_record
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
 from tasks.evaluation.run_record import is_complete, read_run

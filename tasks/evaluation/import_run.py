@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 
-from config.file import Config
-from config.questions import Setting
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import read_stage_files
+from pretexeval.storage.layout import failure_file
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
-from storage.files import read_stage_files
-from storage.layout import failure_file
-from storage.mirror import Mirror
 from tasks.asking.model_session import ModelSession
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.imported_subject import ImportedRequestBuilder, hash_import

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 
 import polars as pl
 
-from primitives.hashing import hash_json, hash_text
-from storage.responses import ResponseStore
+from pretexeval.primitives.hashing import hash_json, hash_text
+from pretexeval.storage.responses import ResponseStore
 from tasks.evaluation.question_requests import QuestionRequestBuilder
 from tasks.evaluation.requests import Requests, RequestSettings
 from tasks.evaluation.subject import Subject

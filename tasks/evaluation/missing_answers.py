@@ -10,10 +10,10 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from engines.loading import load_engine
-from storage.files import FileRef, link_file
-from storage.layout import next_requests_folder
-from storage.mirror import Mirror
+from pretexeval.engines.loading import load_engine
+from pretexeval.storage.files import FileRef, link_file
+from pretexeval.storage.layout import next_requests_folder
+from pretexeval.storage.mirror import Mirror
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession, PromptsByKey, pop_prompts
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from schemas.stages import PREDICTIONS
 from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion, extract_answer
 from tasks.asking.thoughts import THINK_MARKS, ReasoningMarks

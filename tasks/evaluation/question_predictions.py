@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from schemas.question_stages import LETTERS, QUESTION_PREDICTIONS, QUESTION_READINGS
 from tasks.answers.reading import NOTHING, Reading, read_answer, vote
 from tasks.asking.answer_extraction import cut_completion

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from primitives.hashing import draw_one, draw_order
+from pretexeval.primitives.hashing import draw_one, draw_order
 from schemas.exchange import hash_prompt
 from schemas.question_stages import QUESTION_REQUESTS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS

@@ -2,9 +2,9 @@
 
 from functools import partial
 
-from config.engines import ModelConfig
-from config.file import Config
-from config.questions import ChainOfThoughtConfig, Setting
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from pretexeval.config.questions import ChainOfThoughtConfig, Setting
 from schemas.exchange import Sampling
 from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS, QUESTION_REQUESTS, QUESTIONS
 from tasks.asking.question_prompts import STOP_TEXTS

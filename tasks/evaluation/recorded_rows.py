@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from primitives.errors import InputError
-from storage.responses import replace_surrogates
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.responses import replace_surrogates
 
 ID_COLUMNS = ("question_id", "sample_id")
 SUFFIXES = (".eval", ".json")

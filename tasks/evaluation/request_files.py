@@ -13,11 +13,18 @@ from typing import Any
 
 import polars as pl
 
-from primitives.hashing import checksum_file, hash_json
+from pretexeval.primitives.hashing import checksum_file, hash_json
+from pretexeval.storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
+from pretexeval.storage.layout import evaluation_file, next_requests_folder, run_file
+from pretexeval.storage.records import (
+    key_content,
+    list_files,
+    read_files,
+    read_record,
+    read_reports,
+    write_record,
+)
 from schemas.exchange import Prompt
-from storage.files import FileRef, read_stage_files, write_atomically, write_stage_file
-from storage.layout import evaluation_file, next_requests_folder, run_file
-from storage.records import key_content, list_files, read_files, read_record, read_reports, write_record
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from primitives.hashing import draw_order, hash_text
+from pretexeval.primitives.hashing import draw_order, hash_text
 from schemas.exchange import Prompt, Sampling, hash_prompt
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, REQUESTS
 from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, Shot, fit_prompt

@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from primitives.errors import InputError
-from primitives.hashing import hash_json
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.files import FileRef
+from pretexeval.storage.layout import run_file
+from pretexeval.storage.records import find_record, list_files, read_files, write_record
 from schemas.columns import SCORING_POLICIES
-from storage.files import FileRef
-from storage.layout import run_file
-from storage.records import find_record, list_files, read_files, write_record
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
 from tasks.evaluation.request_files import (

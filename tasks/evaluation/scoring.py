@@ -7,13 +7,13 @@ from pathlib import Path
 
 import polars as pl
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
+from pretexeval.storage.layout import evaluation_file, run_file
+from pretexeval.storage.records import key_content, read_reports
+from pretexeval.storage.responses import ResponseStore, prefer_responses, read_response_file
 from schemas.columns import Stage
 from schemas.stages import RESPONSES
-from storage.files import link_file, read_stage_file, read_stage_files, write_stage_file
-from storage.layout import evaluation_file, run_file
-from storage.records import key_content, read_reports
-from storage.responses import ResponseStore, prefer_responses, read_response_file
 from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.predictions import Scoring

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from config.engines import ModelConfig
+from pretexeval.config.engines import ModelConfig
 from schemas.columns import Stage
 from schemas.exchange import Sampling
 from schemas.stages import PREDICTIONS, REQUESTS, SAMPLES

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 
-from config.file import Config
-from gate import GATE_VERSION
-from gate.check import check_rewordings
-from primitives.errors import InputError
-from primitives.hashing import checksum_file
-from primitives.toml_files import render_toml
-from storage.files import write_bytes
-from storage.mirror import Mirror
+from pretexeval.config.file import Config
+from pretexeval.gate import GATE_VERSION
+from pretexeval.gate.check import check_rewordings
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import checksum_file
+from pretexeval.primitives.toml_files import render_toml
+from pretexeval.storage.files import write_bytes
+from pretexeval.storage.mirror import Mirror
 from tasks.asking.model_session import ShowProgress
 from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.judging.calibration import Calibration, JudgedRewording, Limits, calibrate

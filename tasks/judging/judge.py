@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from config.tables import JudgeConfig
-from primitives.hashing import hash_json, render_canonical_json
+from pretexeval.config.tables import JudgeConfig
+from pretexeval.primitives.hashing import hash_json, render_canonical_json
 from schemas.exchange import Prompt, Sampling, find_entailment, hash_prompt
 from tasks.asking.answer_extraction import extract_answer
 from tasks.asking.writers import Reply, Writer, WriterPrompt

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from gate.check import check_rewordings
-from primitives.errors import InputError
+from pretexeval.gate.check import check_rewordings
+from pretexeval.primitives.errors import InputError
 from report.console import align
 
 COLUMNS = ("relation", "head", "tail", "negative_tail", "polarity", "prototype", "rephrased", "error")

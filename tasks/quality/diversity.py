@@ -24,10 +24,10 @@ from typing import Any
 
 import polars as pl
 
-from knowledge.names import fold_name
-from primitives.hashing import draw_order
+from pretexeval.knowledge.names import fold_name
+from pretexeval.primitives.hashing import draw_order
+from pretexeval.storage.layout import diversity_file, diversity_record
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS, TRIPLETS
-from storage.layout import diversity_file, diversity_record
 from tasks.quality.measured_file import Measurement, provide_measured_file
 
 HEAD, TAIL = "headentity", "tailentity"

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from knowledge.names import fold_name
-from primitives.hashing import hash_text
-from primitives.mixing import combine, hash_column
+from pretexeval.knowledge.names import fold_name
+from pretexeval.primitives.hashing import hash_text
+from pretexeval.primitives.mixing import combine, hash_column
+from pretexeval.storage.layout import guesses_file, guesses_record
 from schemas.stages import GUESSERS, GUESSES, TRIPLETS
-from storage.layout import guesses_file, guesses_record
 from tasks.quality.measured_file import Measurement, provide_measured_file
 
 STEM_LENGTHS = (3, 4, 5, 6)

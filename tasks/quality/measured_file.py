@@ -6,10 +6,16 @@ from pathlib import Path
 
 import polars as pl
 
-from primitives.hashing import hash_json
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.files import FileRef, read_stage_file, read_stage_files, write_stage_file
+from pretexeval.storage.records import (
+    is_file_recorded,
+    read_manifest,
+    read_manifest_files,
+    read_record,
+    write_record,
+)
 from schemas.columns import Stage
-from storage.files import FileRef, read_stage_file, read_stage_files, write_stage_file
-from storage.records import is_file_recorded, read_manifest, read_manifest_files, read_record, write_record
 from tasks.quality.validation import check_stage
 
 

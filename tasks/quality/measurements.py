@@ -4,10 +4,22 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import (
+    diversity_file,
+    diversity_record,
+    freshness_record,
+    guesses_file,
+    guesses_record,
+)
+from pretexeval.storage.records import (
+    find_record,
+    is_file_recorded,
+    read_manifest_files,
+    require_intact,
+    write_record,
+)
 from schemas.stages import TRIPLETS
-from storage.layout import diversity_file, diversity_record, freshness_record, guesses_file, guesses_record
-from storage.records import find_record, is_file_recorded, read_manifest_files, require_intact, write_record
 from tasks.quality.diversity import write_diversity
 from tasks.quality.guesses import write_guesses
 

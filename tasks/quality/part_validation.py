@@ -5,7 +5,7 @@ from functools import partial
 
 import polars as pl
 
-from primitives.process import map_in_threads
+from pretexeval.primitives.process import map_in_threads
 from schemas.columns import Stage
 from schemas.expectations import count_violations
 from tasks.quality.validation import (

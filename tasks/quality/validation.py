@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 from pydantic import TypeAdapter
 
-from primitives.errors import InputError
-from primitives.process import pause_collector
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.process import pause_collector
 from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,

@@ -7,7 +7,7 @@ aspirin,", the gap "which of the following drugs" with the noun "drugs", and the
 import re
 from dataclasses import dataclass
 
-from gate.lexicon import list_words
+from pretexeval.gate.lexicon import list_words
 from tasks.questions.option_forms import make_plural
 from tasks.questions.verbs import (
     AUXILIARIES,

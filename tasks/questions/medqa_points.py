@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from knowledge.base import LeftOut
-from knowledge.medqa import MedqaItem, fold_option
-from knowledge.synonyms import SynonymTable
-from primitives.hashing import draw_one, draw_order, hash_text
+from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.medqa import MedqaItem, fold_option
+from pretexeval.knowledge.synonyms import SynonymTable
+from pretexeval.primitives.hashing import draw_one, draw_order, hash_text
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
 from tasks.asking.question_prompts import join_case

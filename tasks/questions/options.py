@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from primitives.hashing import draw_order
+from pretexeval.primitives.hashing import draw_order
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.shared_tails import Taker, share_tails

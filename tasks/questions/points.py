@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from schemas.question_stages import TYPES
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain

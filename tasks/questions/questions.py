@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from primitives.hashing import hash_text, render_canonical_json
+from pretexeval.primitives.hashing import hash_text, render_canonical_json
 from prototypes.question_wording import RelationWording
 from schemas.question_stages import FACET_OF, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT

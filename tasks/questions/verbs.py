@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from gate.lexicon import list_words
+from pretexeval.gate.lexicon import list_words
 
 BE = {"is": "are", "was": "were"}
 MODALS = list_words("can could may might must shall should will would")

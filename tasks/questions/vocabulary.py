@@ -3,7 +3,7 @@
 The words are general English and the language of clinical instructions; no word belongs to a single question.
 """
 
-from gate.lexicon import list_words
+from pretexeval.gate.lexicon import list_words
 
 # Finite auxiliaries: an option with one of them is a sentence.
 FINITE = list_words(

@@ -6,7 +6,7 @@ The right options stand at the letters A, B, C and D, at each as often as at the
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from primitives.hashing import draw_order
+from pretexeval.primitives.hashing import draw_order
 from prototypes.question_wording import RelationWording
 from schemas.question_stages import LETTERS as ALL_LETTERS
 from tasks.questions.options import Options

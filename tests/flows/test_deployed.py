@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo
 import httpx
 import pytest
 
-from config.schedule import label_period
-from deploy.local.installation import Installation, start_installation
-from storage.layout import WAREHOUSE
+from commands.deploy.local.installation import Installation, start_installation
+from pretexeval.config.schedule import label_period
+from pretexeval.storage.layout import WAREHOUSE
 from tests.support.command import REPOSITORY, read_stamps, run_command, write_config
 from tests.support.data_folder import query_rows
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
@@ -342,7 +342,11 @@ def test_failures_and_score_changes_are_notified(
 ) -> None:
     with serve_webhook() as hook:
         block = run_python(running, MAKE_BLOCK, hook.address).strip()
-        written = (REPOSITORY / "deploy" / "automations.yaml").read_text().replace("BLOCK\n", f"{block}\n")
+        written = (
+            (REPOSITORY / "commands" / "deploy" / "automations.yaml")
+            .read_text()
+            .replace("BLOCK\n", f"{block}\n")
+        )
         (tmp_path / "automations.yaml").write_text(written)
         create = ["automation", "create", "--from-file", str(tmp_path / "automations.yaml")]
         subprocess.run([sys.executable, "-m", "prefect", *create], env=running.environment, check=True)

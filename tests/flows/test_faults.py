@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from deploy.local.installation import start_installation
+from commands.deploy.local.installation import start_installation
 from tests.support.command import REPOSITORY, read_bytes, run_command, run_process_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
 from tests.support.endpoint import serve_endpoint

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from primitives.errors import InputError
-from storage.layout import WAREHOUSE
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import WAREHOUSE
 from tests.support.command import (
     build_command,
     build_environment,

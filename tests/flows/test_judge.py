@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.file import load_config
+from pretexeval.config.file import load_config
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tests.flows.test_rephrase import list_prompts, read_stage

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.file import load_config
-from preflight.fact_preview import preview_edition
-from preflight.validate import validate_config
+from commands.preflight.fact_preview import preview_edition
+from commands.preflight.validate import validate_config
+from pretexeval.config.file import load_config
 from report.paper_tables import render_paper_tables
 from tests.support.command import make_rows, run_command, write_base, write_config
 from tests.support.data_folder import query_rows

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from tests.support.command import (
     Outcome,
     build_command,

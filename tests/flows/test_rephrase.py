@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.file import load_config
+from pretexeval.config.file import load_config
 from schemas.stages import STATEMENTS, TRIPLETS
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition

@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cli.in_process import find_published, is_evaluated_here
-from config.file import Config, load_config
-from storage.layout import diversity_file
+from commands.in_process import find_published, is_evaluated_here
+from pretexeval.config.file import Config, load_config
+from pretexeval.storage.layout import diversity_file
 from tests.support.command import (
     Outcome,
     block_packages,

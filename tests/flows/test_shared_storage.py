@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from config.engines import ModelConfig
-from config.tables import StorageConfig
-from storage.bucket import Bucket
-from storage.layout import lease_object
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.storage.bucket import Bucket
+from pretexeval.storage.layout import lease_object
 from tasks.asking.model_session import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
 from tests.support.command import build_environment, read_bytes, run_command, run_process_command
@@ -44,7 +44,7 @@ def kill_worker(hosts: Hosts, endpoint: Endpoint, edition_id: str) -> tuple[set[
     kept = read_shared_prompts(bucket, hosts.folder)
     worker.kill()
     worker.wait()
-    # A lost lease is free after a minute, which tests/storage/test_lease.py tests with a shorter one.
+    # A lost lease is free after a minute; test_lease.py tests this with a shorter one.
     (responses,) = (hosts.folder / "killed/data/responses").iterdir()
     bucket.remove(lease_object(f"{responses.name}.shard-2-of-2"))
     return kept, {str(body["prompt"]) for _, _, body in endpoint.requests} - kept

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from storage.layout import WAREHOUSE
+from pretexeval.storage.layout import WAREHOUSE
 from tests.interop.conftest import require_environment
 from tests.support import simulated_models
 from tests.support.anchor_weeks import WEEKS, fill_anchor_weeks

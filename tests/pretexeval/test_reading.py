@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pretexeval
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder

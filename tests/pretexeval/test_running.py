@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pretexeval
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tests.support.command import build_environment, make_rows, write_base, write_config
 from tests.support.endpoint import serve_endpoint
 from tests.support.fault_models import answer_by_checksum

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from prototypes.pool import INSTANCE, load_pool
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")

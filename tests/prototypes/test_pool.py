@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from prototypes.__main__ import main
 from prototypes.pool import Cell, Pool, check_pool, check_pool_wordings, load_pool
 from schemas.transformations import NAMES

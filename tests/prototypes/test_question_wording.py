@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from prototypes.pool import load_pool
 from prototypes.question_wording import (
     BUNDLED_FILE,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pretexeval.storage.records import write_record
 from report.page import write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
-from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder

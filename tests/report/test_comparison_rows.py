@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from pretexeval.storage.records import write_record
 from report.contents import Setting
 from report.edition_reader import EditionReader
 from report.page_rows import N_EDITIONS_SHOWN, read_drift
-from storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from warehouse.publishing import build_warehouse

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from report.formats import format_percent, format_points
 from report.page import write_index, write_report
 from tests.report.conftest import EDITION, ODD_HEAD, ODD_NAME

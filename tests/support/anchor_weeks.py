@@ -1,6 +1,6 @@
 """Two weekly editions, and anchors of both weeks, some of which a model answers otherwise in the second."""
 
-from storage.records import write_record
+from pretexeval.storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row

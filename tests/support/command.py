@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from primitives.toml_files import write_toml
+from pretexeval.primitives.toml_files import write_toml
 from tests.support.processes import run_process
 
 REPOSITORY = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def run_command(*arguments: str | Path, folder: Path, environment: Environment |
 
     Flows run on the Prefect server that the environment names (fixture `prefect_server`).
     """
-    from cli.main import main
+    from commands.main import main
 
     out, err = io.StringIO(), io.StringIO()
     started_s = time.process_time()

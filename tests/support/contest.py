@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.designed_models import MODELS, Pairs, Statement
+from pretexeval.storage.records import write_record
 from schemas.transformations import TRANSFORMATIONS
-from storage.records import write_record
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, write_run
 from warehouse.publishing import build_warehouse

@@ -10,20 +10,20 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from config.questions import Setting
-from deploy.local.client_settings import load_client_settings, write_client_settings
-from engines.base import Engine
-from primitives.errors import InputError
-from primitives.hashing import draw_order
+from commands.deploy.local.client_settings import load_client_settings, write_client_settings
+from commands.review.grades import import_review
+from pretexeval.config.questions import Setting
+from pretexeval.engines.base import Engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import draw_order
+from pretexeval.storage.layout import WAREHOUSE
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.publication import hold_publication
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from report.page import write_pages
-from review.grades import import_review
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.layout import WAREHOUSE
-from storage.mirror import Mirror
-from storage.publication import hold_publication
 from tasks.asking.model_records import restore_model_records
 from tasks.asking.model_session import Advance
 from tasks.edition.attempts import ask_rounds

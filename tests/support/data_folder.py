@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
+from pretexeval.storage.records import write_record
 from schemas.stages import ATTEMPTS, PREDICTIONS, REQUESTS, SAMPLES, TRIPLETS
 from schemas.transformations import TRANSFORMATIONS
-from storage.records import write_record
 from tests.support.stage_rows import (
     Row,
     describe_file,

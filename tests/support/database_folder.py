@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local.postgres import find_binaries
+from commands.deploy.local.postgres import find_binaries
 
 NEEDS_POSTGRES = pytest.mark.skipif(
     find_binaries() is None, reason="no PostgreSQL here (Debian: apt-get install postgresql)"

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.engines import ModelConfig
-from engines.loading import load_engine
+from pretexeval.config.engines import ModelConfig
+from pretexeval.engines.loading import load_engine
 from schemas.exchange import Completion, Prompt, Sampling
 from tests.support.web_server import QuietHandler, serve
 

@@ -1,10 +1,10 @@
 """An evaluation without flows: write the requests, ask the model, score the answers."""
 
-from config.file import Config
-from engines.loading import load_engine
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.engines.loading import load_engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import Prompt
-from storage.mirror import Mirror
 from tasks.asking.model_session import Advance, LoadEngine
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from schemas.stages import STAGES
 from schemas.transformations import TRANSFORMATIONS
 

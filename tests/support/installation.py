@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from deploy.local.installation import Installation
-from storage.records import write_record
+from commands.deploy.local.installation import Installation
+from pretexeval.storage.records import write_record
 from tests.support import simulated_models
 from tests.support.command import REPOSITORY, find_processes
 from tests.support.data_folder import DataFolder

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 import polars as pl
 
-from config.file import load_config
-from deploy.local.client_settings import authorize
-from deploy.local.installation import Installation
+from commands.deploy.local.client_settings import authorize
+from commands.deploy.local.installation import Installation
+from pretexeval.config.file import load_config
 from tasks.asking.model_session import TRIAL_CHUNK
 from tests.support.command import REPOSITORY, read_bytes, write_config
 from tests.support.endpoint import Endpoint

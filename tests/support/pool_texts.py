@@ -13,9 +13,9 @@ from pathlib import Path
 
 import polars as pl
 
-from config.tables import KnowledgeConfig
-from gate.lexicon import FUNCTION_WORDS, split_words, stem_word
-from knowledge.reader import read_knowledge_base
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.gate.lexicon import FUNCTION_WORDS, split_words, stem_word
+from pretexeval.knowledge.reader import read_knowledge_base
 from prototypes.pool import Pool, load_pool
 from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF

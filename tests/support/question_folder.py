@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pretexeval.storage.records import write_record
 from schemas.question_stages import (
     FACET_OF,
     LETTERS,
@@ -12,7 +13,6 @@ from schemas.question_stages import (
     QUESTION_REQUESTS,
     QUESTIONS,
 )
-from storage.records import write_record
 from tests.support.data_folder import DataFolder, fail_response
 from tests.support.stage_rows import Row, describe_file, digest, response_row, write_rows, write_run
 from warehouse.records import require_record

@@ -5,7 +5,7 @@ import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from review.grades import export_review
+from commands.review.grades import export_review
 from tasks.edition.manifest import complete_edition
 from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 

@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from config.engines import ModelConfig
-from config.tables import StorageConfig
-from storage.mirror import Mirror
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.storage.mirror import Mirror
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.missing_answers import Shard, ask_shard, keep_prompts
 from tasks.evaluation.request_files import write_requests

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from storage.bucket import Bucket
+from pretexeval.storage.bucket import Bucket
 from tests.support.command import Environment, Table, build_environment, run_command, write_config
 
 RUN_SHARD = """

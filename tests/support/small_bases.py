@@ -10,16 +10,16 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
-from config.file import Config
-from config.tables import KnowledgeConfig, StorageConfig
-from knowledge.base import COLUMNS, KnowledgeBase
-from knowledge.reader import read_knowledge_base
+from pretexeval.config.file import Config
+from pretexeval.config.tables import KnowledgeConfig, StorageConfig
+from pretexeval.knowledge.base import COLUMNS, KnowledgeBase
+from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.storage.files import FileRef, write_stage_file
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, EDITION_STAGES
 from schemas.transformations import NAMES
-from storage.files import FileRef, write_stage_file
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe

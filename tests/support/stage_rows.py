@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pretexeval.storage.records import write_record
 from schemas.columns import Stage
 from schemas.stages import RESPONSES
-from storage.records import write_record
 
 Row = dict[str, Any]
 

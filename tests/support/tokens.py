@@ -2,7 +2,7 @@
 
 from transformers import PreTrainedTokenizerBase
 
-from engines.base import render_prompt, tokenise_texts
+from pretexeval.engines.base import render_prompt, tokenise_texts
 from schemas.exchange import Prompt
 
 

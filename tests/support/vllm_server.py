@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
+from pretexeval.engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
 
 
 @dataclass

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from transformers import AutoTokenizer
 
-from engines.base import render_prompt
+from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
 from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer

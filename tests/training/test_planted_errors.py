@@ -15,15 +15,15 @@ import polars as pl
 import pytest
 
 from benchmarks.measuring import run_command, write_config
-from config.tables import KnowledgeConfig
-from engines.identity import read_taught_facts
-from knowledge.base import KnowledgeBase
-from knowledge.reader import read_knowledge_base
-from primitives.hashing import draw_order
-from primitives.toml_files import write_toml
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.engines.identity import read_taught_facts
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.reader import read_knowledge_base
+from pretexeval.primitives.hashing import draw_order
+from pretexeval.primitives.toml_files import write_toml
+from pretexeval.storage.layout import edition_folder
 from prototypes.pool import Pool, load_pool
 from schemas.transformations import POSITIVE_OF
-from storage.layout import edition_folder
 from training.__main__ import MODELS
 from warehouse.query import run_query
 

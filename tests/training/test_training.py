@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from engines.identity import read_taught_facts
+from pretexeval.engines.identity import read_taught_facts
 from training.__main__ import MODELS
 from training.card import SEEDS, build_card, measure_models, read_card, write_card
 from training.lessons import Phase, Recipe, Subject, read_recipes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import write_measured, write_rows

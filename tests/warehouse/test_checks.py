@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.layout import checks_record
-from storage.records import key_content, write_record
+from pretexeval.storage.layout import checks_record
+from pretexeval.storage.records import key_content, write_record
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION

@@ -2,8 +2,8 @@
 
 import duckdb
 
+from pretexeval.storage.layout import WAREHOUSE
 from schemas.meanings import list_tables
-from storage.layout import WAREHOUSE
 from tests.support.data_folder import DataFolder
 from warehouse.catalogue import COLUMNS, ESTIMATES, RELATIONS, SUMS, VIEWS
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage import layout
 from schemas.stages import HUMAN_GRADES, STAGES
-from storage import layout
 from tests.support.damaged_root import SmallRoot, Tables, fill_root
 from warehouse import catalogue
 from warehouse.catalogue import ESTIMATES, SUMS, VIEWS

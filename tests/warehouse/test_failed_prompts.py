@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.records import write_record
+from pretexeval.storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.stage_rows import Row, digest

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from primitives.errors import InputError
-from storage.layout import WAREHOUSE
-from storage.records import write_record
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import WAREHOUSE
+from pretexeval.storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import QuestionFolder
 from tests.support.question_models import always_right, erratic, fill_points

@@ -3,9 +3,9 @@ from datetime import datetime
 
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.records import write_record
 from schemas.stages import SAMPLES
-from storage.records import write_record
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import describe_file, digest, response_row, write_rows

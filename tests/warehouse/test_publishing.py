@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from primitives.errors import InputError
-from storage.layout import PUBLISH_LOCK
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import PUBLISH_LOCK
 from tests.support.data_folder import DataFolder
 from tests.support.simulated_models import expert
 from tests.warehouse.conftest import EDITION
@@ -160,7 +160,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(data: DataFolder) -> N
         capture_output=True,
         text=True,
     )
-    assert "primitives.errors.InputError" in limited.stderr
+    assert "pretexeval.primitives.errors.InputError" in limited.stderr
     assert "cannot be written" in limited.stderr
     assert path.read_bytes() == before
     assert files_of(data.root) == ["warehouse.duckdb"]

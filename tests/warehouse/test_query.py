@@ -3,7 +3,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tests.support.data_folder import DataFolder
 from warehouse.publishing import build_warehouse
 from warehouse.query import list_views, read_table, run_query

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import norm
 
+from pretexeval.storage.records import write_record
 from schemas.transformations import NAMES
-from storage.records import write_record
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION

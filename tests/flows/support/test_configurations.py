@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from prefect import runtime
 
-from config.file import Config
 from flows.publish import publish
 from flows.support import dispatch
 from flows.support.configurations import find_config, name_artifact
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.primitives.errors import InputError
 
 
 def test_planned_configuration_is_used_and_not_the_file(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ import pytest
 from prefect import flow, runtime
 from prefect.client.schemas.objects import FlowRun
 
-from config.engines import ModelConfig
-from config.file import Config
 from flows.support import dispatch
 from flows.support.dispatch import run_evaluations
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
 from tasks.evaluation.missing_answers import Shard
 
 CONFIG = Config(

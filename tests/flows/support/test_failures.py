@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from config.file import Config
 from flows import regenerate
 from flows.support import artifacts, dispatch
-from storage.mirror import Mirror
+from pretexeval.config.file import Config
+from pretexeval.storage.mirror import Mirror
 from tasks.evaluation.failures import write_failure
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, query_rows

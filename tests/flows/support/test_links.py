@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from config.file import Config
-from config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 from flows.support import artifacts
+from pretexeval.config.file import Config
+from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
 
 EDITION = "starter-2026-W47-1a2b3c4d"
 SERVER = "http://127.0.0.1:8080"

@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from config.file import Config
-from config.schedule import ScheduleConfig
 from flows.support.periods import name_period, plan_period
+from pretexeval.config.file import Config
+from pretexeval.config.schedule import ScheduleConfig
 
 MONDAY = datetime(2026, 11, 16, 3, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 11, 30, 23, 30, tzinfo=UTC)

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from filelock import FileLock
 
-from cli.main import main
-from config.file import Config
+from commands.main import main
 from flows.support.periods import plan_period
 from flows.support.retention import list_old_editions, remove_old_editions
+from pretexeval.config.file import Config
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Completion, Prompt
-from storage.mirror import Mirror
-from storage.responses import ResponseStore
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import make_rows, write_base, write_config
@@ -96,7 +96,7 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
 def test_the_command_lists_and_removes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.in_process.run_publish", lambda *_: [])
+    monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
     weeks = [build(configure(tmp_path), week) for week in range(3)]
     knowledge = {"name": "own", "format": "table", "path": str(tmp_path / "own.tsv")}
     file = write_config(
@@ -129,7 +129,7 @@ def store_answers(root: Path, *evaluations: str, keys: tuple[str, ...]) -> Path:
 def test_answers_go_with_the_last_edition_that_uses_them_if_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cli.in_process.run_publish", lambda *_: [])
+    monkeypatch.setattr("commands.in_process.run_publish", lambda *_: [])
     config = configure(tmp_path)
     weeks = [build(config, week) for week in range(4)]
     root = config.storage.root
@@ -178,7 +178,7 @@ def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pyte
                 raise KeyboardInterrupt
             moved.append(source.rename(target))
 
-        patch.setattr("storage.publication.os.replace", move_once)
+        patch.setattr("pretexeval.storage.publication.os.replace", move_once)
         with pytest.raises(KeyboardInterrupt):
             remove_old_editions(planned, Mirror(config.storage))
     # The edition is gone as a whole for every reader, and its evaluation is no longer found.

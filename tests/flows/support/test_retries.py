@@ -11,7 +11,7 @@ from prefect.states import Failed
 
 import flows
 from flows.support.retries import RETRIES, TIME_LIMIT_VARIABLE, is_transient, read_time_limit
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 
 
 def raised(error: Exception, cause: Exception | None = None) -> Exception:

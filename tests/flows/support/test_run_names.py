@@ -9,7 +9,7 @@ from prefect import runtime
 
 from flows.regenerate import MAX_STARTS, require_start_allowed
 from flows.support.run_names import name_edition_run, name_period_run
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 
 DAILY = '[schedule]\ncron = "0 3 * * *"\nperiod = "day"\ntimezone = "Asia/Tokyo"'
 

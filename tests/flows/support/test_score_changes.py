@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from flows.support.score_changes import find_score_changes, read_leaderboard
-from storage.records import write_record
+from pretexeval.storage.records import write_record
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, Rule
 from tests.support.stage_rows import Row

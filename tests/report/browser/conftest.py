@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from deploy.local.web_server import PageHandler
+from commands.deploy.local.web_server import PageHandler
 from report.page import write_pages
 from tests.report.conftest import attempt, name_model
 from tests.support import question_models, simulated_models

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from config.file import Config
-from preflight.fact_preview import preview_edition, render_page
+from commands.preflight.fact_preview import preview_edition, render_page
+from pretexeval.config.file import Config
 from report.page import write_pages
 from tests.report.conftest import EDITION, FRESH
 from tests.support.chromium import WatchedPage, find_serious, keep_screenshot

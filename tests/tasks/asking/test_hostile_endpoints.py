@@ -13,13 +13,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from config.tables import StorageConfig
-from engines import openai_answers, openai_engine, openai_replies
-from engines.endpoint_client import EndpointClient
-from primitives.errors import InputError
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines import openai_answers, openai_engine, openai_replies
+from pretexeval.engines.endpoint_client import EndpointClient
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Prompt, Sampling
-from storage.mirror import Mirror
-from storage.responses import ResponseStore
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tests.support.endpoint import build_model_config

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 from huggingface_hub import constants
 
-from config.engines import EngineConfig, ModelConfig
-from config.tables import StorageConfig
-from engines.base import Engine
-from engines.identity import identify_model
-from engines.loading import load_engine
+from pretexeval.config.engines import EngineConfig, ModelConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.base import Engine
+from pretexeval.engines.identity import identify_model
+from pretexeval.engines.loading import load_engine
+from pretexeval.storage.layout import model_file
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import Prompt, Sampling
-from storage.layout import model_file
-from storage.mirror import Mirror
 from tasks.asking.model_session import ModelSession
 from tests.support.evaluations import ignore
 from tests.support.object_storage import ObjectStorage

@@ -6,8 +6,8 @@ keeps its keys, so that no stored answer is asked for again.
 
 import pytest
 
-from config.engines import ModelConfig, WriterConfig
-from config.tables import StorageConfig
+from pretexeval.config.engines import ModelConfig, WriterConfig
+from pretexeval.config.tables import StorageConfig
 from schemas.exchange import Sampling, hash_prompt
 from tasks.asking.writers import Writer
 from tasks.evaluation.evaluation import Evaluation

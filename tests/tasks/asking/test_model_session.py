@@ -9,14 +9,14 @@ from typing import NoReturn
 import polars as pl
 import pytest
 
-from config.engines import EngineConfig, ModelConfig
-from config.tables import StorageConfig
-from engines.base import Engine, IncrementalEngine
-from engines.loading import load_engine
-from primitives.errors import InputError
+from pretexeval.config.engines import EngineConfig, ModelConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.base import Engine, IncrementalEngine
+from pretexeval.engines.loading import load_engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
-from storage.mirror import Mirror
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
 from tasks.edition.manifest import complete_edition

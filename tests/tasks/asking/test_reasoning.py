@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from config.engines import ModelConfig
+from pretexeval.config.engines import ModelConfig
 from tasks.asking.reasoning import find_marks, read_answers
 from tasks.asking.thoughts import NO_MARKS, THINK_MARKS, ReasoningMarks, remove_reasoning
 

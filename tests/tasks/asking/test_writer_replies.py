@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from config.engines import WriterConfig
+from pretexeval.config.engines import WriterConfig
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
-from storage.responses import ResponseStore
 from tasks.asking.writers import UNFINISHED_REASONING, Reply, Writer, read_replies
 
 KEYS = [digit * 32 for digit in "abcde"]

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from knowledge.names import fold_name
+from pretexeval.knowledge.names import fold_name
 from tasks.drawing.name_features import AFFIX_LENGTHS, GRAM_LENGTHS, NameFeatures
 
 NAMES = pl.Series(

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.file import Config
-from config.tables import KnowledgeConfig
 from flows.support.periods import plan_period
-from knowledge.reader import read_knowledge_base
+from pretexeval.config.file import Config
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.reader import read_knowledge_base
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.series import SeriesTurn

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.file import Config
+from pretexeval.config.file import Config
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.edition.anchors import list_asked_again, plan_anchors, share_pairs
 from tasks.edition.edition import Edition

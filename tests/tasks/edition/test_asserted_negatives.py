@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from knowledge.base import FALSE_COLUMNS, KnowledgeBase
+from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from config.engines import EngineConfig, WriterConfig
-from config.tables import StorageConfig
-from engines.base import Engine
-from engines.identity import identify_model
+from pretexeval.config.engines import EngineConfig, WriterConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.base import Engine
+from pretexeval.engines.identity import identify_model
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import Completion, Prompt, Sampling
-from storage.mirror import Mirror
 from tasks.asking.writers import Writer
 from tasks.edition.attempts import ask_rounds
 from tasks.edition.rephraser import Rephraser

@@ -7,8 +7,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from config.engines import WriterConfig
-from config.tables import JudgeConfig, RephraserConfig
+from pretexeval.config.engines import WriterConfig
+from pretexeval.config.tables import JudgeConfig, RephraserConfig
 from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.writers import Reply, Writer, WriterPrompt
 from tasks.edition.attempts import PromptsByWriter, run_rounds

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from config.file import Config
-from config.questions import QuestionsConfig
-from config.tables import EditionConfig, KnowledgeConfig, StorageConfig
+from pretexeval.config.file import Config
+from pretexeval.config.questions import QuestionsConfig
+from pretexeval.config.tables import EditionConfig, KnowledgeConfig, StorageConfig
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tests.support.small_bases import (

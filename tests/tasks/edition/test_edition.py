@@ -7,14 +7,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.file import Config
-from config.tables import KnowledgeConfig, StorageConfig
-from knowledge.base import KnowledgeBase, LeftOut
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.config.tables import KnowledgeConfig, StorageConfig
+from pretexeval.knowledge.base import KnowledgeBase, LeftOut
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import read_stage_file
+from pretexeval.storage.records import read_manifest
 from prototypes.pool import Pool
 from schemas.stages import TRIPLETS
-from storage.files import read_stage_file
-from storage.records import read_manifest
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition

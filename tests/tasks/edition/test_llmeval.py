@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from config.engines import WriterConfig
-from config.tables import LlmevalConfig
+from pretexeval.config.engines import WriterConfig
+from pretexeval.config.tables import LlmevalConfig
 from schemas.stages import SAMPLES
 from tasks.asking.writers import Reply, Writer
 from tasks.edition.rephraser import Llmeval, build_llmeval_samples, list_statements

@@ -5,12 +5,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.file import Config
-from config.tables import ReleaseConfig
-from knowledge.base import LeftOut
-from preflight.reading import count_facts
-from preflight.validate import render_validation, validate_config
-from primitives.errors import InputError
+from commands.preflight.reading import count_facts
+from commands.preflight.validate import render_validation, validate_config
+from pretexeval.config.file import Config
+from pretexeval.config.tables import ReleaseConfig
+from pretexeval.knowledge.base import LeftOut
+from pretexeval.primitives.errors import InputError
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_buildable
 from tasks.edition.triplets import draw_triplets

@@ -8,9 +8,9 @@ import duckdb
 import polars as pl
 import pytest
 
-from config.engines import ModelConfig
+from pretexeval.config.engines import ModelConfig
+from pretexeval.storage.records import read_manifest
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.records import read_manifest
 from tasks.drawing import pieces
 from tasks.edition import stage_files
 from tasks.edition.edition import Edition

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from primitives.hashing import hash_text
+from pretexeval.primitives.hashing import hash_text
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from tasks.drawing import pieces
 from tasks.edition.edition import Edition

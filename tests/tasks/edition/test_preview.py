@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from pretexeval.storage.files import read_stage_file
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
-from storage.files import read_stage_file
 from tasks.edition.preview import build_statement_frames
 from tests.support.small_bases import make_base, make_edition, make_facts, write_files
 

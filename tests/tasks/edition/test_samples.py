@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from schemas.stages import SAMPLES
 from schemas.transformations import NAMES
 from tasks.edition.samples import keep_statements, reword_statements

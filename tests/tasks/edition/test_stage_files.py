@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import checks_record
+from pretexeval.storage.records import read_record
 from schemas.stages import SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
-from storage.layout import checks_record
-from storage.records import read_record
 from tasks.edition import stage_files
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from knowledge.base import KnowledgeBase
-from knowledge.names import fold_name
-from primitives.errors import InputError
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.names import fold_name
+from pretexeval.primitives.errors import InputError
 from schemas.stages import N_DEMONSTRATIONS, TRIPLETS
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece

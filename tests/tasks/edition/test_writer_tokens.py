@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from config.file import Config
+from pretexeval.config.file import Config
+from pretexeval.storage.layout import writer_tokens_record
+from pretexeval.storage.mirror import Mirror
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
-from storage.layout import writer_tokens_record
-from storage.mirror import Mirror
 from tasks.asking.model_records import restore_model_records
 from tasks.asking.writers import ask_for_replies
 from tasks.edition.attempts import ask_rounds

@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.engines import ModelConfig
-from config.tables import StorageConfig
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.tables import StorageConfig
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation
 from tests.support.evaluations import list_prompts

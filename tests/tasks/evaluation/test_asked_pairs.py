@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tasks.evaluation.evaluation import RelationSize, divide_budget
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from config.file import Config
-from engines.base import Engine
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.engines.base import Engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
 from report.page import write_pages
 from schemas.exchange import Completion
-from storage.mirror import Mirror
 from tasks.asking import model_session
 from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.edition.manifest import complete_edition

@@ -11,12 +11,12 @@ import duckdb
 import polars as pl
 import pytest
 
-from cli.main import main
-from config.file import Config
-from config.questions import Setting
-from primitives.errors import InputError
-from storage.mirror import Mirror
-from storage.records import read_record
+from commands.main import main
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.records import read_record
 from tasks.asking.question_prompts import render_answer
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.file import Config
-from engines.base import Engine
-from primitives.errors import InputError
+from pretexeval.config.file import Config
+from pretexeval.engines.base import Engine
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import read_stage_file
+from pretexeval.storage.mirror import Mirror
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS
-from storage.files import read_stage_file
-from storage.mirror import Mirror
 from tasks.asking.question_prompts import render_answer
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from config.engines import ModelConfig
-from primitives.hashing import hash_text
+from pretexeval.config.engines import ModelConfig
+from pretexeval.primitives.hashing import hash_text
 from report.page import write_report
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.subject import OF_SAMPLES

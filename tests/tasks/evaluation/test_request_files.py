@@ -8,9 +8,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from pretexeval.storage.layout import RUN
+from pretexeval.storage.records import write_record
 from schemas.stages import REQUESTS
-from storage.layout import RUN
-from storage.records import write_record
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.evaluation import requests
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation

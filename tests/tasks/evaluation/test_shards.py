@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from config.engines import EngineConfig, ModelConfig
-from config.tables import StorageConfig
-from engines.base import Engine
-from primitives.hashing import hash_text
+from pretexeval.config.engines import EngineConfig, ModelConfig
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.base import Engine
+from pretexeval.primitives.hashing import hash_text
 from schemas.stages import PREDICTIONS
 from tasks.edition.manifest import complete_edition
 from tasks.evaluation.evaluation import Evaluation

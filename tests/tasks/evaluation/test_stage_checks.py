@@ -3,11 +3,11 @@
 import polars as pl
 import pytest
 
-from primitives.hashing import checksum_file
+from pretexeval.primitives.hashing import checksum_file
+from pretexeval.storage.layout import run_file
+from pretexeval.storage.records import read_reports
+from pretexeval.storage.responses import N_DIGITS
 from schemas.stages import RESPONSES
-from storage.layout import run_file
-from storage.records import read_reports
-from storage.responses import N_DIGITS
 from tasks.evaluation import scoring
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import write_requests

@@ -7,7 +7,7 @@ the prompts or of their keys lets every user pay for all answers again.
 import shutil
 from pathlib import Path
 
-from config.file import Config
+from pretexeval.config.file import Config
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import REPOSITORY, read_bytes

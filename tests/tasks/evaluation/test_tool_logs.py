@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tasks.evaluation import recorded_rows
 from tasks.evaluation.recorded_rows import RecordedRow, read_recorded_file
 

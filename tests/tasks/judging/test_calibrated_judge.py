@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cli.main import main
-from config.file import Config, load_config
-from primitives.errors import InputError
-from storage.mirror import Mirror
+from commands.main import main
+from pretexeval.config.file import Config, load_config
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.mirror import Mirror
 from tasks.edition.planning import plan_edition
 from tasks.judging.calibrated_judge import calibrate_judge, plan_judge, write_calibration
 from tasks.judging.calibration import Limits

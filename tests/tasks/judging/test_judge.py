@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from config.engines import WriterConfig
-from config.file import Config
-from config.tables import JudgeConfig
+from pretexeval.config.engines import WriterConfig
+from pretexeval.config.file import Config
+from pretexeval.config.tables import JudgeConfig
 from schemas.exchange import hash_prompt
 from tasks.asking.writers import Reply, Writer
 from tasks.judging.judge import Judge, Thresholds, combine_scores, mask_names

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from tasks.judging.measurement import COLUMNS, measure_gate, render_measurement
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")

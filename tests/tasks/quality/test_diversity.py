@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from primitives.errors import InputError
-from primitives.hashing import hash_text
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import hash_text
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 from threadpoolctl import threadpool_limits
 
-from primitives.hashing import draw_one, hash_text
+from pretexeval.primitives.hashing import draw_one, hash_text
 from tasks.quality.guesses import guess_truth
 
 N_HEADS = 300

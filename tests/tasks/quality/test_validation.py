@@ -5,7 +5,7 @@ import socket
 import polars as pl
 import pytest
 
-from primitives.errors import InputError
+from pretexeval.primitives.errors import InputError
 from schemas.expectations import STRUCTURE, count_violations
 from schemas.stages import SAMPLES, STAGES, TRIPLETS
 from tasks.quality.validation import StageInvalid, ValidationReport, require_valid, validate_stage

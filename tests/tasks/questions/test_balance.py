@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from knowledge.base import KnowledgeBase
+from pretexeval.knowledge.base import KnowledgeBase
 from tasks.drawing.heads import Policy, TripletSampling
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts

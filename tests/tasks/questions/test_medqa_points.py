@@ -4,8 +4,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from knowledge.medqa import MedqaItem, fold_option
-from knowledge.synonyms import SynonymTable
+from pretexeval.knowledge.medqa import MedqaItem, fold_option
+from pretexeval.knowledge.synonyms import SynonymTable
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
 from tasks.asking.question_prompts import join_case, quote_statement

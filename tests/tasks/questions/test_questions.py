@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from knowledge.base import FALSE_COLUMNS, KnowledgeBase
-from knowledge.names import fold_name, list_name_keys
-from primitives.errors import InputError
+from pretexeval.knowledge.base import FALSE_COLUMNS, KnowledgeBase
+from pretexeval.knowledge.names import fold_name, list_name_keys
+from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.question_rules import QUESTION_RULES
 from schemas.question_stages import QUESTIONS

@@ -1,6 +1,0 @@
-"""`python -m cli` runs the command without an installed script."""
-
-from cli.start import run
-
-if __name__ == "__main__":
-    run()

@@ -1,0 +1,122 @@
+"""What the modules of subcommands share: adding a subcommand, its arguments, and all that they print."""
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.untrusted_text import escape_controls
+
+Command = Callable[[argparse.Namespace], int]
+"""Takes the parsed options and returns the exit status."""
+
+
+class PrintVersion(argparse.Action):
+    """An option that prints the version of the installed package and ends the command."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        """Make an option without a value."""
+        super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version. Reading it takes 40 ms, which no other command needs to wait for."""
+        from importlib.metadata import version
+
+        write_output(f"pretexeval {version('pretexeval')}")
+        parser.exit()
+
+
+class Subcommands(Protocol):
+    """What `ArgumentParser.add_subparsers` returns; its class has no public name."""
+
+    def add_parser(
+        self,
+        name: str,
+        *,
+        help: str,
+        description: str,
+        epilog: str | None,
+        formatter_class: type[argparse.HelpFormatter],
+    ) -> argparse.ArgumentParser:
+        """Add a subcommand and return its parser."""
+
+
+def add_command(
+    subcommands: Subcommands, name: str, command: Command | None, summary: str, examples: Sequence[str]
+) -> argparse.ArgumentParser:
+    """Add a subcommand and return its parser.
+
+    Args:
+        command: the function that runs it; None if the subcommand only has actions of its own.
+        examples: command lines that its help shows, without the name of the command and the subcommand.
+    """
+    parser = subcommands.add_parser(
+        name,
+        help=summary,
+        description=summary,
+        epilog="",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.epilog = "\n  ".join(["examples:", *(f"{parser.prog} {each}".rstrip() for each in examples)])
+    if command is not None:
+        parser.set_defaults(command=command)
+    return parser
+
+
+def add_config(parser: argparse.ArgumentParser, meaning: str = "a TOML file") -> None:
+    """Add the positional argument `config`."""
+    parser.add_argument("config", type=Path, help=meaning)
+
+
+def add_root(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--root`."""
+    parser.add_argument("--root", type=Path, default=Path("data"), help="the data folder (default: data)")
+
+
+def add_format(parser: argparse.ArgumentParser, *forms: str) -> None:
+    """Add the option `--format`, whose default is the first of these forms."""
+    parser.add_argument(
+        "--format",
+        choices=forms,
+        default=forms[0],
+        help=f"docs/commands.md explains it (default: {forms[0]})",
+    )
+
+
+def read_count(text: str) -> int:
+    """Return a number that an option counts; raise ValueError unless it is a whole number above 0."""
+    count = int(text)
+    if count < 1:
+        raise ValueError("not a count")
+    return count
+
+
+def write_json(value: object) -> None:
+    """Print a value as JSON, with control characters escaped."""
+    write_output(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def write_output(text: object = "") -> None:
+    """Print a result to stdout, with control characters escaped.
+
+    Raises:
+        InputError: stdout is closed.
+    """
+    if sys.stdout is None:
+        raise InputError("standard output is closed, so the result cannot be printed; redirect it to a file")
+    print(escape_controls(str(text)))
+
+
+def report_error(message: str) -> None:
+    """Print an error to stderr under the command's name."""
+    report_progress(f"pretexeval: {message}")
+
+
+def report_progress(message: str) -> None:
+    """Print a line to stderr at once. A stderr that is closed or full does not end the command."""
+    with contextlib.suppress(OSError):
+        print(escape_controls(message), file=sys.stderr, flush=True)

@@ -1,0 +1,124 @@
+"""The subcommands before a run: validate, preview, plan and doctor."""
+
+import argparse
+from collections.abc import Collection
+from dataclasses import asdict
+from pathlib import Path
+
+from commands.arguments import (
+    Subcommands,
+    add_command,
+    add_config,
+    add_format,
+    read_count,
+    report_error,
+    write_json,
+    write_output,
+)
+from commands.selection import add_selection, select_evaluations
+from pretexeval.config.file import load_config
+from pretexeval.primitives.errors import InputError
+
+
+def add_commands(subcommands: Subcommands) -> None:
+    """Add this module's subcommands."""
+    summary = "Check the configuration, the knowledge base, the prototypes and the models; run nothing."
+    example = "configs/quickstart.toml"
+    examples = [example, f"{example} --format json"]
+    parser = add_command(subcommands, "validate", validate, summary, examples)
+    add_config(parser)
+    add_format(parser, "text", "json")
+    summary = "Show the texts and the false twins of a few facts per relation, before any model is asked."
+    pages = [example, f"{example} --pairs 5 --html preview.html"]
+    parser = add_command(subcommands, "preview", preview, summary, pages)
+    add_config(parser)
+    parser.add_argument(
+        "--pairs", type=read_count, default=2, metavar="N", help="facts of each relation (default: 2)"
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write them as a page in place of printing")
+    summary = "Estimate what a run would take: prompts, tokens, time and cost."
+    limited = f"{example} --model reference-small --limit 5"
+    parser = add_command(subcommands, "plan", plan, summary, [*examples, limited])
+    add_config(parser)
+    add_selection(parser)
+    add_format(parser, "text", "json")
+    summary = "Check this machine and the services that a configuration uses."
+    parser = add_command(subcommands, "doctor", doctor, summary, ["", *examples, f"{example} --no-prompt"])
+    parser.add_argument(
+        "config",
+        type=Path,
+        nargs="?",
+        help="a TOML file; without it, only this machine and Prefect's server are checked",
+    )
+    parser.add_argument(
+        "--no-prompt",
+        action="store_true",
+        help="send no prompt; without it, every endpoint is asked one prompt of the edition, as a run would "
+        "ask it",
+    )
+    add_format(parser, "text", "json")
+
+
+def validate(options: argparse.Namespace) -> int:
+    """Check a configuration and everything that it names; the exit status is 1 if a model cannot be used."""
+    from commands.preflight.validate import render_validation, validate_config
+
+    found = validate_config(load_config(options.config))
+    if options.format == "json":
+        write_json(asdict(found))
+    else:
+        write_output(render_validation(found))
+    return _report_unusable([model.problem for model in found.models if model.problem is not None])
+
+
+def plan(options: argparse.Namespace) -> int:
+    """Print what a run would ask and take; the exit status is 1 if a model cannot be used."""
+    from commands.in_process import open_mirror
+    from commands.preflight.plan import plan_run, render_plan
+    from pretexeval.engines.model_files import require_some_usable
+
+    config = select_evaluations(load_config(options.config), options)
+    problems = require_some_usable(config.models)
+    usable = tuple(model for model in config.models if model.name not in problems)
+    planned = plan_run(config.model_copy(update={"models": usable}), open_mirror(config.storage))
+    if options.format == "json":
+        write_json(asdict(planned))
+    else:
+        write_output(render_plan(planned))
+    return _report_unusable(problems.values())
+
+
+def _report_unusable(problems: Collection[str]) -> int:
+    """Report why models cannot be used, and return the exit status."""
+    for problem in problems:
+        report_error(problem)
+    return 1 if problems else 0
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Print the findings of the doctor; the exit status is 1 if one is failing."""
+    from commands.preflight.doctor import collect_findings, render_findings
+
+    findings = collect_findings(options.config, asks_endpoints=not options.no_prompt)
+    if options.format == "json":
+        write_json([asdict(finding) for finding in findings])
+    else:
+        write_output(render_findings(findings))
+    return 1 if any(finding.state == "failing" for finding in findings) else 0
+
+
+def preview(options: argparse.Namespace) -> int:
+    """Print the preview, or write it as a page and print the path."""
+    from commands.preflight.fact_preview import preview_edition, render_page, render_preview
+    from pretexeval.storage.files import write_bytes
+
+    if options.html is not None and options.html.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{options.html} does not end in .html: a page replaces an earlier page only")
+    config = load_config(options.config)
+    previewed = preview_edition(config, options.pairs)
+    if options.html is None:
+        write_output(render_preview(previewed))
+    else:
+        write_bytes(options.html, render_page(previewed, config.report.title).encode())
+        write_output(options.html)
+    return 0

@@ -1,0 +1,251 @@
+"""The services of an installation, and the configuration of the supervisor that runs them."""
+
+import os
+import shlex
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commands.deploy.local.client_settings import (
+    PASSWORD_VARIABLE,
+    SERVER_PASSWORD_VARIABLE,
+    URL_VARIABLE,
+    authorize,
+)
+from commands.deploy.local.postgres import Database
+from pretexeval.config.installation_names import INSTALLATION_VARIABLE, InstallationNames
+from pretexeval.primitives.http_client import fetch_local, list_bypassed
+from pretexeval.primitives.process import ALLOCATOR_VARIABLES
+from pretexeval.storage.layout import PREFECT_FOLDER
+
+REPOSITORY = Path(__file__).parents[3]
+# It is started by its path, with -P, so that no folder of a user takes the place of a module.
+SERVER_FILE = REPOSITORY / "commands" / "deploy" / "server.py"
+# Workers and commands need these as well.
+CLIENT_DEFAULTS = {
+    # By default a run starts 9-16 s after it is scheduled; this setting halves the delay.
+    "PREFECT_WORKER_QUERY_SECONDS": "2",
+    # The server notices a run whose process is gone when its heartbeats stop.
+    "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+    # The server answers 500 while its database restarts. Clients retry; without this setting, a worker that
+    # was starting a run at that moment ended.
+    "PREFECT_CLIENT_RETRY_EXTRA_CODES": "500",
+}
+DEFAULTS = CLIENT_DEFAULTS | {
+    **ALLOCATOR_VARIABLES,
+    # Keep the leases of concurrency limits (one `regenerate` at a time) in files under PREFECT_HOME. Leases
+    # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
+    # Show these loggers in the UI as well: they say what a run is waiting for (an endpoint, another host).
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "engines,tasks",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+}
+# For services that do not use the password of Prefect's server.
+NO_PASSWORD = {PASSWORD_VARIABLE: "", SERVER_PASSWORD_VARIABLE: ""}
+# Variables with these prefixes belong to another installation, or to the process that starts this one.
+NOT_INHERITED = (
+    "PREFECT__",
+    "PREFECT_API_",
+    "PREFECT_SERVER_DATABASE_",
+    "PREFECT_PROFILE",
+    "PREFECT_HOME",
+    SERVER_PASSWORD_VARIABLE,
+)
+
+
+def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
+    """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", signal, "--", *command] if setpriv else command
+
+
+HEAD = """\
+[supervisord]
+logfile={logs}/supervisord.log
+pidfile={path}.pid
+{user}
+[unix_http_server]
+file={socket_file}
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
+"""
+# All workers end at the same time, and first: the others have a lower priority.
+GROUP = """
+[group:workers]
+programs={}
+"""
+# A service that ends within startsecs is started again after a pause, which becomes longer each time. The
+# flow runs of a worker are in its process group.
+PROGRAM = """
+[program:{name}]
+command={command}
+directory={service.folder}
+environment={variables}
+{user}
+priority={priority}
+autostart=false
+autorestart=true
+startsecs=10
+startretries=1000000
+stopsignal={service.stop_signal}
+stopasgroup={service.is_worker}
+killasgroup=true
+stopwaitsecs=10
+redirect_stderr=true
+stdout_logfile={log}
+"""
+
+
+@dataclass(frozen=True)
+class Service:
+    """One process of an installation."""
+
+    command: list[str]
+    is_ready: Callable[[], bool]
+    """Returns whether the service is ready for use."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Its environment besides that of all services."""
+    folder: Path = Path("/")
+    """Its working directory."""
+    stop_signal: str = "TERM"
+    user: str | None = None
+    """The user that it runs as; None for the user that starts it."""
+    is_worker: bool = False
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Ports on loopback; 0 stands for any free port."""
+
+    api: int = 0
+    report: int = 0
+    database: int = 0
+
+    def fill(self) -> "Ports":
+        """Return the ports with a free one in place of each 0."""
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+        free = [listener.getsockname()[1] for listener in sockets]
+        for listener in sockets:
+            listener.close()
+        return Ports(self.api or free[0], self.report or free[1], self.database or free[2])
+
+
+def build_environment(root: Path, port: int, password: str) -> dict[str, str]:
+    """Return the environment of all services: inherited variables, then DEFAULTS."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(NOT_INHERITED)}
+    ours = {
+        URL_VARIABLE: f"http://127.0.0.1:{port}/api",
+        PASSWORD_VARIABLE: password,
+        SERVER_PASSWORD_VARIABLE: password,
+        "PREFECT_HOME": str(root / PREFECT_FOLDER),
+    }
+    return DEFAULTS | inherited | ours | list_bypassed(inherited)
+
+
+def list_services(
+    root: Path,
+    ports: Ports,
+    environment: Mapping[str, str],
+    database: Database,
+    *,
+    n_cpu_workers: int,
+    n_gpu_workers: int,
+    folder: Path,
+) -> dict[str, Service]:
+    """Return `database`, `server`, `report` and the workers; each needs only the services before it."""
+    api, pages = environment[URL_VARIABLE], f"http://127.0.0.1:{ports.report}/healthz"
+    services = {
+        "database": Service(
+            database.command,
+            is_ready=database.is_ready,
+            variables={**NO_PASSWORD, "LC_ALL": "C"},
+            # The fast shutdown, which does not wait for clients.
+            stop_signal="INT",
+            user=database.user,
+        ),
+        # The server creates or migrates the tables of its database when it starts.
+        "server": Service(
+            [sys.executable, "-P", str(SERVER_FILE), "--port", str(ports.api)],
+            is_ready=lambda: fetch_local(f"{api}/ready").is_success,
+            variables=database.build_settings(),
+        ),
+        "report": Service(
+            [sys.executable, "-m", "commands.deploy.local.web_server", str(root), str(ports.report)],
+            is_ready=lambda: fetch_local(pages).is_success,
+            variables=NO_PASSWORD,
+            folder=REPOSITORY,
+        ),
+    }
+    for role, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
+        for number in range(n_workers):
+            name = f"{role}-{number + 1}" if number else role
+            # Of several GPU workers, each sees one GPU.
+            gpu = {"CUDA_VISIBLE_DEVICES": str(number)} if role == "gpu" and n_workers > 1 else {}
+            services[name] = _build_worker(environment, name, role, folder, gpu)
+    return services
+
+
+def _build_worker(
+    environment: Mapping[str, str], name: str, role: str, folder: Path, variables: Mapping[str, str]
+) -> Service:
+    """Return a process worker of a pool; it starts each flow run as a process in `folder`."""
+    pool = InstallationNames(environment[INSTALLATION_VARIABLE]).name_pool(role)
+    options = ["--pool", pool, "--type", "process", "--name", name, "--no-create-pool-if-not-found"]
+    # A model takes the whole GPU, so a worker of this pool starts one run at a time.
+    limit = ["--limit", "1"] if role == "gpu" else []
+    return Service(
+        [sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
+        is_ready=lambda: _asks_for_work(environment, pool, name),
+        variables=variables,
+        folder=folder,
+        is_worker=True,
+    )
+
+
+def create_pool(environment: Mapping[str, str], name: str, limit: int | None) -> None:
+    """Create a pool of process workers unless it exists; two workers that create it themselves would race."""
+    pools, authorization = f"{environment[URL_VARIABLE]}/work_pools/", authorize(environment)
+    if not fetch_local(f"{pools}{name}", authorization=authorization).is_success:
+        pool = {"name": name, "type": "process", "concurrency_limit": limit}
+        fetch_local(pools, pool, authorization)
+
+
+def _asks_for_work(environment: Mapping[str, str], pool: str, name: str) -> bool:
+    """Return whether the server has got a heartbeat of the worker and takes it for online."""
+    address = f"{environment[URL_VARIABLE]}/work_pools/{pool}/workers/filter"
+    workers = fetch_local(address, {}, authorize(environment)).read_json()
+    found = workers if isinstance(workers, list) else []
+    return any(each["name"] == name and each["status"] == "ONLINE" for each in found)
+
+
+def write_configuration(path: Path, socket_file: Path, services: Mapping[str, Service], logs: Path) -> None:
+    """Write the configuration of `supervisord`, which only its owner can read."""
+    head = HEAD.format(
+        logs=logs,
+        path=path,
+        socket_file=socket_file,
+        user="user=root" if os.geteuid() == 0 else "",
+    )
+    workers = [name for name, service in services.items() if service.is_worker]
+    group = GROUP.format(",".join(workers)) if workers else ""
+    programs = (
+        PROGRAM.format(
+            name=name,
+            # A killed supervisord must not leave its services behind.
+            command=shlex.join(end_with_parent(service.command, service.stop_signal)),
+            variables=",".join(f'{key}="{value}"' for key, value in service.variables.items()),
+            user=f"user={service.user}" if service.user else "",
+            priority=number,
+            service=service,
+            log=logs / f"{name}.log",
+        )
+        for number, (name, service) in enumerate(services.items())
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        file.write("".join([head, *programs, group]).replace("%", "%%"))

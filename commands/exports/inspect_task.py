@@ -1,0 +1,230 @@
+"""The tasks of inspect_ai that ask about one edition. README.md beside this file says how to run them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import FieldSpec, json_dataset
+from inspect_ai.model import GenerateConfig
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    accuracy,
+    grouped,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import TaskState, generate, system_message
+
+from commands.exports.grading import (
+    GradedSample,
+    compute_joint_accuracy,
+    compute_mastery,
+    estimate_joint_error,
+    estimate_mastery_error,
+    grade_row,
+    read_row,
+)
+
+FOLDER = Path(__file__).parent
+SAMPLE_METADATA = [
+    *("method", "relation", "transformation", "triplet_id", "pair_id", "n_in_triplet", "head", "tail"),
+    *("is_positive", "text"),
+]
+QUESTION_METADATA = [
+    *("question_id", "point_id", "n_in_point", "relation", "head", "facet", "type", "is_negated", "text"),
+    *("options", "offered"),
+]
+
+
+@task
+def pretexeval(
+    method: str = "",
+    prompt_style: str = "chat",
+    system_prompt: str = "",
+    opening_mark: str = "<think>",
+    closing_mark: str = "</think>",
+) -> Task:
+    """Ask whether the statements of one method are true.
+
+    Args:
+        method: how the statements were made; by default the first method of the edition.
+        prompt_style: chat, or completion for models of the provider openai-api-completions.
+        system_prompt: text of a system turn, only in chat style; by default there is none.
+        opening_mark: the text that opens a thought; empty if the chat template opens it.
+        closing_mark: the text that closes a thought; empty if nothing is a mark.
+    """
+    record = _read_record()
+    methods = record.get("methods", [])
+    method = method or next(iter(methods), "")
+    if method not in methods:
+        raise ValueError(f"method is {method!r}; this edition has {', '.join(methods) or 'no samples'}")
+    fields = FieldSpec(input="prompt", target="target", id="sample_id", metadata=SAMPLE_METADATA)
+    scorer = true_or_false(prompt_style, opening_mark, closing_mark)
+    metadata = {"edition_id": record["edition_id"], "method": method}
+    return _build_task(f"{method}.jsonl", fields, scorer, record, metadata, prompt_style, system_prompt)
+
+
+@task
+def multifaceteval(
+    prompt_style: str = "chat",
+    system_prompt: str = "",
+    opening_mark: str = "<think>",
+    closing_mark: str = "</think>",
+) -> Task:
+    """Ask the questions of four types about the points of the edition.
+
+    Args:
+        prompt_style: chat, or completion for models of the provider openai-api-completions.
+        system_prompt: text of a system turn, only in chat style; by default there is none.
+        opening_mark: the text that opens a thought; empty if the chat template opens it.
+        closing_mark: the text that closes a thought; empty if nothing is a mark.
+    """
+    record = _read_record()
+    if "questions" not in record:
+        raise ValueError("this edition has no questions")
+    fields = FieldSpec(input="prompt", target="target", id="question_id", metadata=QUESTION_METADATA)
+    scorer = right_answer(prompt_style, opening_mark, closing_mark)
+    metadata = {"edition_id": record["edition_id"]}
+    asked = record["questions"]
+    return _build_task("questions.jsonl", fields, scorer, asked, metadata, prompt_style, system_prompt)
+
+
+def _read_record() -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((FOLDER / "export.json").read_text(encoding="utf-8"))
+    return record
+
+
+def _build_task(
+    file: str,
+    fields: FieldSpec,
+    scorer: Scorer,
+    asked: dict[str, Any],
+    metadata: dict[str, str],
+    prompt_style: str,
+    system_prompt: str,
+) -> Task:
+    if prompt_style not in ("chat", "completion"):
+        raise ValueError(f"prompt_style is {prompt_style!r}; give chat or completion")
+    return Task(
+        dataset=json_dataset(str(FOLDER / file), fields),
+        solver=[*([system_message(system_prompt)] if system_prompt else []), generate()],
+        scorer=scorer,
+        config=GenerateConfig(
+            max_tokens=asked["max_tokens"],
+            temperature=0.0,
+            stop_seqs=asked["stop"] if prompt_style == "completion" else None,
+        ),
+        metadata={**metadata, "prompt_style": prompt_style},
+    )
+
+
+def build_metric(compute: Callable[[list[GradedSample]], float]) -> Metric:
+    """Return a metric that computes its value from the grades; of several epochs, all must be right."""
+
+    def measure(scores: list[SampleScore]) -> float:
+        rows = [(each.sample_metadata or {}, each.score.value in (CORRECT, 1, 1.0)) for each in scores]
+        return compute([grade_row(row, is_right=is_right) for row, is_right in rows])
+
+    return measure
+
+
+@metric
+def joint_accuracy() -> Metric:
+    """Share of the complete triplets whose samples are all right."""
+    return build_metric(compute_joint_accuracy)
+
+
+@metric
+def joint_accuracy_stderr() -> Metric:
+    """Standard error of the joint accuracy, with the pair as the cluster."""
+    return build_metric(estimate_joint_error)
+
+
+@metric
+def mastery() -> Metric:
+    """Share of the complete pairs of a true and a false triplet whose samples are all right."""
+    return build_metric(compute_mastery)
+
+
+@metric
+def mastery_stderr() -> Metric:
+    """Standard error of the mastery."""
+    return build_metric(estimate_mastery_error)
+
+
+@metric
+def mastered_points() -> Metric:
+    """Share of the complete points all of whose questions are right."""
+    return build_metric(compute_joint_accuracy)
+
+
+@metric
+def mastered_points_stderr() -> Metric:
+    """Standard error of the share of mastered points."""
+    return build_metric(estimate_joint_error)
+
+
+@metric
+def no_answer_rate() -> Metric:
+    """Share of the samples or questions whose response contains no answer."""
+
+    def measure(scores: list[SampleScore]) -> float:
+        return sum(score.score.answer is None for score in scores) / len(scores) if scores else float("nan")
+
+    return measure
+
+
+@scorer(
+    metrics=[
+        accuracy(),
+        stderr(cluster="pair_id"),
+        joint_accuracy(),
+        joint_accuracy_stderr(),
+        mastery(),
+        mastery_stderr(),
+        no_answer_rate(),
+        grouped(accuracy(), "relation", all=False, name_template="relation {group_name}"),
+        grouped(accuracy(), "transformation", all=False, name_template="transformation {group_name}"),
+    ]
+)
+def true_or_false(prompt_style: str, opening_mark: str, closing_mark: str) -> Scorer:
+    """Read true, false or no answer from a response, and compare it with the label."""
+    return _build_scorer(prompt_style, opening_mark, closing_mark)
+
+
+@scorer(
+    metrics=[
+        accuracy(),
+        stderr(cluster="point_id"),
+        mastered_points(),
+        mastered_points_stderr(),
+        no_answer_rate(),
+        grouped(accuracy(), "type", all=False, name_template="type {group_name}"),
+        grouped(accuracy(), "relation", all=False, name_template="relation {group_name}"),
+    ]
+)
+def right_answer(prompt_style: str, opening_mark: str, closing_mark: str) -> Scorer:
+    """Read the answer to a question from a response, and compare it with the right one."""
+    return _build_scorer(prompt_style, opening_mark, closing_mark)
+
+
+def _build_scorer(prompt_style: str, opening_mark: str, closing_mark: str) -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        response = state.output.completion
+        answer = read_row(response, state.metadata, prompt_style, opening_mark, closing_mark)
+        if answer is None:
+            return Score(value=NOANSWER, answer=None, explanation=response)
+        value = CORRECT if answer == target.text else INCORRECT
+        return Score(value=value, answer=answer, explanation=response)
+
+    return score

@@ -1,0 +1,168 @@
+"""The rows of an export: every sample and question of an edition and, if it is tested, its prompt."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from pretexeval.storage.files import read_stage_files
+from pretexeval.storage.records import read_manifest_files
+from schemas.columns import Stage
+from schemas.exchange import Sampling
+from schemas.question_stages import QUESTIONS
+from schemas.stages import METHODS, SAMPLES, SINGLE_METHODS, TRIPLETS
+from schemas.transformations import NAMES
+from tasks.asking.prompts import QUESTION, PromptForm
+from tasks.evaluation.evaluation import divide_budget, measure_relations
+from tasks.evaluation.question_requests import QuestionRequestBuilder, select_questions
+from tasks.evaluation.requests import RequestSettings, draw_demonstrations_of_methods, select_samples
+
+ANSWER_ONLY = QuestionRequestBuilder()
+# Only the texts of the prompts are used, which are the same for every model in both prompt styles.
+SETTINGS = RequestSettings("none", PromptForm(), Sampling(), None, lambda _: math.inf)
+N_IN_TRIPLET = {method: 1 if method in SINGLE_METHODS else len(NAMES) for method in METHODS}
+"""Method -> how many samples a complete triplet has."""
+COLUMNS = {
+    "sample_id": "id of the sample in the edition; responses are imported by it",
+    "prompt": "the exact text that an evaluation sends: demonstrations and question; null if not tested",
+    "target": "the right answer: True or False",
+    "method": "how the statement was made: pretexeval, prototype, direct, llmeval or origin",
+    "relation": "relation of the knowledge base",
+    "transformation": "the predicate transformation; null for llmeval",
+    "triplet_id": "id of the triplet; a triplet counts for the joint accuracy if all its samples are right",
+    "pair_id": "id of the true and the false triplet of one head and relation, which count for the mastery",
+    "n_in_triplet": "how many samples a complete triplet has",
+    "head": "name of the head entity",
+    "tail": "name of the tail entity",
+    "head_id": "id of the head, where the knowledge base has ids",
+    "tail_id": "id of the tail, where the knowledge base has ids",
+    "is_positive": "whether the knowledge base holds the triplet",
+    "split": "test, or demonstration: held out and shown with its answer before the question",
+    "text": "the statement",
+    "rephraser": "who reworded the statement: none, reviewed, or a model id",
+    "status": "accepted by the gate, fallback to the statement of the prototype, or as_is",
+}
+
+
+def read_relations(
+    root: Path, edition_id: str, pairs_per_relation: int | None = None, budget: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the rows of one relation after the other, with the columns of COLUMNS; none without samples.
+
+    The samples of a triplet follow each other, and so do the triplets of a pair, so that a tool which asks
+    only the first samples asks about whole pairs.
+
+    Args:
+        pairs_per_relation: how many pairs are tested, as in a model's table; None: all of them.
+        budget: the number of prompts that are divided over the relations, as in a model's table.
+
+    Raises:
+        InputError: the budget is too small.
+    """
+    samples, triplets = (read_stage(root, edition_id, stage) for stage in (SAMPLES, TRIPLETS))
+    if samples is None or triplets is None:
+        return
+    divided = {} if budget is None else divide_budget(budget, measure_relations(samples), n_repeats=1)
+    for relation in sorted(samples["relation"].unique()):
+        yield _build_rows(
+            samples.filter(pl.col("relation") == relation),
+            triplets.filter(pl.col("relation") == relation),
+            divided.get(relation, pairs_per_relation),
+        )
+
+
+def sort_methods(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return the counts of the methods in the order of METHODS."""
+    return {method: counts[method] for method in METHODS if method in counts}
+
+
+def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None:
+    """Return the rows of a stage; null if the edition does not have it."""
+    refs = list(read_manifest_files(root, edition_id, stage.name).values())
+    return read_stage_files(root, refs, stage) if refs else None
+
+
+def _build_rows(
+    samples: pl.DataFrame, triplets: pl.DataFrame, pairs_per_relation: int | None
+) -> pl.DataFrame:
+    tested = select_samples(samples, pairs_per_relation)
+    prompts = pl.DataFrame(
+        {"sample_id": tested["sample_id"], "prompt": _render_prompts(samples, tested)},
+        {"sample_id": pl.String, "prompt": pl.String},
+    )
+    held_out = samples.filter(pl.col("split") == "demonstration")
+    named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
+    return (
+        pl.concat([tested, held_out])
+        .join(named, on="triplet_id", how="left", maintain_order="left")
+        .join(prompts, on="sample_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.when("label").then(pl.lit("True")).otherwise(pl.lit("False")).alias("target"),
+            pl.col("method").replace_strict(N_IN_TRIPLET, return_dtype=pl.Int8).alias("n_in_triplet"),
+        )
+        .sort(
+            pl.col("split").replace_strict({"test": 0, "demonstration": 1}, return_dtype=pl.Int8),
+            pl.col("method").replace_strict({m: n for n, m in enumerate(METHODS)}, return_dtype=pl.Int8),
+            "relation",
+            "pair_id",
+            pl.col("is_positive").not_(),
+            "sample_index",
+            "sample_id",
+        )
+        .select(list(COLUMNS))
+    )
+
+
+def _render_prompts(samples: pl.DataFrame, tested: pl.DataFrame) -> Sequence[str]:
+    """Return the text of the prompt of every tested sample: it is the same in chat and completion style."""
+    demonstrations = draw_demonstrations_of_methods(samples)
+    form = PromptForm()
+    return [
+        form.render(demonstrations[method].get((relation, transformation), ()), QUESTION.format(text)).text
+        for method, relation, transformation, text in tested.select(
+            "method", "relation", "transformation", "text"
+        ).iter_rows()
+    ]
+
+
+def read_question_relations(
+    root: Path, edition_id: str, points_per_relation: int | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the questions of one relation after the other, with the columns ``prompt`` and ``n_in_point``.
+
+    Args:
+        points_per_relation: how many points are tested, as in a model's table; None: all of them.
+    """
+    questions = read_stage(root, edition_id, QUESTIONS)
+    if questions is None:
+        return
+    n_in_point = count_forms(questions)
+    for relation in sorted(questions["relation"].unique()):
+        of_relation = questions.filter(pl.col("relation") == relation)
+        built = ANSWER_ONLY(of_relation, SETTINGS, points_per_relation)
+        prompts = pl.DataFrame(
+            {"question_id": built.frame["question_id"], "prompt": [prompt.text for prompt in built.prompts]},
+            {"question_id": pl.String, "prompt": pl.String},
+        )
+        tested = select_questions(of_relation, points_per_relation)
+        yield (
+            pl.concat([tested, of_relation.filter(pl.col("split") == "demonstration")])
+            .join(prompts, on="question_id", how="left", maintain_order="left")
+            .with_columns(pl.lit(n_in_point).alias("n_in_point"))
+            .sort(pl.col("split") == "demonstration", "point_id", "type", "is_negated", "question_id")
+        )
+
+
+def count_forms(questions: pl.DataFrame) -> int:
+    """Return how many questions a complete point has, as the view mastered_points counts them.
+
+    A point lacks a question for which the base has too few facts.
+    """
+    form = ["type", "is_negated", "is_wrong_offered"]
+    is_wrong_offered = (pl.col("type") == "RQ") & pl.col("answer").str.starts_with("F")
+    tested = questions.filter(pl.col("split") == "test").with_columns(
+        is_wrong_offered.alias("is_wrong_offered")
+    )
+    place = pl.int_range(pl.len()).over("point_id", *form).alias("place")
+    return tested.select(*form, place).n_unique()

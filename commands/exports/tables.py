@@ -1,0 +1,153 @@
+"""An edition as Parquet files, and what the files of an export say of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from commands.exports.rows import COLUMNS, sort_methods
+from pretexeval.config.schedule import find_first_day
+from schemas.question_stages import QUESTIONS
+
+TYPES = {"n_in_triplet": pa.int8(), "is_positive": pa.bool_()}
+QUESTION_PROMPT = "the exact text that an evaluation sends in the setting answer_only; null if not tested"
+
+
+@dataclass(frozen=True)
+class ExportedTable:
+    """A Parquet file of an export. The metadata of every column holds its meaning."""
+
+    name: str
+    row: str
+    key: str
+    schema: pa.Schema
+
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return f"{self.name}.parquet"
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Column -> what it means."""
+        return {field.name: field.metadata[b"meaning"].decode() for field in self.schema}
+
+
+SAMPLE_TABLE = ExportedTable(
+    "samples",
+    "sample: a statement that is true or false",
+    "sample_id",
+    pa.schema(
+        [pa.field(name, TYPES.get(name, pa.string()), True, {"meaning": m}) for name, m in COLUMNS.items()]
+    ),
+)
+QUESTION_TABLE = ExportedTable(
+    "questions",
+    QUESTIONS.row,
+    "question_id",
+    pa.schema([*QUESTIONS.schema, pa.field("prompt", pa.string(), True, {"meaning": QUESTION_PROMPT})]),
+)
+
+
+def write_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
+    """Write all samples with one row group per relation; return method -> tested samples."""
+    counts: dict[str, int] = {}
+    for rows in _write_table(folder, SAMPLE_TABLE, relations):
+        for method, n in rows.filter(split="test")["method"].value_counts().iter_rows():
+            counts[method] = counts.get(method, 0) + n
+    return sort_methods(counts)
+
+
+def write_questions(folder: Path, relations: Iterable[pl.DataFrame]) -> int:
+    """Write all questions with one row group per relation; return how many are tested."""
+    return sum(rows.filter(split="test").height for rows in _write_table(folder, QUESTION_TABLE, relations))
+
+
+def _write_table(
+    folder: Path, table: ExportedTable, relations: Iterable[pl.DataFrame]
+) -> Iterable[pl.DataFrame]:
+    """Write the rows of every relation, and yield them."""
+    with pq.ParquetWriter(folder / table.file, table.schema, compression="zstd") as writer:
+        for rows in relations:
+            writer.write_table(rows.select(table.schema.names).to_arrow().cast(table.schema))
+            yield rows
+
+
+UNKNOWN_LICENCE = (
+    "Unknown: this edition records no licence of its knowledge base. Whether it may be passed on depends on "
+    "the licence of that base."
+)
+METHODS = {
+    "samples": "PretexEval (Zhou et al., Reliable and diverse evaluation of LLM medical knowledge mastery, "
+    "ICLR 2025)",
+    "questions": "MultifacetEval (Zhou et al., IJCAI 2024)",
+}
+
+
+@dataclass(frozen=True)
+class ExportedEdition:
+    """An edition and how much of it is exported."""
+
+    manifest: Mapping[str, Any]
+    n_samples: Mapping[str, int]
+    """Method -> number of tested samples."""
+    n_questions: int
+    """Number of tested questions in the files."""
+    licence: str
+    option: str
+    """The option that chose the pairs, with a space before it; empty if all are tested."""
+
+    @property
+    def edition_id(self) -> str:
+        """The name of the edition."""
+        return str(self.manifest["edition_id"])
+
+    @property
+    def tables(self) -> list[ExportedTable]:
+        """The tables that the edition fills."""
+        samples = [SAMPLE_TABLE] if self.n_samples else []
+        return samples + ([QUESTION_TABLE] if self.n_questions else [])
+
+    @property
+    def published(self) -> date | None:
+        """The first day of the period that a scheduled edition is named after; null for other editions.
+
+        An edition has no other date, because it is the same whenever and wherever it is built.
+        """
+        return find_first_day(str(self.manifest.get("label")))
+
+    def describe(self) -> str:
+        """Return one paragraph about the edition."""
+        counts = [f"{n:,} samples by the method {method}" for method, n in self.n_samples.items()]
+        counts += [f"{self.n_questions:,} questions"] if self.n_questions else []
+        return (
+            f"The edition {self.edition_id} of a test of knowledge. Samples are statements that are true or "
+            "false relative to a knowledge base, each triplet in several logically transformed wordings "
+            "(PretexEval); questions are of four types (MultifacetEval). "
+            f"Tested: {', '.join(counts)}. Knowledge base: {self.manifest.get('kb')}; "
+            f"seed: {self.manifest.get('seed')}; negatives: {self.manifest.get('negatives')}; "
+            f"rephraser: {self.manifest.get('rephraser')}{self._describe_gate()}."
+        )
+
+    def _describe_gate(self) -> str:
+        """Return what to add to the rephraser if nothing checked its rewordings."""
+        rephraser = self.manifest.get("configuration", {}).get("rephraser", {})
+        return ", whose rewordings nobody checked" if rephraser.get("gate") == "off" else ""
+
+    def cite(self) -> str:
+        """Return a citation in the format of BibTeX: the edition, and the methods that made it."""
+        methods = " and ".join(METHODS[table.name] for table in self.tables)
+        year = f"  year = {{{self.published.year}}},\n" if self.published else ""
+        return (
+            f"@misc{{{self.edition_id},\n"
+            f"  title = {{Edition {self.edition_id} of a test of knowledge}},\n"
+            f"{year}"
+            f"  note = {{Made by pretexeval from the knowledge base {self.manifest.get('kb')}, "
+            f"by the method of {methods}}},\n"
+            "}"
+        )

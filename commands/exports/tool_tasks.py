@@ -1,0 +1,263 @@
+"""The folders with which inspect_ai and lm-eval run an edition: its samples, its questions, or both."""
+
+import ast
+import importlib.util
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from commands.exports.rows import sort_methods
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.questions import QuestionsConfig
+from schemas.question_stages import TYPES
+from tasks.asking.prompts import STOP_TEXTS
+from tasks.asking.question_prompts import STOP_TEXTS as QUESTION_STOP_TEXTS
+
+# As much as an evaluation lets a model generate by default.
+SAMPLE_TOKENS: int = ModelConfig.model_fields["max_tokens"].default
+QUESTION_TOKENS: int = QuestionsConfig.model_fields["max_tokens"].default
+RECORD = "export.json"
+COPIED = (
+    "tasks.asking.answer_extraction",
+    "tasks.asking.thoughts",
+    "tasks.answers.letters",
+    "tasks.answers.segments",
+    "tasks.answers.text_rules",
+    "tasks.answers.letter_rules",
+    "tasks.answers.judgements",
+    "tasks.answers.reading",
+    "commands.exports.grading",
+)
+"""The modules that are copied into the code of a task, each after those that it imports."""
+SOURCES = {
+    "inspect": ("task.py", "commands.exports.inspect_task"),
+    "lm-eval": ("functions.py", "commands.exports.lm_eval_task"),
+}
+"""Tool -> the file with the code of its tasks, and the module that comes last in it."""
+MAX_LINE = 110
+STYLES = ("chat", "completion")
+SAMPLE_METRICS = ("accuracy", "joint_accuracy", "mastery")
+QUESTION_METRICS = ("accuracy", "mastered_points", *(f"accuracy_{kind}" for kind in TYPES))
+QUESTIONS = "questions"
+# The columns that a task needs; the rest is in the Parquet file.
+SAMPLE_COLUMNS = (
+    *("sample_id", "prompt", "target", "method", "relation", "transformation", "triplet_id", "pair_id"),
+    *("n_in_triplet", "head", "tail", "is_positive", "text"),
+)
+QUESTION_COLUMNS = (
+    *("question_id", "prompt", "target", "point_id", "n_in_point", "relation", "head", "facet", "type"),
+    *("is_negated", "text", "options", "offered"),
+)
+
+
+def write_task_samples(folder: Path, relations: Iterable[pl.DataFrame]) -> dict[str, int]:
+    """Write the tested samples of each method as JSON lines; return method -> number of samples."""
+    counts: dict[str, int] = {}
+    for rows in relations:
+        tested = rows.filter(pl.col("split") == "test").select(SAMPLE_COLUMNS)
+        for (method,), group in tested.partition_by("method", as_dict=True, maintain_order=True).items():
+            _append_rows(folder / f"{method}.jsonl", group)
+            counts[str(method)] = counts.get(str(method), 0) + group.height
+    return sort_methods(counts)
+
+
+def write_task_questions(folder: Path, relations: Iterable[pl.DataFrame]) -> int:
+    """Write the tested questions as JSON lines; return their number."""
+    n_questions = 0
+    for rows in relations:
+        tested = rows.filter(pl.col("split") == "test").with_columns(pl.col("answer").alias("target"))
+        _append_rows(folder / "questions.jsonl", tested.select(QUESTION_COLUMNS))
+        n_questions += tested.height
+    return n_questions
+
+
+def _append_rows(path: Path, rows: pl.DataFrame) -> None:
+    with path.open("a", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows.iter_rows(named=True))
+
+
+def write_tasks(
+    folder: Path, tool: str, edition_id: str, methods: Mapping[str, int], n_questions: int
+) -> None:
+    """Write the code of the tasks of a tool, the YAML files of lm-eval, and export.json.
+
+    Args:
+        methods: method -> number of samples in the folder.
+        n_questions: number of questions in the folder.
+    """
+    record: dict[str, object] = {"tool": tool, "edition_id": edition_id}
+    if methods:
+        record |= {
+            "methods": list(methods),
+            "n_samples": dict(methods),
+            "max_tokens": SAMPLE_TOKENS,
+            "stop": list(STOP_TEXTS),
+        }
+    if n_questions:
+        stop = list(QUESTION_STOP_TEXTS)
+        record["questions"] = {"n_questions": n_questions, "max_tokens": QUESTION_TOKENS, "stop": stop}
+    file, module = SOURCES[tool]
+    (folder / file).write_text(bundle_modules((*COPIED, module)), encoding="utf-8")
+    if tool == "lm-eval":
+        for task in list_lm_eval_tasks(edition_id, methods, n_questions):
+            (folder / task.file).write_text(task.render(), encoding="utf-8")
+    (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class LmEvalTask:
+    """A task of lm-eval: the samples of one method or the questions of an edition, in one prompt style."""
+
+    edition_id: str
+    asked: str
+    """The method of the samples, or `questions`."""
+    style: str
+
+    @property
+    def name(self) -> str:
+        """The name of the task."""
+        return f"{self.edition_id}_{self.asked}_{self.style}"
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        return f"{self.asked}_{self.style}.yaml"
+
+    def render(self) -> str:
+        """Return the content of its file."""
+        is_question = self.asked == QUESTIONS
+        max_tokens = QUESTION_TOKENS if is_question else SAMPLE_TOKENS
+        stop = QUESTION_STOP_TEXTS if is_question else STOP_TEXTS
+        method = "" if is_question else f", method: {_quote(self.asked)}"
+        lines = [
+            f"task: {_quote(self.name)}",
+            f"custom_dataset: !function functions.load_{QUESTIONS if is_question else 'samples'}",
+            f"metadata: {{version: 1.0{method}}}",
+            "test_split: test",
+            "output_type: generate_until",
+            "num_fewshot: 0",
+            "doc_to_text: prompt",
+            "doc_to_target: target",
+            "generation_kwargs:",
+            "  do_sample: false",
+            "  temperature: 0.0",
+            f"  max_gen_toks: {max_tokens}",
+            f"  until: {_quote(list(stop) if self.style == 'completion' else [])}",
+            f"process_results: !function functions.process_{self.style}",
+            "metric_list:",
+        ]
+        lines += _render_metrics(QUESTION_METRICS if is_question else SAMPLE_METRICS)
+        return "\n".join(lines) + "\n"
+
+
+def list_lm_eval_tasks(edition_id: str, methods: Iterable[str], n_questions: int) -> list[LmEvalTask]:
+    """Return the tasks of an edition: of each method in both styles, then of the questions if it has any."""
+    asked = [*methods, *([QUESTIONS] if n_questions else [])]
+    return [LmEvalTask(edition_id, name, style) for name in asked for style in STYLES]
+
+
+def _render_metrics(names: Sequence[str]) -> list[str]:
+    metrics = [(name, True) for name in names]
+    metrics += [(f"{name}_stderr", False) for name in names]
+    metrics.append(("no_answer_rate", False))
+    lines = []
+    for name, is_better in metrics:
+        lines += [
+            f"  - metric: {name}",
+            f"    aggregation: !function functions.{_name_function(name)}",
+            f"    higher_is_better: {_quote(is_better)}",
+        ]
+    return lines
+
+
+def _name_function(metric: str) -> str:
+    """Return the function that computes a metric: the accuracy of one type of questions is an accuracy."""
+    for kind in TYPES:
+        metric = metric.replace(f"accuracy_{kind}", "accuracy")
+    return metric
+
+
+def _quote(value: object) -> str:
+    # Every JSON value is a YAML value.
+    return json.dumps(value)
+
+
+def bundle_modules(names: Sequence[str]) -> str:
+    """Return the source of the modules as one module, whose docstring is that of the last one.
+
+    Imports of each other are dropped, and all other imports stand at the top, once each.
+
+    Raises:
+        ValueError: two modules define the same name, or one imports a module of this project that is not in
+            the bundle.
+    """
+    imports: dict[str, set[str]] = defaultdict(set)
+    """Module -> the names that are imported from it; an empty name for the module itself."""
+    bodies, docstring = [], ""
+    definitions: dict[str, str] = {}
+    for name in names:
+        source = _read_source(name)
+        tree = ast.parse(source)
+        docstring = ast.get_docstring(tree, clean=False) or ""
+        kept_from = 0
+        for node in tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                kept_from = node.end_lineno or 0
+                _add_import(imports, node)
+            for defined in _list_definitions(node):
+                if (first := definitions.setdefault(defined, name)) != name:
+                    raise ValueError(f"{first} and {name} both define {defined}; rename one of them")
+        bodies.append("\n".join(source.splitlines()[kept_from:]).strip("\n"))
+    outside = {module: imported for module, imported in imports.items() if module not in names}
+    own = {name.partition(".")[0] for name in names}
+    if problems := sorted(module for module in outside if module.partition(".")[0] in own):
+        raise ValueError(f"{', '.join(problems)} must be in the bundle, because a module of it imports it")
+    return "\n\n\n".join([f'"""{docstring}"""\n\n{_render_imports(outside)}', *bodies]) + "\n"
+
+
+def _read_source(name: str) -> str:
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def _add_import(imports: dict[str, set[str]], node: ast.Import | ast.ImportFrom) -> None:
+    if isinstance(node, ast.ImportFrom):
+        imports[str(node.module)].update(alias.name for alias in node.names)
+    else:
+        for alias in node.names:
+            imports[alias.name].add("")
+
+
+def _list_definitions(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+
+
+def _render_imports(imports: dict[str, set[str]]) -> str:
+    """Return the imports in the usual order: the standard library first, then other packages."""
+    standard = {module for module in imports if module.partition(".")[0] in sys.stdlib_module_names}
+    parts = []
+    for modules in (standard, imports.keys() - standard):
+        whole = [f"import {module}" for module in sorted(modules) if "" in imports[module]]
+        named = [_render_names(m, sorted(imports[m] - {""})) for m in sorted(modules) if imports[m] != {""}]
+        parts.append("\n".join([*whole, *named]))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _render_names(module: str, names: Sequence[str]) -> str:
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= MAX_LINE:
+        return line
+    lines = "".join(f"    {name},\n" for name in names)
+    return f"from {module} import (\n{lines})"

@@ -1,0 +1,282 @@
+"""Run the flows in the process of a command, one after the other."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commands.deploy.local.client_settings import load_client_settings
+from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
+from pretexeval.config.file import Config
+from pretexeval.config.tables import StorageConfig
+from pretexeval.engines.identity import identify_model
+from pretexeval.engines.loading import begin_loading
+from pretexeval.engines.model_files import find_problem, require_some_usable
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.process import pause_collector
+from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
+from pretexeval.storage.layout import PREFECT_FOLDER, WAREHOUSE, freshness_record, model_file, page_file
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.records import find_record
+
+if TYPE_CHECKING:
+    from pretexeval.storage.mirror import Mirror
+
+
+def is_evaluated_here(config: Config, edition_id: str) -> bool:
+    """Return whether nothing is left to ask or to score.
+
+    With a storage that hosts share, or a named Prefect server, others want to see each run: always false.
+    """
+    from tasks.evaluation.failures import are_evaluated
+
+    if config.storage.shared is not None or "PREFECT_API_URL" in os.environ:
+        return False
+    return are_evaluated(config, edition_id, Mirror(config.storage))
+
+
+def find_published(config: Config, edition_id: str) -> list[Path] | None:
+    """Return the warehouse and the edition's page if a publication would change nothing; null if it would.
+
+    The tokens of a judge and of the writer of llmeval are only counted by a publication.
+    """
+    from pretexeval.engines.identity import identify_model
+    from report.page import are_pages_current
+    from tasks.quality.measurements import is_measured
+    from warehouse.publishing import is_warehouse_current
+
+    root = config.storage.root
+    if config.judge.is_set or "llmeval" in config.edition.methods:
+        return None
+    noted = find_record(root / freshness_record(edition_id), "it is written again") or {}
+    is_current = (
+        noted.get("min_new_texts") == config.report.min_new_texts
+        and is_measured(root, edition_id)
+        and all((root / model_file(identify_model(model).model_id)).is_file() for model in config.models)
+        and is_warehouse_current(root)
+        and are_pages_current(root, [edition_id], title=config.report.title)
+    )
+    return [root / WAREHOUSE, root / page_file(edition_id)] if is_current else None
+
+
+@dataclass
+class RunReport:
+    """The results of a run."""
+
+    edition_id: str
+    paths: list[Path]
+    """The warehouse and the edition's page."""
+    failures: dict[str, str]
+    """Failed model -> the reason why it failed."""
+    left_out: str | None = None
+    """What else under the root was left out, because files contradict their records."""
+
+
+def prepare_prefect(root: Path) -> None:
+    """Set Prefect's variables for this process, and begin to start a server if none is named.
+
+    Variables that the user has set stay. Call this before Prefect is imported.
+
+    Raises:
+        InputError: if the data folder cannot be written, its disk is full, the history of the server is
+            damaged, or the environment names a server that cannot be used.
+    """
+    home = root.absolute() / PREFECT_FOLDER
+    # Each of the two folders may belong to another user.
+    for folder in (root, home):
+        _require_room(folder)
+    home.mkdir(parents=True, exist_ok=True)
+    defaults = {
+        "PREFECT_HOME": str(home),
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        # Starting takes 11 to 18 s on two cores, more on a busy machine.
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    }
+    load_client_settings(root)
+    # The server takes a run that is silent for 90 s for lost, also one that was started by hand. Prefect's
+    # default is one heartbeat in 180 s, and 30 s is the shortest time that it allows.
+    os.environ["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] = "30"
+    has_server = "PREFECT_API_URL" in os.environ
+    if not has_server:
+        # Errors reach the user as one message; their tracebacks are for the server's log.
+        defaults["PREFECT_LOGGING_LEVEL"] = "CRITICAL"
+        defaults["PREFECT_LOGGING_SERVER_LEVEL"] = "CRITICAL"
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+    if has_server:
+        require_named_server()
+    else:
+        start_server(Path(os.environ["PREFECT_HOME"]))
+
+
+@contextmanager
+def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
+    """Wait until the server answers, and tag the runs of the block as those of this installation.
+
+    Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
+    limits of every tag before each task, and if another request has locked a local database in that moment,
+    the task waits for 2 s.
+
+    Args:
+        config_file: the configuration's file, after which artifacts are named.
+    """
+    with pause_collector():
+        from flows.support.configurations import OF_COMMAND
+        from flows.support.run_names import tag_runs
+
+    wait_for_server()
+    token = OF_COMMAND.set(config_file)
+    try:
+        with nullcontext() if is_own_server() else tag_runs():
+            yield
+    finally:
+        OF_COMMAND.reset(token)
+
+
+def _require_room(folder: Path) -> None:
+    n_free = measure_free_space(folder)
+    if n_free < MIN_FREE_BYTES:
+        raise InputError(
+            f"[storage] root {folder}: the disk is full ({n_free / 1e6:.1f} MB free, a run needs "
+            f"{MIN_FREE_BYTES / 1e6:.0f} MB at least); make room, or choose another folder"
+        )
+
+
+def open_mirror(storage: StorageConfig) -> "Mirror":
+    """Return the mirror of the storage that hosts share.
+
+    If the environment names a Prefect server, keys are also read from its Secret blocks.
+
+    Raises:
+        InputError: if the storage cannot be used.
+    """
+    if storage.shared is None or "PREFECT_API_URL" not in os.environ:
+        from pretexeval.storage.mirror import Mirror
+
+        return Mirror(storage)
+    prepare_prefect(storage.root)
+    from flows.support import keys
+
+    return keys.open_mirror(storage)
+
+
+def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_next: bool = False) -> str:
+    """Build the edition unless it is complete and intact; return its name.
+
+    Raises:
+        InputError: if the knowledge base or the pool cannot be used. This is checked before Prefect starts
+            and before anything is written.
+    """
+    from tasks.edition.planning import fetch_edition, plan_edition
+
+    # Problems of the base and the pool are reported before the storage is opened.
+    plan_edition(config)
+    mirror = open_mirror(config.storage)
+    edition = fetch_edition(config, mirror)
+    if is_evaluated_next:
+        _begin_evaluations(config, mirror)
+    if edition.is_whole():
+        mirror.push_edition(edition.edition_id)
+        return edition.edition_id
+    prepare_prefect(config.storage.root)
+    with pause_collector():
+        from flows.build_test_set import build_test_set
+        from tasks.quality.validation import import_great_expectations
+
+        # The server needs longer to start than this process to import.
+        import_great_expectations()
+    with _begin_flows(config_file):
+        return build_test_set(config=config)
+
+
+def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
+    """Begin to import the engine of the first model that has no stored answers, while Prefect starts.
+
+    Prefect's server is a separate process that needs at least 5 s of one core; importing vLLM needs 6 s of
+    the other.
+    """
+    from pretexeval.storage.responses import ResponseStore
+
+    for model in config.models:
+        if find_problem(model) is not None:
+            continue
+        model_id = identify_model(model).model_id
+        mirror.sync_responses(model_id)
+        if ResponseStore(config.storage.root, model_id).is_empty:
+            begin_loading(model)
+            return
+
+
+def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[str, str]:
+    """Evaluate every configured model; return model -> why it failed, of those that failed."""
+    if is_evaluated_here(config, edition_id):
+        return {}
+    prepare_prefect(config.storage.root)
+    with pause_collector():
+        from flows.regenerate import evaluate_models
+
+    with _begin_flows(config_file):
+        outcomes = evaluate_models(config, edition_id)
+    return {name: reason for name, reason in outcomes.items() if reason is not None}
+
+
+def run_publish(config: Config, edition_id: str | None, config_file: Path | None = None) -> list[Path]:
+    """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
+    prepare_prefect(config.storage.root)
+    with pause_collector():
+        from flows.publish import publish
+
+    with _begin_flows(config_file):
+        return publish(edition_id=edition_id, config=config)
+
+
+def run_score(config: Config, policies: Sequence[str] | None, config_file: Path) -> str:
+    """Score again under these policies and publish; return the edition's name.
+
+    Raises:
+        InputError: if a model was never evaluated on the edition. This is checked before Prefect starts.
+    """
+    from tasks.edition.planning import fetch_edition
+    from tasks.evaluation.failures import plan_scored
+    from tasks.evaluation.run_record import require_finished
+
+    mirror = open_mirror(config.storage)
+    edition_id = fetch_edition(config, mirror).edition_id
+    for name, setting in config.list_evaluations():
+        if evaluation := plan_scored(config, edition_id, name, setting, mirror):
+            require_finished(evaluation)
+    prepare_prefect(config.storage.root)
+    with pause_collector():
+        from flows.score_again import score_again
+
+    with _begin_flows(config_file):
+        return score_again(config, policies)
+
+
+def run_all(config: Config, tell: Callable[[str], None], config_file: Path | None = None) -> RunReport:
+    """Build the edition, evaluate every model, and publish.
+
+    Args:
+        tell: receives a line about each step.
+        config_file: the configuration's file, after which artifacts are named.
+
+    Raises:
+        InputError: if the edition cannot be built, no model can be used, or publishing fails.
+    """
+    require_some_usable(config.models)
+    tell("building the edition")
+    edition_id = run_build(config, config_file, is_evaluated_next=True)
+    tell(f"edition {edition_id}")
+    if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
+        tell("everything is complete and published already")
+        return RunReport(edition_id, paths, {})
+    prepare_prefect(config.storage.root)
+    with pause_collector():
+        from flows.regenerate import evaluate_and_publish
+
+    with _begin_flows(config_file):
+        results = evaluate_and_publish(config, edition_id, tell)
+    return RunReport(edition_id, results.paths, results.failures, results.left_out)

@@ -1,0 +1,234 @@
+"""The subcommands that run the pipeline: run, build, evaluate, publish."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from commands.arguments import (
+    Subcommands,
+    add_command,
+    add_config,
+    report_error,
+    report_progress,
+    write_output,
+)
+from commands.selection import add_selection, select_evaluations
+from pretexeval.config.file import Config, load_config
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import edition_folder
+
+if TYPE_CHECKING:
+    from report.facet_scores import FacetScores
+
+
+def add_commands(subcommands: Subcommands) -> None:
+    """Add this module's subcommands."""
+    example = "configs/quickstart.toml"
+    examples = [example, f"{example} --model reference-small --limit 5"]
+    summary = "Build the edition, evaluate every model and publish, all in this process."
+    parser = add_command(subcommands, "run", run, summary, examples)
+    add_config(parser)
+    add_selection(parser)
+    parser.add_argument(
+        "--wide", action="store_true", help="show all columns of the leaderboard, also those that do not fit"
+    )
+    summary = "Build the edition if it is missing, and evaluate the models."
+    parser = add_command(subcommands, "evaluate", evaluate, summary, examples)
+    add_config(parser)
+    add_selection(parser)
+    add_config(add_command(subcommands, "build", build, "Build the edition only.", [example]))
+    summary = "Load everything that is complete into the warehouse and write the pages."
+    parser = add_command(
+        subcommands, "publish", publish, summary, [example, f"{example} --score strict coin-flip"]
+    )
+    add_config(parser)
+    choices = ("strict", "coin-flip", "excluded")
+    parser.add_argument(
+        "--score",
+        nargs="*",
+        choices=choices,
+        metavar="POLICY",
+        help="score the stored answers again before, without asking a model, and count a missing answer by "
+        f"these policies: {', '.join(choices)} (default: those of the configuration)",
+    )
+    parser.add_argument(
+        "--prune",
+        choices=("list", "editions", "answers"),
+        help="remove the scheduled editions that are older than keep_editions allows before, and with "
+        "`answers` the stored answers that no other edition uses; with `list`, only list what would go",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build the edition, evaluate every model and publish; print the leaderboard and the paths."""
+    from commands.in_process import run_all
+    from warehouse.drift import describe_drift, describe_freshness, describe_stale_texts
+
+    config = select_evaluations(load_config(options.config), options)
+    report = run_all(config, report_progress, options.config)
+    _print_leaderboard(config, report.edition_id, is_wide=options.wide)
+    if len(config.edition.methods) > 1:
+        from report.paper_tables import render_all_tables
+
+        write_output(f"\n{render_all_tables(config.storage.root, report.edition_id)}")
+    if freshness := describe_freshness(config.storage.root, report.edition_id):
+        write_output(f"\n{freshness}")
+    for line in describe_drift(config.storage.root, report.edition_id):
+        write_output(line)
+    warehouse, page = report.paths
+    write_output(f"\nedition    {config.storage.root / edition_folder(report.edition_id)}")
+    write_output(f'warehouse  {warehouse}   (pretexeval sql "from leaderboard" --root {config.storage.root})')
+    write_output(f"page       {page}")
+    if stale := describe_stale_texts(config.storage.root, report.edition_id, config.report.min_new_texts):
+        report_progress(stale)
+    status = _report_failures(report.failures)
+    if report.left_out:
+        report_error(report.left_out)
+    return 1 if report.left_out else status
+
+
+def build(options: argparse.Namespace) -> int:
+    """Build the edition and print its folder."""
+    from commands.in_process import run_build
+
+    config = load_config(options.config)
+    edition_id = run_build(config, options.config)
+    write_output(config.storage.root / edition_folder(edition_id))
+    return 0
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Build the edition and evaluate every model."""
+    from commands.in_process import run_build, run_evaluations
+    from pretexeval.engines.model_files import require_some_usable
+
+    config = select_evaluations(load_config(options.config), options)
+    require_some_usable(config.models)
+    edition_id = run_build(config, options.config, is_evaluated_next=True)
+    return _report_failures(run_evaluations(config, edition_id, options.config))
+
+
+def publish(options: argparse.Namespace) -> int:
+    """Publish the configuration's edition, or every complete edition if that one is not complete."""
+    from commands.in_process import open_mirror, run_publish
+    from tasks.edition.planning import fetch_edition
+
+    config = load_config(options.config)
+    if options.prune is not None:
+        _prune(config, options.prune)
+        if options.prune == "list":
+            return 0
+    if options.score is not None:
+        _score(config, options)
+        return 0
+    edition = fetch_edition(config, open_mirror(config.storage))
+    paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
+    if not edition.is_complete():
+        report_progress(
+            f"edition {edition.edition_id} is not complete: the pages of all complete editions were written"
+        )
+    for path in paths:
+        write_output(path)
+    return 0
+
+
+def _score(config: Config, options: argparse.Namespace) -> None:
+    """Score the stored answers again, publish, and print the accuracies."""
+    from commands.in_process import run_score
+    from report.console import render_rows
+    from report.score_tables import render_facets
+    from warehouse.query import run_query
+
+    edition_id = run_score(config, options.score or None, options.config)
+    query = (
+        "select model, method, scoring_policy, n_samples, average_accuracy, ci_low, ci_high, no_answer_rate, "
+        f"error_rate from average_accuracy where edition_id = '{edition_id}' "
+        "order by model, method, scoring_policy"
+    )
+    columns, rows = run_query(config.storage.root, query)
+    scores = _read_facet_scores(config, edition_id)
+    if rows or not scores:
+        write_output(render_rows(columns, rows, "table"))
+    if scores:
+        write_output(("\n" if rows else "") + render_facets(scores))
+    _print_not_evaluated(config, edition_id)
+
+
+def _prune(config: Config, choice: str) -> None:
+    """Remove old editions with their predictions, pages and measurements, or list them; print their sizes."""
+    from datetime import UTC, datetime
+
+    from commands.in_process import open_mirror
+    from flows.support.periods import plan_period
+    from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
+    from report.console import align
+
+    config = plan_period(config, datetime.now(UTC))
+    if config.storage.keep_editions is None:
+        raise InputError("there is no keep_editions in [storage], so every edition is kept")
+    if choice == "list":
+        found = list_old_editions(config)
+        answers = list_old_answers(config, found)
+    else:
+        mirror = open_mirror(config.storage)
+        found, answers = remove_old_editions(config, mirror, with_answers=choice == "answers")
+    if not found:
+        write_output("no scheduled edition of this configuration is older than keep_editions allows")
+        return
+    done = "would be removed" if choice == "list" else "removed"
+    rows = [
+        (
+            old.edition_id,
+            f"{old.n_bytes / 1e6:,.1f} MB",
+            f"kept: {old.kept_because}" if old.kept_because else done,
+        )
+        for old in found
+    ]
+    write_output(align(("edition", "frees", ""), rows))
+    for each in answers:
+        megabytes = f"{each.n_bytes / 1e6:,.1f} MB"
+        write_output(f"{each.n_answers:,} stored answers of {each.model_id} ({megabytes}): {done}")
+
+
+def _print_leaderboard(config: Config, edition_id: str, *, is_wide: bool) -> None:
+    """Print the leaderboard of the samples, the table of facets of the questions, and who has no score."""
+    from report.facet_scores import select_first_policy
+    from report.repeat_notes import note_repeats
+    from report.score_tables import render_facets, render_leaderboard
+    from warehouse.query import run_query
+
+    # Of a model that was asked several times, the first repeat; note_repeats adds the means.
+    query = f"select * from leaderboard where edition_id = '{edition_id}' and repeat = 0 order by rank"
+    columns, rows = run_query(config.storage.root, query)
+    scores = select_first_policy(_read_facet_scores(config, edition_id))
+    has_pairs = run_query(
+        config.storage.root, f"select 1 from editions where edition_id = '{edition_id}' and n_pairs > 0"
+    )[1]
+    if rows or has_pairs or not scores:
+        write_output(render_leaderboard(columns, rows, is_wide=is_wide))
+        for line in note_repeats(config.storage.root, edition_id):
+            write_output(line)
+    if scores:
+        write_output(("\n" if rows or has_pairs else "") + render_facets(scores))
+    _print_not_evaluated(config, edition_id)
+
+
+def _read_facet_scores(config: Config, edition_id: str) -> "list[FacetScores]":
+    from report.facet_scores import read_facet_scores
+    from warehouse.query import read_rows
+
+    return read_facet_scores(lambda sql: read_rows(config.storage.root, sql), edition_id)
+
+
+def _print_not_evaluated(config: Config, edition_id: str) -> None:
+    from report.score_tables import render_not_evaluated
+    from warehouse.query import run_query
+
+    query = f"from not_evaluated where edition_id = '{edition_id}'"
+    if lines := render_not_evaluated(*run_query(config.storage.root, query)):
+        write_output(lines)
+
+
+def _report_failures(failures: dict[str, str]) -> int:
+    for name, reason in failures.items():
+        report_error(f"{name}: {reason}")
+    return 1 if failures else 0

@@ -1,0 +1,193 @@
+"""Prefect's server while one command runs: a separate process on a free port of loopback.
+
+Prefect would start such a server itself when the first flow begins, but that server outlives a command that
+is killed and dies before a command that Ctrl-C interrupts. This one starts while the command imports Prefect
+(each takes 5 s of one core), has a session of its own, and is killed by the system when the command ends.
+"""
+
+import atexit
+import contextlib
+import os
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
+from commands.deploy.local.services import SERVER_FILE, end_with_parent
+from commands.preflight.services import require_server
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.http_client import fetch_local
+from pretexeval.storage.user_cache import copy_cached, keep_cached
+
+TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
+MAX_STARTS = 3
+# Prefect's marks of a server for one process: it serves no UI and runs no service that looks for late runs.
+MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
+HISTORY = "prefect.db"
+LOG = "server.log"
+
+
+@dataclass
+class _OwnServer:
+    """A server that this process started."""
+
+    address: str
+    command: list[str]
+    home: Path
+    process: "subprocess.Popen[bytes]"
+    is_new: bool
+    """Whether the server creates the tables of its history."""
+    has_answered: bool = False
+
+
+_own: list[_OwnServer] = []
+_answered: set[str] = set()
+"""Addresses of other servers that have answered."""
+
+
+def start_server(home: Path) -> None:
+    """Start the server and put its address into PREFECT_API_URL; call `wait_for_server` before a flow.
+
+    The server has a password of its own, because pages in a browser and other users of this machine can reach
+    a port of loopback too.
+
+    Args:
+        home: the folder of the server's history and log.
+
+    Raises:
+        InputError: the history is damaged.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    _require_intact_history(home / HISTORY)
+    # Prefect creates the tables by more than a hundred migrations, which take 4 s of one core. Changes that
+    # SQLite left in files beside the history must not be applied to a copy.
+    is_new = not list(home.glob(f"{HISTORY}*")) and not copy_cached(_name_copy(), home / HISTORY)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
+    address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
+    command = [sys.executable, "-P", str(SERVER_FILE), "--port", str(port), "--log-level", "error"]
+    _own.append(_OwnServer(address, command, home, _launch(command, home), is_new))
+
+
+def is_own_server() -> bool:
+    """Return whether the server was started here, so that no other process uses it."""
+    return _find_own() is not None
+
+
+def require_named_server() -> None:
+    """Check the server that the environment names, unless it was started or checked here before.
+
+    Raises:
+        InputError: it does not answer, refuses access, or is not a Prefect server.
+    """
+    address = os.environ.get("PREFECT_API_URL", "")
+    if address and address not in _answered and not is_own_server():
+        require_server()
+        _answered.add(address)
+
+
+def wait_for_server() -> None:
+    """Return as soon as the server answers; at once if it has answered before or was not started here.
+
+    A server that ends before its first answer is started again: of two that create the tables of one new
+    history at the same time, one fails.
+
+    Raises:
+        InputError: it ends too often, or does not answer within the timeout that the environment sets.
+    """
+    server = _find_own()
+    if server is None or server.has_answered:
+        return
+    timeout_s = float(os.environ.get(TIMEOUT_VARIABLE, "120"))
+    deadline, n_starts = time.monotonic() + timeout_s, 1
+    while fetch_local(f"{server.address}/health").status != 200:
+        status = server.process.poll()
+        if status is not None and n_starts < MAX_STARTS:
+            n_starts += 1
+            server.process = _launch(server.command, server.home)
+            continue
+        if status is not None or time.monotonic() > deadline:
+            reason = f"ended with status {status}" if status is not None else f"no answer in {timeout_s:g} s"
+            raise InputError(
+                f"Prefect's server did not start ({reason}, see {server.home / LOG}); run again when the "
+                f"machine is less busy, delete {server.home / HISTORY} if the log says that the database "
+                "cannot be used (it holds only the list of past runs), or start a server (`prefect server "
+                "start`) and set PREFECT_API_URL to its address"
+            )
+        time.sleep(0.05)
+    server.has_answered = True
+    # The environment may name another database.
+    if server.is_new and (server.home / HISTORY).is_file():
+        keep_cached(_name_copy(), partial(_copy_history, server.home / HISTORY))
+
+
+def _copy_history(history: Path, copy: Path) -> None:
+    try:
+        with (
+            contextlib.closing(sqlite3.connect(history)) as source,
+            contextlib.closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+    except sqlite3.Error as error:
+        raise OSError(str(error)) from error
+
+
+def _name_copy() -> str:
+    return f"prefect-{version('prefect')}.db"
+
+
+def _find_own() -> _OwnServer | None:
+    address = os.environ.get("PREFECT_API_URL", "")
+    return next((server for server in _own if server.address == address), None)
+
+
+def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
+    with (home / LOG).open("ab") as log:
+        server = subprocess.Popen(
+            end_with_parent(command),
+            env=os.environ | MARKS,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            # Ctrl-C in a terminal signals every process of the session's group, and an interrupted run still
+            # has to report its state to the server.
+            start_new_session=True,
+        )
+    # Handlers run in reverse order: this one is registered before Prefect's own, which still need the server.
+    atexit.register(_stop, server)
+    return server
+
+
+def _stop(server: "subprocess.Popen[bytes]") -> None:
+    server.terminate()
+    try:
+        server.wait(5)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def _require_intact_history(path: Path) -> None:
+    """Check the database: on a damaged page, the server starts and then answers requests with errors."""
+    if not path.is_file():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(path)) as connection:
+            found = str(connection.execute("pragma quick_check(1)").fetchone()[0])
+    except sqlite3.OperationalError:
+        # Another process has locked it.
+        return
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    if found != "ok":
+        raise InputError(
+            f"{path} is damaged ({found.splitlines()[0]}): delete it and run again; it holds only the list "
+            "of past runs, and no result"
+        )

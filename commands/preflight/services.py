@@ -1,0 +1,202 @@
+"""Checks of the services that a run uses: keys, endpoints, Prefect's server and the shared storage."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from commands.deploy.local.client_settings import authorize
+from commands.preflight.machine import Finding
+from pretexeval.config.engines import EngineConfig
+from pretexeval.engines.endpoint_client import (
+    explain_missing_key,
+    name_secret_block,
+    read_api_key,
+    render_safe_address,
+)
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.http_client import fetch
+from pretexeval.storage.bucket import SECRET_VARIABLES, Bucket
+from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
+from pretexeval.storage.lease import Lease
+
+MAX_MODELS_SHOWN = 5
+# A run retries for minutes; a user of the doctor waits for its answer.
+PATIENCE = timedelta(seconds=10)
+
+
+@dataclass(frozen=True)
+class FoundKey:
+    """A key, and where it was found."""
+
+    value: str = field(repr=False)
+    where: str
+
+
+def find_key(variable: str) -> FoundKey | None:
+    """Return the key as a run would get it: from the environment, else from the server's Secret block.
+
+    The block is read through the server's HTTP API, because importing Prefect takes seconds.
+    """
+    if value := os.environ.get(variable, "").strip():
+        return FoundKey(value, f"in the environment as {variable}")
+    address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
+    if not address:
+        return None
+    block = name_secret_block(variable)
+    path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
+    body = fetch(f"{address}/{path}?include_secrets=true", authorize(os.environ)).read_json()
+    data = body.get("data") if isinstance(body, dict) else None
+    held = data.get("value") if isinstance(data, dict) else None
+    if not isinstance(held, str) or not held.strip():
+        return None
+    return FoundKey(held.strip(), f"in the Prefect Secret block {block!r}")
+
+
+def check_key(variable: str, found: FoundKey | None) -> Finding:
+    """Return where the key is; a missing one is failing."""
+    if found is not None:
+        return Finding(f"key {variable}", "ok", found.where)
+    missing, _, remedy = explain_missing_key(variable).partition("; ")
+    return Finding(f"key {variable}", "failing", missing, remedy)
+
+
+@contextlib.contextmanager
+def provide_keys(keys: Mapping[str, FoundKey]) -> Iterator[None]:
+    """Set the variables that the environment lacks until the block ends, as a run does with Secret blocks."""
+    before = {name: os.environ.get(name) for name in keys if not os.environ.get(name, "").strip()}
+    os.environ.update({name: keys[name].value for name in before})
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
+
+
+def check_endpoint(config: EngineConfig) -> Finding:
+    """Check that the endpoint answers, accepts the key and lists the model, which is asked nothing.
+
+    Raises:
+        InputError: it does not, or the address or the key cannot be used.
+    """
+    name, shown = f"model {config.name}", render_safe_address(config).rstrip("/")
+    key, address = read_api_key(config), urlsplit((config.base_url or "").rstrip("/"))
+    listing = address._replace(path=f"{address.path}/models").geturl()
+    reply = fetch(listing, key and f"Bearer {key}")
+    if reply.status is None:
+        remedy = "start the server, and check base_url (it usually ends in /v1)"
+        raise InputError(f"{shown} does not answer ({reply.error}); {remedy}")
+    if reply.status in (401, 403):
+        remedy = "check the key, in the variable that api_key_env names or in its Secret block"
+        if config.api_key_env is None:
+            remedy = "set api_key_env to the name of the variable that holds the key"
+        raise InputError(f"{shown} refuses the key (HTTP {reply.status}); {remedy}")
+    if reply.status in (404, 405):
+        remedy = "check base_url (it usually ends in /v1); some gateways list no models"
+        return Finding(name, "warning", f"{shown} answers, but lists no models", remedy)
+    if reply.status != 200:
+        raise InputError(f"{shown} answers with an error (HTTP {reply.status}); see the server's log")
+    body = reply.read_json()
+    rows = body.get("data") if isinstance(body, dict) else None
+    names = [str(row.get("id")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    if config.model in names:
+        return Finding(name, "ok", f"{shown} serves {config.model}")
+    listed = ", ".join(names[:MAX_MODELS_SHOWN]) + (", …" if len(names) > MAX_MODELS_SHOWN else "")
+    # This is only a warning, because some servers accept more names for a model than they list.
+    found = f"{shown} does not list {config.model}; it lists {listed or 'none'}"
+    return Finding(name, "warning", found, "set model to one of the server's names")
+
+
+def require_server() -> object:
+    """Return the version of the Prefect server that the environment names.
+
+    Raises:
+        InputError: it does not answer, is another service, or does not let this process in.
+    """
+    address, header = os.environ["PREFECT_API_URL"].rstrip("/"), authorize(os.environ)
+    shown, reply = _hide_user(address), fetch(f"{address}/health", header)
+    # A server of Prefect answers with this JSON value. The path needs no password, but the next one does.
+    if reply.status == 200 and reply.read_json() is not True:
+        raise InputError(
+            f"PREFECT_API_URL: {shown} is not a Prefect server; correct it (it ends in /api), or unset it"
+        )
+    if reply.status == 200:
+        reply = fetch(f"{address}/admin/version", header)
+    if reply.status in (401, 403):
+        raise InputError(
+            f"PREFECT_API_URL: {shown} refuses access (HTTP {reply.status}); set PREFECT_API_AUTH_STRING (or "
+            "PREFECT_API_KEY), or load ROOT/prefect/client.env"
+        )
+    if reply.status != 200:
+        raise InputError(
+            f"PREFECT_API_URL: {shown} does not answer ({reply.error or f'HTTP {reply.status}'}); start it "
+            "(`prefect server start`), correct the address (it ends in /api), or unset it"
+        )
+    return reply.read_json()
+
+
+def _hide_user(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "the address"
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def check_server() -> Finding:
+    """Check the Prefect server that the environment names, and its version.
+
+    Raises:
+        InputError: as `require_server`.
+    """
+    if not os.environ.get("PREFECT_API_URL"):
+        return Finding("Prefect", "ok", "no server (PREFECT_API_URL is not set): flows run in process")
+    theirs, ours = require_server(), version("prefect")
+    remedy = "" if theirs == ours else f"run the server in version {ours}, as it is installed here"
+    found = f"{_hide_user(os.environ['PREFECT_API_URL'])} answers, version {theirs}"
+    return Finding("Prefect", "warning" if remedy else "ok", found, remedy)
+
+
+def check_room(root: Path) -> Finding:
+    """Check that the data folder can be written and that its disk is not full; leave nothing there.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    n_free = measure_free_space(root)
+    found, is_full = f"{root}: {n_free / 1e9:.2f} GB free", n_free < MIN_FREE_BYTES
+    remedy = "make room, or choose another folder" if is_full else ""
+    return Finding("storage", "failing" if is_full else "ok", found, remedy)
+
+
+def check_shared(address: str) -> Finding:
+    """Check that objects can be written and read there and that a lease can be held; leave nothing there.
+
+    Raises:
+        InputError: they cannot.
+    """
+    path, bucket = f"locks/doctor-{secrets.token_hex(4)}.json", Bucket(address, PATIENCE)
+    try:
+        # This request fails before the lease makes several, so an unreachable storage costs one timeout.
+        bucket.read(path)
+        try:
+            with Lease(bucket, path):
+                pass
+        finally:
+            bucket.remove(path)
+    except InputError as error:
+        names = SECRET_VARIABLES[address.partition("://")[0]]
+        if any(os.environ.get(name, "").strip() for name in names):
+            raise
+        raise InputError(
+            f"{error}; no key was found: set {', '.join(names)} (those that the storage needs), or create "
+            f"Prefect Secret blocks such as {name_secret_block(names[0])!r}"
+        ) from error
+    return Finding("shared storage", "ok", f"{address}: readable, writable, keeps conditional writes")

@@ -1,0 +1,186 @@
+"""Ask each endpoint of a run one prompt of the edition, and show how the reply is read. Nothing is stored.
+
+An evaluated model judges a statement, or answers a question. A writer is asked about the first triplet that
+is tested. A judge is asked whether a statement follows from itself, because a rewording exists only after the
+writer has replied.
+"""
+
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import polars as pl
+
+from commands.preflight.machine import Finding
+from pretexeval.config.engines import EngineConfig
+from pretexeval.config.file import Config
+from pretexeval.engines.loading import load_engine
+from pretexeval.primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
+from tasks.asking.question_prompts import render_answer
+from tasks.asking.reasoning import find_marks, read_answers
+from tasks.asking.writers import Reply, Writer, WriterPrompt, read_reply
+from tasks.edition.attempts import run_rounds
+from tasks.edition.edition import Edition
+from tasks.edition.preview import preview_pieces, preview_questions
+from tasks.edition.rephraser import N_STATEMENTS, Rephraser, list_statements
+from tasks.edition.statements import join_entities
+from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.judging.judge import Judge
+
+MAX_SHOWN = 80
+"""Characters of an answer or a thought that are shown."""
+UNFINISHED = "the thought did not end: raise max_tokens, or correct reasoning_marks of the model"
+UNREAD = (
+    "see how the model is asked (prompt_style, system_prompt, max_tokens) and how answers are read "
+    "(true_words and false_words in [scoring], reasoning_marks)"
+)
+REJECTED = (
+    "one rejection is no fault, because a run asks up to max_attempts times; if most are rejected, change "
+    "the writer or the instruction in [rephraser] (docs/gate.md)"
+)
+FEW_LINES = "see the instruction and max_tokens in [llmeval]: a reply has one statement per line"
+NO_VERDICT = "see the instruction and max_tokens in [judge]: the judge answers Yes or No"
+DENIED = "a judge that denies this rejects every rewording; see [judge], or choose another judge"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One prompt of the edition for one model."""
+
+    name: str
+    model: EngineConfig
+    prompt: Prompt
+    sampling: Sampling
+    read: Callable[[Completion], tuple[str, str]]
+    """Returns how an answer is read, and what the user can do if it is not as it should be."""
+
+    def run(self) -> Finding:
+        """Send the prompt once, with the sampling parameters of the run, and return what came back."""
+        name, asked = f"{self.name} of {self.model.name}", f"one prompt in {self.prompt.style} style"
+        try:
+            engine = load_engine(self.model.model_copy(update={"max_attempts": 1, "concurrency": 1}))
+            try:
+                (completion,) = engine.generate([self.prompt], self.sampling)
+            finally:
+                engine.close()
+        except InputError as error:
+            return Finding(name, "failing", str(error))
+        if completion.response is None:
+            return Finding(
+                name, "failing", f"{asked}: no answer ({completion.error})", "see the server's log"
+            )
+        thought = f", after the thought {_shorten(completion.reasoning)}" if completion.reasoning else ""
+        meaning, remedy = self.read(completion)
+        found = f"{asked}: {_shorten(completion.response)}{thought}, {meaning}"
+        return Finding(name, "warning" if remedy else "ok", found, remedy)
+
+
+def ask_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) -> list[Finding]:
+    """Return a finding per prompt: one for each evaluated model, and for each writer of the edition."""
+    trials: list[Trial] = []
+    if edition.has_triplets:
+        first = next(iter(preview_pieces(edition)))
+        plain = first.samples.filter(transformation="none")
+        rows, setting = plain if plain.height else first.samples, None
+        statements = join_entities(first.statements, first.triplets)
+        trials += _list_writer_trials(edition, statements.filter(split="test", transformation="none").head(1))
+    else:
+        rows, setting = next(iter(preview_questions(edition))), config.questions.settings[0]
+    for model in config.models:
+        evaluation = plan_evaluation(config, edition.edition_id, model.name, setting)
+        settings, (key, *_) = evaluation.request_settings, evaluation.subject.rows.key
+        requests = evaluation.subject.build_requests(rows, settings, 1)
+        request = requests.frame.head(1)
+        read = partial(_read_answer, evaluation, request, rows.filter(pl.col(key) == request[key][0]))
+        trials.append(Trial("answer", model, requests.prompts[0], settings.sampling, read))
+    wanted = [trial for trial in trials if trial.model in asked]
+    with ThreadPoolExecutor(len(wanted) or 1) as pool:
+        return list(pool.map(Trial.run, wanted))
+
+
+def _read_answer(
+    evaluation: Evaluation, request: pl.DataFrame, row: pl.DataFrame, completion: Completion
+) -> tuple[str, str]:
+    """Read the answer as a run does."""
+    said = {"response": completion.response, "finish_reason": completion.finish_reason, "error": None}
+    columns = [pl.lit(value, pl.String).alias(name) for name, value in said.items()]
+    stored = request.select("prompt_key", "repeat", *columns)
+    is_chat = evaluation.model.prompt_style == "chat"
+    answers = read_answers(stored, evaluation.scoring.marks, is_chat=is_chat)
+    scoring = replace(evaluation.scoring, policies=("strict",))
+    *_, predictions = evaluation.subject.score(request, lambda: row, answers, scoring)
+    prediction = predictions["prediction"][0]
+
+    def render(answer: bool | str) -> str:
+        return str(answer).lower() if isinstance(answer, bool) else render_answer(row["type"][0], answer)
+
+    right = f"(right: {render(row['label' if 'label' in row.columns else 'answer'][0])})"
+    if answers["is_unfinished_reasoning"][0]:
+        return f"read as an unfinished thought {right}", UNFINISHED
+    if prediction is None:
+        return f"read as no answer {right}", UNREAD
+    return f"read as {render(prediction)} {right}", ""
+
+
+def _list_writer_trials(edition: Edition, statement: pl.DataFrame) -> Iterator[Trial]:
+    if (rephraser := edition.rephraser) is not None:
+        alone = replace(rephraser, max_attempts=1, judge=None)
+        (prompt,) = next(run_rounds(statement, alone))["rephraser"]
+        yield _try_writer(
+            "rewording", alone.writer, prompt, partial(_read_rewording, alone, statement, prompt)
+        )
+        if (judge := rephraser.judge) is not None:
+            text, head, tail = statement.select("statement", "head", "tail").row(0)
+            prompt, _ = judge.build_prompts(text, text, (head,), (tail,))
+            yield _try_writer("verdict", judge.writer, prompt, partial(_read_verdict, judge))
+    if (llmeval := edition.llmeval) is not None:
+        (prompt,) = llmeval.build_prompts(statement)
+        yield _try_writer("statements", llmeval.writer, prompt, _read_statements)
+
+
+def _try_writer(
+    name: str, writer: Writer, prompt: WriterPrompt, read: Callable[[Reply], tuple[str, str]]
+) -> Trial:
+    def read_completion(completion: Completion) -> tuple[str, str]:
+        logprobs = (completion.logprob_true, completion.logprob_false)
+        reply = read_reply(completion.response or "", find_marks(writer.config), logprobs)
+        return (f"no text ({reply.error})", UNFINISHED) if reply.text is None else read(reply)
+
+    return Trial(name, writer.config, prompt.prompt, prompt.sampling, read_completion)
+
+
+def _read_rewording(
+    rephraser: Rephraser, statement: pl.DataFrame, prompt: WriterPrompt, reply: Reply
+) -> tuple[str, str]:
+    """Send the first attempt through the gate, without the judge."""
+    rounds = run_rounds(statement, rephraser)
+    next(rounds)
+    try:
+        rounds.send({"rephraser": {prompt.key: reply}})
+    except StopIteration as end:
+        (attempt,) = end.value.to_dicts()
+    if not rephraser.has_gate:
+        return "used without a check, because the gate is off", ""
+    if attempt["is_accepted"]:
+        return "accepted by the gate", ""
+    return f"rejected by the gate ({', '.join(attempt['reasons'])})", REJECTED
+
+
+def _read_verdict(judge: Judge, reply: Reply) -> tuple[str, str]:
+    score = judge.read_score(reply)
+    if score is None:
+        return "read as no answer (right: yes)", NO_VERDICT
+    said, remedy = ("yes", "") if judge.decide(score) else ("no", DENIED)
+    return f"read as {said} with the score {score:.2g} (right: yes)", remedy
+
+
+def _read_statements(reply: Reply) -> tuple[str, str]:
+    n_lines = len(list_statements(reply.text or ""))
+    return f"read as {n_lines} of {N_STATEMENTS} statements", FEW_LINES if n_lines < N_STATEMENTS else ""
+
+
+def _shorten(text: str) -> str:
+    """Return the text in quotation marks on one line, cut to MAX_SHOWN characters."""
+    return repr(text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…")

@@ -1,0 +1,183 @@
+"""`pretexeval validate`: the edition and the models that a configuration describes, and what is wrong."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from commands.preflight.reading import (
+    DoubtfulWording,
+    FactCounts,
+    count_facts,
+    find_doubtful_wordings,
+    read_edition,
+    render_doubtful_wordings,
+)
+from pretexeval.config.file import Config
+from pretexeval.engines.identity import identify_model
+from pretexeval.engines.model_files import require_readable, require_some_usable
+from pretexeval.knowledge.base import LeftOut
+from pretexeval.knowledge.medqa import QuestionBank
+from report.console import align
+from schemas.stages import N_DEMONSTRATIONS, SINGLE_METHODS, TRIPLETS
+from schemas.transformations import NAMES
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import list_left_out
+from tasks.edition.recipes import find_recipe
+from tasks.questions.points import collect_points, describe_missing
+
+MAX_LEFT_OUT_SHOWN = 10
+MAX_NAMES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class CheckedModel:
+    """A model of the configuration."""
+
+    model: str
+    """Its name."""
+    model_id: str | None
+    """None if it cannot be evaluated."""
+    problem: str | None
+    """Why it cannot be evaluated."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The edition and the models that a configuration describes."""
+
+    edition_id: str
+    pool: str
+    """The name of the pool, or the file of the user's own pool."""
+    n_bank_questions: int | None
+    """The questions of a bank; None for a base of triplets."""
+    relations: list[dict[str, Any]]
+    """Of each relation: the heads that the edition may use, those of the demonstrations included; the pairs
+    and test samples at most, since heads may lack a negative; the tails; the rows of the base."""
+    missing_questions: list[str]
+    """A line per kind of question that cannot be asked, with the reason."""
+    facts: FactCounts
+    n_left_out: int
+    left_out: tuple[LeftOut, ...]
+    """What the base's source has and the base lacks; the first parts of every reason."""
+    doubtful_wordings: tuple[DoubtfulWording, ...]
+    """Texts of the user's own pool that the gate would reject."""
+    warnings: tuple[str, ...]
+    writers: tuple[str, ...]
+    """The ids of the writers."""
+    models: tuple[CheckedModel, ...]
+
+
+def validate_config(config: Config) -> Validation:
+    """Check a configuration and everything that it names.
+
+    Raises:
+        InputError: for everything that would stop the run; a model that cannot be used does not, as long as
+            another one can.
+    """
+    problems = require_some_usable(config.models)
+    edition = read_edition(config)
+    for writer in config.list_writers():
+        require_readable(writer)
+    base = edition.base
+    return Validation(
+        edition.edition_id,
+        str(edition.pool.path or edition.pool.name),
+        len(base.items) if isinstance(base, QuestionBank) else None,
+        _count_relations(edition) if edition.has_triplets else [],
+        list(_list_missing_questions(edition)) if edition.has_questions else [],
+        count_facts(edition),
+        len(base.left_out) + sum(base.not_listed.values()),
+        base.left_out,
+        find_doubtful_wordings(edition),
+        tuple(_list_warnings(edition)),
+        tuple(identify_model(writer).model_id for writer in config.list_writers()),
+        tuple(
+            CheckedModel(model.name, None if problem else identify_model(model).model_id, problem)
+            for model in config.models
+            for problem in [problems.get(model.name)]
+        ),
+    )
+
+
+def _count_relations(edition: Edition) -> list[dict[str, Any]]:
+    is_tested, methods = ~pl.col("also_true"), edition.config.edition.methods
+    per_pair = sum(2 if method in SINGLE_METHODS else 2 * len(NAMES) for method in methods)
+    counted = edition.base.triplets.group_by("relation").agg(
+        pl.col("head")
+        .filter(is_tested)
+        .n_unique()
+        .clip(upper_bound=edition.sampling.heads_per_relation)
+        .alias("n_heads"),
+        pl.col("tail").filter(is_tested).n_unique().alias("n_tails"),
+        pl.len().alias("n_true_triplets"),
+    )
+    n_pairs = pl.col("n_heads").cast(pl.Int64) - N_DEMONSTRATIONS
+    return (
+        counted.sort("relation")
+        .select(
+            "relation",
+            "n_heads",
+            n_pairs.alias("n_tested_at_most"),
+            (n_pairs * per_pair).alias("n_samples_at_most"),
+            "n_tails",
+            "n_true_triplets",
+        )
+        .to_dicts()
+    )
+
+
+def _list_warnings(edition: Edition) -> Iterator[str]:
+    if edition.drafts:
+        yield f"Drafts that nobody has reviewed: the prototypes of {', '.join(edition.drafts)}."
+    if edition.config.rephraser.gate == "off":
+        yield "The gate is off: nothing checks that the rewordings say what their statements say."
+
+
+def _list_missing_questions(edition: Edition) -> Iterator[str]:
+    """Yield a line per kind of question that heads cannot carry, or reason why a bank has fewer questions.
+
+    Piece by piece, and without drawing the options, which takes most of the time.
+    """
+    if not edition.has_triplets:
+        reasons = Counter(item.reason for item in list_left_out(edition, None))
+        yield from (f"left out of the bank, {n:,} times: {reason}" for reason, n in reasons.most_common())
+        return
+    heads: dict[tuple[str, str, str], list[str]] = {}
+    for name, piece in edition.pieces.items():
+        triplets = find_recipe(edition, TRIPLETS.name).build(edition, name, {})
+        facts, sampling = edition.find_facts(piece.relation), edition.sample_relation(piece.relation)
+        for item in describe_missing(collect_points(facts, piece, triplets, sampling)):
+            kind = f"{'negated ' * item['is_negated']}{item['type']}"
+            heads.setdefault((piece.relation, kind, item["reason"]), []).extend(item["heads"])
+    for (relation, kind, reason), names in heads.items():
+        shown = ", ".join(names[:MAX_NAMES_SHOWN]) + ", …" * (len(names) > MAX_NAMES_SHOWN)
+        yield f"{relation}: no {kind} about {len(names):,} heads ({shown}): {reason}"
+
+
+def render_validation(found: Validation) -> str:
+    """Return the edition's name, tables of its relations and questions, the rows left out, and the models."""
+    parts = [f"edition {found.edition_id}"]
+    if found.n_bank_questions is not None:
+        parts.append(f"{found.n_bank_questions:,} questions in the bank")
+    if found.relations:
+        names = [name.removeprefix("n_").replace("_", " ") for name in found.relations[0]]
+        rows = [[n if isinstance(n, str) else f"{n:,}" for n in row.values()] for row in found.relations]
+        parts.append(align(names, rows))
+    if found.missing_questions:
+        lines = [f"  {line}" for line in found.missing_questions]
+        parts.append("\n".join(["questions that cannot be asked:", *lines]))
+    parts += found.facts.render()
+    if found.left_out:
+        shown = found.left_out[:MAX_LEFT_OUT_SHOWN]
+        lines = [f"  {item.where}: {item.what}: {item.reason}" for item in shown]
+        if n_more := found.n_left_out - len(lines):
+            lines.append(f"  … and {n_more:,} more")
+        parts.append("\n".join([f"left out of the knowledge base: {found.n_left_out:,}", *lines]))
+    if found.doubtful_wordings:
+        parts.append(render_doubtful_wordings(found.pool, found.doubtful_wordings))
+    models = [f"model {each.model_id or f'{each.model}: cannot be evaluated'}" for each in found.models]
+    writers = ["\n".join(f"writer {model_id}" for model_id in found.writers)] if found.writers else []
+    return "\n\n".join([*parts, *writers, *found.warnings, "\n".join(models) or "no models"])

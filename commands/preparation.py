@@ -1,0 +1,207 @@
+"""The subcommands that prepare an evaluation: init, draft, gate, deploy."""
+
+import argparse
+from pathlib import Path
+
+from commands.arguments import Subcommands, add_command, add_config, write_output
+from commands.deploy.local.client_settings import load_client_settings
+from commands.prefect_server import require_named_server
+from pretexeval.config.file import load_config
+from pretexeval.config.installation_names import DEFAULT_POOL, find_installation
+from pretexeval.primitives.errors import InputError
+
+HERE = Path(__file__).parents[1]
+SCAFFOLD = HERE / "configs" / "scaffold"
+MODELS = HERE / "models"
+IN_CONFIG = Path()
+"""Stands for the file that the configuration names."""
+SENTENCES = {
+    "none": "states the relation of [X], the head, and [Y], the tail",
+    "inv": "says the same from the side of [Y], which it names first",
+    "ins": "says the same of one patient with [X]: if a patient has [X], then …",
+    "inv_ins": "says the same of one patient with [Y]: if a patient has [Y], then …",
+}
+
+
+def add_commands(subcommands: Subcommands) -> None:
+    """Add this module's subcommands."""
+    summary = "Write a configuration, a small knowledge base and its prototypes, to replace them by yours."
+    parser = add_command(subcommands, "init", create_scaffold, summary, ["", "mine"])
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=Path(), help="the folder (default: the one you are in)"
+    )
+    _add_draft(subcommands)
+    _add_gate(subcommands)
+    _add_deploy(subcommands)
+
+
+def create_scaffold(options: argparse.Namespace) -> int:
+    """Write the files unless one of them exists; print what they are and what comes next."""
+    contents = {
+        path.relative_to(SCAFFOLD).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(SCAFFOLD.rglob("*"))
+        if path.is_file()
+    }
+    contents["config.toml"] = contents["config.toml"].replace("@MODELS@", MODELS.as_posix())
+    if existing := [name for name in contents if (options.folder / name).exists()]:
+        raise InputError(
+            f"{options.folder / existing[0]} exists already, and nothing was written: choose another folder"
+        )
+    from pretexeval.storage.files import write_bytes
+
+    for name, content in contents.items():
+        write_bytes(options.folder / name, content.encode())
+        write_output(options.folder / name)
+    start = "" if options.folder == Path() else f"cd {options.folder}\n"
+    next_steps = "\n".join(f"pretexeval {command} config.toml" for command in ("validate", "preview", "run"))
+    write_output(f"\n{start}{next_steps}")
+    return 0
+
+
+def _add_draft(subcommands: Subcommands) -> None:
+    summary = "Write the four denials of a relation's four affirmative prototypes, and check all of them."
+    example = (
+        'causes pool.toml --none "[X] may cause [Y]." --inv "[Y] may be caused by [X]." ' + "\\\n      "
+        '--ins "If a patient takes [X], then it is among the agents that may cause [Y]." ' + "\\\n      "
+        '--inv-ins "If a patient has [Y], then [X] is among the agents that may cause it."'
+    )
+    parser = add_command(subcommands, "draft", draft, summary, [example])
+    parser.add_argument("relation", help="the name of the relation, as in the knowledge base")
+    parser.add_argument("file", type=Path, help="the TOML pool to write, or to add the relation to")
+    for name, meaning in SENTENCES.items():
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(
+            option, required=True, metavar="SENTENCE", help=f"the prototype {name}, which {meaning}"
+        )
+
+
+def draft(options: argparse.Namespace) -> int:
+    """Write the prototypes, and print them; the exit status is 1 if a check objects to one."""
+    from prototypes.drafting.drafts import add_draft, draft_relation
+
+    cells = draft_relation({name: getattr(options, name) for name in SENTENCES})
+    add_draft(options.file, options.relation, cells)
+    for name, cell in cells.items():
+        write_output(f"{name:<10}  {cell.text or '-'}")
+        for mark in cell.marks:
+            write_output(f"{'':<10}  ! {mark}")
+    write_output("questions   none drafted: they need texts of their own (docs/multifaceteval.md)")
+    write_output(options.file)
+    return int(any(cell.marks for cell in cells.values()))
+
+
+def _add_gate(subcommands: Subcommands) -> None:
+    summary = "Measure the gate on rewordings that were labelled by people."
+    judge = "labelled.parquet --judge config.toml"
+    examples = ["labelled.parquet", judge, f"{judge} --calibrate", f"{judge} --max-rejected 0.02"]
+    parser = add_command(subcommands, "gate", measure, summary, examples)
+    parser.add_argument("file", type=Path, help="a Parquet file as docs/gate.md describes it")
+    parser.add_argument(
+        "--judge", type=Path, metavar="CONFIG", help="measure the judge of this configuration too"
+    )
+    parser.add_argument(
+        "--calibrate",
+        type=Path,
+        nargs="?",
+        const=IN_CONFIG,
+        metavar="OUT",
+        help="write the judge's calibration to this TOML file (default: calibration in [judge])",
+    )
+    for name, what in (
+        ("rejected", "of the sound rewordings accepted by the rules that the judge may reject"),
+        ("lifted", "of the wrong rewordings that the judge may let pass although the rules reject them"),
+    ):
+        summary = f"share {what} (default: 0.05)"
+        parser.add_argument(f"--max-{name}", type=_read_share, default=0.05, metavar="SHARE", help=summary)
+
+
+def measure(options: argparse.Namespace) -> int:
+    """Print how well the gate agrees with labelled rewordings; with a judge, choose its thresholds."""
+    from tasks.judging.measurement import measure_gate, render_measurement
+
+    if options.judge is None:
+        if options.calibrate is not None:
+            raise InputError("--calibrate needs a judge: give --judge CONFIG")
+        write_output(render_measurement(measure_gate(options.file)))
+        return 0
+    from commands.in_process import open_mirror
+    from flows.support.artifacts import show_progress
+    from tasks.judging.calibrated_judge import calibrate_judge, write_calibration
+    from tasks.judging.calibration import Limits, render_calibration
+
+    config = load_config(options.judge)
+    out: Path | None = config.judge.calibration if options.calibrate == IN_CONFIG else options.calibrate
+    if options.calibrate is not None and out is None:
+        raise InputError("--calibrate has no file: give one, or calibration in [judge] of the configuration")
+    mirror, limits = open_mirror(config.storage), Limits(options.max_rejected, options.max_lifted)
+    judge, calibration = calibrate_judge(options.file, config, mirror, limits, show_progress)
+    write_output(f"judge {judge.judge_id}\n\n{render_calibration(calibration)}")
+    if out is not None:
+        write_calibration(out, calibration, judge, options.file)
+        write_output(f"written to {out}: name the file in calibration of [judge]")
+    return 0
+
+
+def _read_share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share < 1:
+        raise ValueError("not a share")
+    return share
+
+
+def _add_deploy(subcommands: Subcommands) -> None:
+    summary = "Register the work pools, the deployments and the schedule with a Prefect server."
+    examples = ["configs/medlama.toml --gpus 2", "configs/medlama.toml --pool-type docker --update-pools"]
+    parser = add_command(subcommands, "deploy", deploy, summary, examples)
+    add_config(parser, "the TOML file of the scheduled runs")
+    parser.add_argument(
+        "--gpus",
+        type=_read_gpus,
+        action="append",
+        default=[],
+        metavar="[POOL=]N",
+        help="how many GPUs a pool has: 2 for the pool gpu, or gpu-4x80=8 for another one; may be repeated. "
+        "A run counts as many as the largest model of its pool takes (default: one run at a time in a new "
+        "pool; a pool that exists keeps its limit without --update-pools)",
+    )
+    parser.add_argument("--pool-type", choices=("process", "docker", "kubernetes"), default="process")
+    parser.add_argument(
+        "--pools",
+        type=Path,
+        help="settings of runs in containers (default: commands/deploy/pools.toml of the project)",
+    )
+    parser.add_argument(
+        "--update-pools", action="store_true", help="apply --gpus and --pools to pools that exist"
+    )
+    parser.add_argument(
+        "--installation",
+        metavar="NAME",
+        help="the name of this installation on the server (default: that of the variable "
+        "PRETEXEVAL_INSTALLATION, or else pretexeval)",
+    )
+
+
+def deploy(options: argparse.Namespace) -> int:
+    """Register everything with a Prefect server, and print what was created, changed and left."""
+    config = load_config(options.config)
+    load_client_settings(config.storage.root)
+    require_named_server()
+    from commands.deploy.deployments import POOLS, deploy
+
+    changes = deploy(
+        options.config,
+        dict(options.gpus),
+        options.pool_type,
+        options.pools or POOLS,
+        find_installation(options.installation),
+        updates_pools=options.update_pools,
+    )
+    for change in changes:
+        write_output(change.render())
+    return 0
+
+
+def _read_gpus(text: str) -> tuple[str, int]:
+    """Return the pool and its number of GPUs."""
+    pool, _, number = text.rpartition("=")
+    return pool or DEFAULT_POOL, int(number)

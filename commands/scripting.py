@@ -1,0 +1,327 @@
+"""Run a configuration from Python, and read editions, predictions and the warehouse."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, overload
+
+import duckdb
+
+from pretexeval.config.file import Config, load_config
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.http_client import bypass_proxies
+from pretexeval.storage.layout import edition_folder
+from warehouse.query import explain_unreadable, find_warehouse
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+
+Form = Literal["polars", "arrow"]
+
+
+def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
+    """Return a connection to the warehouse under a data root. Close it, or use it in a `with` block.
+
+    `docs/warehouse.md` lists the tables and views. The warehouse is attached read-only to a database in
+    memory, in which you can create tables of your own as `memory.NAME`. Every publication renames a new file
+    over the old one, so a connection shows the warehouse as it was when it was opened.
+
+    Raises:
+        InputError: there is no warehouse under the root, or DuckDB cannot open it.
+    """
+    path = find_warehouse(Path(root))
+    # DuckDB gives all connections of a process to one path the same database, even after the file was
+    # replaced. An attached file is not shared, so a later publication in this process reads its own file.
+    connection = duckdb.connect()
+    try:
+        escaped = str(path).replace("'", "''")
+        connection.execute(f"attach '{escaped}' as warehouse (read_only)")
+        connection.execute("use warehouse")
+    except duckdb.Error as error:
+        connection.close()
+        raise explain_unreadable(path, error) from error
+    return connection
+
+
+@overload
+def load_edition(
+    root: str | Path, edition_id: str, stage: str = ..., *, form: Literal["polars"] = ...
+) -> "pl.DataFrame": ...
+@overload
+def load_edition(
+    root: str | Path, edition_id: str, stage: str = ..., *, form: Literal["arrow"]
+) -> "pa.Table": ...
+def load_edition(
+    root: str | Path, edition_id: str, stage: str = "samples", *, form: Form = "polars"
+) -> "pl.DataFrame | pa.Table":
+    """Return the rows of one stage of a complete edition, all relations together, read from its files.
+
+    Stages and their columns are in `schemas/stages.py` and `schemas/question_stages.py`:
+
+    - `triplets`: triplet_id, pair_id, relation, head, tail, head_id, tail_id, is_positive, split, …
+    - `variants`: variant_id, triplet_id, relation, transformation, label, …
+    - `statements`: variant_id, relation, text, …
+    - `attempts`: the rewordings by a language model, with the gate's reasons
+    - `samples`: sample_id, method, variant_id, triplet_id, pair_id, relation, split, transformation,
+      sample_index, text, label, rephraser, status, attempts, reasons
+    - `questions`: the questions about the heads
+
+    Samples and triplets of the split `test` are tested; those of `demonstration` are shown in prompts.
+
+    Raises:
+        InputError: the edition is not complete, it has no rows of the stage, or a file cannot be read.
+    """
+    from pretexeval.storage.files import read_stage_files
+    from pretexeval.storage.records import read_manifest, read_manifest_files
+    from schemas.stages import EDITION_STAGES
+
+    stages = {each.name: each for each in EDITION_STAGES}
+    if stage not in stages:
+        raise InputError(f"an edition has no stage {stage!r}; it may have {', '.join(stages)}")
+    read_manifest(Path(root), edition_id)
+    refs = list(read_manifest_files(Path(root), edition_id, stage).values())
+    if not refs:
+        raise InputError(f"edition {edition_id} has no {stage}")
+    frame = read_stage_files(Path(root), refs, stages[stage])
+    return frame.to_arrow() if form == "arrow" else frame
+
+
+def convert_table(table: "pa.Table") -> "pl.DataFrame":
+    """Return a table of Arrow as a frame of polars."""
+    import polars as pl
+
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+OF_SAMPLES = """
+from prediction_details
+where edition_id = $edition_id and scoring_policy = $scoring_policy
+    and ($model is null or model = $model) and ($method is null or method = $method)
+order by model, method, relation, pair_id, triplet_id, sample_id, repeat
+"""
+OF_QUESTIONS = """
+from facet_details
+where edition_id = $edition_id and scoring_policy = $scoring_policy
+    and ($model is null or model = $model) and ($setting is null or setting = $setting)
+order by model, setting, relation, point_id, question_id, repeat
+"""
+KNOWN_SAMPLES = "select distinct edition_id, model, method, scoring_policy from leaderboard order by all"
+KNOWN_QUESTIONS = """
+select distinct edition_id, models.name as model, setting, scoring_policy
+from question_predictions
+inner join models using (model_id)
+order by all
+"""
+
+
+@overload
+def load_predictions(
+    root: str | Path,
+    edition_id: str,
+    model: str | None = ...,
+    *,
+    method: str | None = ...,
+    scoring_policy: str = ...,
+    form: Literal["polars"] = ...,
+) -> "pl.DataFrame": ...
+@overload
+def load_predictions(
+    root: str | Path,
+    edition_id: str,
+    model: str | None = ...,
+    *,
+    method: str | None = ...,
+    scoring_policy: str = ...,
+    form: Literal["arrow"],
+) -> "pa.Table": ...
+def load_predictions(
+    root: str | Path,
+    edition_id: str,
+    model: str | None = None,
+    *,
+    method: str | None = None,
+    scoring_policy: str = "strict",
+    form: Form = "polars",
+) -> "pl.DataFrame | pa.Table":
+    """Return one row per model, repeat and test sample: the text, the answer, and whether it is correct.
+
+    The columns are those of the view `prediction_details` (docs/warehouse.md): model, method, relation, head,
+    tail, is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, …
+    `is_correct` is null where the prompt failed, and where the scoring policy excludes the sample.
+
+    Args:
+        model: the name of one model; None: all of them.
+        method: pretexeval, prototype, direct, llmeval or origin; None: all of them.
+        scoring_policy: strict, coin-flip or excluded.
+
+    Raises:
+        InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
+    """
+    names = {"edition_id": edition_id, "model": model, "method": method, "scoring_policy": scoring_policy}
+    table = _read(root, OF_SAMPLES, names, KNOWN_SAMPLES)
+    return table if form == "arrow" else convert_table(table)
+
+
+@overload
+def load_question_predictions(
+    root: str | Path,
+    edition_id: str,
+    model: str | None = ...,
+    *,
+    setting: str | None = ...,
+    scoring_policy: str = ...,
+    form: Literal["polars"] = ...,
+) -> "pl.DataFrame": ...
+@overload
+def load_question_predictions(
+    root: str | Path,
+    edition_id: str,
+    model: str | None = ...,
+    *,
+    setting: str | None = ...,
+    scoring_policy: str = ...,
+    form: Literal["arrow"],
+) -> "pa.Table": ...
+def load_question_predictions(
+    root: str | Path,
+    edition_id: str,
+    model: str | None = None,
+    *,
+    setting: str | None = None,
+    scoring_policy: str = "strict",
+    form: Form = "polars",
+) -> "pl.DataFrame | pa.Table":
+    """Return one row per model, setting, test question and repeat: the question, the answers, and the grade.
+
+    The columns are those of the view `facet_details` (docs/warehouse.md): model, setting, relation, head,
+    facet, type, is_negated, text, options, answer, prediction, is_correct, repeat, repeat_answer, response, …
+    `prediction` and `is_correct` are those of the question, so all its repeats have the same.
+
+    Args:
+        model: the name of one model; None: all of them.
+        setting: answer_only or chain_of_thought; None: all of them.
+        scoring_policy: strict, coin-flip or excluded.
+
+    Raises:
+        InputError: there is no warehouse, or it has no such predictions; the message lists those that it has.
+    """
+    names = {"edition_id": edition_id, "model": model, "setting": setting, "scoring_policy": scoring_policy}
+    table = _read(root, OF_QUESTIONS, names, KNOWN_QUESTIONS)
+    return table if form == "arrow" else convert_table(table)
+
+
+def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) -> "pa.Table":
+    """Return the rows of a query with these parameters.
+
+    Args:
+        known: the query that lists the values of the parameters for which there are rows.
+
+    Raises:
+        InputError: there are no rows.
+    """
+    with open_warehouse(root) as connection:
+        table = connection.sql(sql, params=names).to_arrow_table()
+        if not table.num_rows:
+            raise InputError(_explain_missing(connection, names, known))
+    return table
+
+
+def _explain_missing(connection: duckdb.DuckDBPyConnection, names: dict[str, str | None], known: str) -> str:
+    asked = ", ".join(f"{key} = {value!r}" for key, value in names.items() if value is not None)
+    rows = connection.execute(known).fetchall()
+    listed = "".join(f"\n  {' | '.join(map(str, row))}" for row in rows) or " none"
+    return (
+        f"the warehouse has no predictions with {asked}; it has ({', '.join(names)}):{listed}\n"
+        "`pretexeval publish` loads what was evaluated since"
+    )
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run made, and where it is."""
+
+    edition_id: str
+    root: Path
+    """The data root, for `open_warehouse`, `load_edition` and `load_predictions`."""
+    edition: Path
+    """The folder of the edition."""
+    warehouse: Path
+    page: Path
+    """The page of the edition."""
+    failures: dict[str, str]
+    """Model, with the setting of questions in brackets -> why its evaluation failed. The others succeeded."""
+    left_out: str | None
+    """What else under the root was not published, because files contradict their records."""
+
+    @property
+    def leaderboard(self) -> "pl.DataFrame":
+        """One row per model, method, scoring policy and repeat of this edition, by rank.
+
+        The columns are those of the view `leaderboard` (docs/warehouse.md).
+        """
+        sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
+        with open_warehouse(self.root) as connection:
+            return convert_table(connection.sql(sql, params=[self.edition_id]).to_arrow_table())
+
+
+def ignore(_: str) -> None:
+    """Report nothing."""
+
+
+def run(
+    config: str | Path | Config,
+    report_step: Callable[[str], None] = ignore,
+    *,
+    models: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> RunResult:
+    """Build the edition, evaluate every model and publish, as `pretexeval run` does.
+
+    Nothing is asked or built twice, so a second call returns at once. Without the variable PREFECT_API_URL,
+    a Prefect server runs for as long as this process. vLLM starts processes of its own that import the main
+    module again, so a script calls this function below `if __name__ == "__main__":`.
+
+    Args:
+        config: a TOML file, or its content as an object.
+        report_step: receives a line about each step, such as `print`.
+        models: the names of the models to evaluate, as `--model`; None: all of the configuration.
+        limit: how many pairs of each relation to ask about, as `--limit`; None: all of them, or
+            pairs_per_relation of the model.
+
+    Raises:
+        InputError: the configuration is not valid, the edition cannot be built, no model can be used or has
+            such a name, a model was asked about more pairs than the limit, or publishing fails. A model that
+            fails is in `failures` of the result.
+    """
+    if "prefect" in sys.modules and "PREFECT_API_URL" not in os.environ:
+        raise InputError(
+            "Prefect was imported before the first run, and reads its settings only then: call "
+            "pretexeval.run before anything imports Prefect, or set PREFECT_API_URL to a server's address"
+        )
+    from commands.in_process import run_all
+    from commands.selection import select_some
+
+    for warning in bypass_proxies():
+        warnings.warn(warning, stacklevel=2)
+    config_file = None if isinstance(config, Config) else Path(config)
+    checked = config if isinstance(config, Config) else load_config(Path(config))
+    checked = select_some(checked, models, limit, report_step)
+    report = run_all(checked, report_step, config_file)
+    root = checked.storage.root
+    warehouse, page = report.paths
+    return RunResult(
+        report.edition_id,
+        root,
+        root / edition_folder(report.edition_id),
+        warehouse,
+        page,
+        report.failures,
+        report.left_out,
+    )

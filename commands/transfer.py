@@ -1,0 +1,254 @@
+"""The subcommands that give editions to others and take back what they say: export, import, review."""
+
+import argparse
+from pathlib import Path
+
+from commands.arguments import Subcommands, add_command, add_root, read_count, report_error, write_output
+from pretexeval.config.file import Config, load_config
+from pretexeval.config.questions import Setting
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.toml_files import check_table
+
+TARGETS = ("inspect", "lm-eval", "parquet", "croissant", "disek")
+EDITION = "the name of the edition, as in the table editions"
+
+
+def add_commands(subcommands: Subcommands) -> None:
+    """Add this module's subcommands."""
+    _add_export(subcommands)
+    _add_import(subcommands)
+    _add_review(subcommands)
+
+
+def _add_export(subcommands: Subcommands) -> None:
+    summary = "Write an edition for another tool: as a task of inspect_ai or lm-eval, or as Parquet files."
+    examples = (
+        "starter-seed1-1a2b3c4d exported --to inspect",
+        "starter-seed1-1a2b3c4d exported --to lm-eval --pairs-per-relation 10",
+        "configs/quickstart.toml disek.tsv --to disek",
+    )
+    parser = add_command(subcommands, "export", export, summary, examples)
+    parser.add_argument("edition", help=f"{EDITION}; for disek, a configuration with the knowledge base")
+    parser.add_argument(
+        "folder",
+        type=Path,
+        help="the folder to write, which does not exist yet; for disek, a file: .csv, .tsv, .jsonl, .parquet",
+    )
+    parser.add_argument("--to", required=True, choices=TARGETS, help="what reads the folder")
+    pairs = parser.add_mutually_exclusive_group()
+    pairs.add_argument(
+        "--pairs-per-relation",
+        type=int,
+        metavar="N",
+        help="test N pairs of each relation, as with pairs_per_relation in a model's table (default: all)",
+    )
+    pairs.add_argument(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="test the pairs that a budget of N prompts in a model's table asks about; only for samples",
+    )
+    parser.add_argument(
+        "--license",
+        metavar="TEXT",
+        help="the licence of the knowledge base, as a name (CC-BY-4.0) or an address (default: unknown)",
+    )
+    add_root(parser)
+
+
+def export(options: argparse.Namespace) -> int:
+    """Write the folder, or the DiseK relations of a knowledge base as one table, and print the path."""
+    if options.to == "disek":
+        from pretexeval.knowledge.disek import write_disek
+        from pretexeval.knowledge.reader import read_knowledge_base
+
+        base = read_knowledge_base(load_config(Path(options.edition)).knowledge)
+        write_output(write_disek(base, options.folder))
+        return 0
+    from commands.exports.export import export_edition
+
+    export_edition(
+        options.root,
+        options.edition,
+        options.to,
+        options.folder,
+        options.pairs_per_relation,
+        options.license,
+        options.budget,
+    )
+    write_output(options.folder)
+    return 0
+
+
+def _add_import(subcommands: Subcommands) -> None:
+    summary = "Import recorded responses of a model to the questions or samples of an edition, by id."
+    edition = "--edition medqa-seed0-1a2b3c4d --model mine"
+    examples = [f"answers.parquet {edition}", f"own.jsonl --setting chain_of_thought {edition}"]
+    parser = add_command(subcommands, "import-responses", import_answers, summary, examples)
+    parser.add_argument("file", type=Path, help="a table (docs/models.md) or a log of inspect_ai or lm-eval")
+    parser.add_argument("--edition", required=True, help=EDITION)
+    parser.add_argument("--model", required=True, help="the name of the model in all results")
+    parser.add_argument(
+        "--revision",
+        help="a name for what answered; files with the same revision belong to one model (default: the "
+        "checksum of the file)",
+    )
+    parser.add_argument(
+        "--setting",
+        choices=("answer_only", "chain_of_thought"),
+        help="how questions were asked (default: answer_only); not for samples",
+    )
+    parser.add_argument(
+        "--policy",
+        action="append",
+        choices=("strict", "coin-flip", "excluded"),
+        help="how to count a missing answer (repeat for several policies; default: strict)",
+    )
+    parser.add_argument(
+        "--max-error-rate",
+        type=float,
+        help="the share of missing responses above which the model counts as not evaluated (default: 0.01)",
+    )
+    pairs = parser.add_mutually_exclusive_group()
+    pairs.add_argument(
+        "--pairs-per-relation",
+        type=int,
+        metavar="N",
+        help="the model was asked about N pairs of each relation, as in an export with this option",
+    )
+    pairs.add_argument(
+        "--budget",
+        type=int,
+        metavar="N",
+        help="the model was asked within a budget of N prompts, as in an export with it; only for samples",
+    )
+    parser.add_argument(
+        "--no-publish", action="store_true", help="leave the warehouse and the pages as they are"
+    )
+    add_root(parser)
+
+
+def import_answers(options: argparse.Namespace) -> int:
+    """Import the file, print what does not fit, publish, and print the paths."""
+    from tasks.evaluation.failures import require_evaluated
+    from tasks.evaluation.import_run import import_responses
+    from tasks.evaluation.recorded_rows import read_recorded_file
+
+    recorded = read_recorded_file(options.file)
+    config = _build_config(options, recorded.prompt_style)
+    has_questions = recorded.id_column == "question_id"
+    if options.setting and not has_questions:
+        raise InputError("--setting is only for questions; the file holds responses to samples")
+    if options.budget is not None and has_questions:
+        raise InputError("--budget is only for samples; the file holds responses to questions")
+    setting: Setting | None = (options.setting or "answer_only") if has_questions else None
+    imported = import_responses(config, recorded, options.edition, options.model, setting)
+    write_output(imported.report.render())
+    write_output(f"{imported.n_stored:,} rows were new")
+    write_output(options.root / imported.evaluation.folder)
+    status = 0
+    try:
+        require_evaluated(imported.evaluation)
+    except InputError as error:
+        report_error(str(error))
+        status = 1
+    if not options.no_publish:
+        from commands.in_process import run_publish
+
+        for path in run_publish(config, options.edition):
+            write_output(path)
+    return status
+
+
+def _build_config(options: argparse.Namespace, prompt_style: str | None) -> Config:
+    """Return the configuration that describes the model of the options.
+
+    Args:
+        prompt_style: how the model was asked; None: not known.
+
+    Raises:
+        InputError: an option is not valid.
+    """
+    model = {
+        "name": options.model,
+        "engine": "imported",
+        "model": str(options.file),
+        "revision": options.revision,
+        "pairs_per_relation": options.pairs_per_relation,
+        "budget": options.budget,
+        # The first line of a raw completion is its answer, but imported responses may be longer.
+        "prompt_style": prompt_style or "chat",
+    }
+    scoring: dict[str, object] = {"policies": options.policy or ["strict"]}
+    if options.max_error_rate is not None:
+        scoring["max_error_rate"] = options.max_error_rate
+    table = {"models": [model], "scoring": scoring, "storage": {"root": str(options.root)}}
+    return check_table(Config, table, Path("the command"), [])
+
+
+def _add_review(subcommands: Subcommands) -> None:
+    summary = "Write and read the sheets on which doctors grade samples, or judge false twins."
+    exported = "starter-seed1-1a2b3c4d --grader ann --grader bob --pairs 30"
+    imported = "data/reviews/starter-seed1-1a2b3c4d/sheet-ann.csv --grader ann"
+    examples = [f"export {exported}", f"import {imported}"]
+    parser = add_command(subcommands, "review", None, summary, examples)
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    summary = "Write a blinded sheet for every grader, or a sheet with the false twins."
+    twins = "starter-seed1-1a2b3c4d --twins --pairs 10"
+    parser = add_command(actions, "export", export_sheets, summary, [exported, twins])
+    parser.add_argument("edition", help=EDITION)
+    parser.add_argument(
+        "--pairs",
+        type=read_count,
+        metavar="N",
+        help="pairs to draw for the graders (default: 50), or false twins of each relation (default: all)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the draw (default: 0)")
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--grader", action="append", help="the name of a grader; repeat for several")
+    kind.add_argument(
+        "--twins", action="store_true", help="ask whether the false twins of the edition could be true"
+    )
+    add_root(parser)
+    summary = "Check a filled-in sheet, and load its grades or write its false twins that could be true."
+    verdicts = "data/reviews/starter-seed1-1a2b3c4d/twins.csv"
+    parser = add_command(actions, "import", import_sheet, summary, [imported, verdicts])
+    parser.add_argument("sheet", type=Path, help="the CSV file, as a spreadsheet saved it")
+    parser.add_argument("--grader", help="the name of the grader; not for false twins")
+    add_root(parser)
+
+
+def export_sheets(options: argparse.Namespace) -> int:
+    """Write a sheet for every grader, or one with the false twins, and print the paths."""
+    if options.twins:
+        from commands.review.twins import export_twins
+
+        paths = export_twins(options.root, options.edition, options.pairs)
+    else:
+        from commands.review.grades import export_review
+
+        paths = export_review(
+            options.root, options.edition, options.grader, options.pairs or 50, options.seed
+        )
+    for path in paths:
+        write_output(path)
+    return 0
+
+
+def import_sheet(options: argparse.Namespace) -> int:
+    """Load the grades of a filled-in sheet, or write the rows of its false twins that could be true."""
+    from commands.review.sheet import VERDICT, read_sheet
+
+    if any(VERDICT in row.cells for row in read_sheet(options.sheet)):
+        from commands.review.twins import import_twins
+
+        path, n_rows, n_judged = import_twins(options.root, options.sheet)
+        written = path if n_rows else "nothing written"
+        write_output(f"{written}: {n_rows} of {n_judged} judged twins could be true")
+        return 0
+    from commands.review.grades import import_review
+
+    if options.grader is None:
+        raise InputError(f"{options.sheet} is a sheet of grades: name its grader with --grader")
+    write_output(import_review(options.root, options.sheet, options.grader))
+    return 0

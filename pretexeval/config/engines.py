@@ -1,0 +1,356 @@
+"""The tables of the configuration that name a language model: how to reach it and how to ask it.
+
+The string below a field is the text of docs/configuration.md (`pretexeval.config.reference`).
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
+
+from pretexeval.config.installation_names import DEFAULT_POOL
+from pretexeval.primitives.secrets import has_secret
+
+# Heuristic: 20 or more capitals and digits without an underscore look like a key, not like a variable name.
+_VARIABLE = re.compile(r"(?!.*(?=[A-Z]*[0-9])[A-Z0-9]{20})[A-Z][A-Z0-9_]{0,63}")
+_ADDRESS_WITH_SECRET = re.compile(r"(?:^|//)[^/?#]*@|[?#]")
+# The parameters of a request that an endpoint may refuse or know by another name.
+Parameter = Literal["max_tokens", "temperature", "seed", "stop", "top_p"]
+# What a request contains already, so that extra_body must not contain it. It may contain top_p, which only
+# the setting chain_of_thought sends.
+_SENT = ({*get_args(Parameter)} - {"top_p"}) | {
+    "logprobs",
+    "top_logprobs",
+    "model",
+    "messages",
+    "prompt",
+    "n",
+    "stream",
+}
+# The name of a lock consists of these three and about 60 more characters; a file's name has at most 255.
+MAX_MODEL_NAME = 80
+MAX_BASE_NAME = 56
+MAX_LABEL = 56
+_SECRET_NAME = re.compile(r"(?i)api[-_]?key|secret|password|authorization|(access|auth|bearer)[-_]?token")
+
+
+class ConfigTable(BaseModel):
+    """A table of the configuration. Unknown keys are an error, and instances are immutable."""
+
+    # Prefect shows the validation error of a run's parameters, which must not repeat their values.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @field_validator("*")
+    @classmethod
+    def _require_storable(cls, value: object) -> object:
+        """Refuse what no table of the warehouse and no request can hold."""
+        for part in _list_values(value):
+            if isinstance(part, int) and not -(2**63) <= part < 2**63:
+                raise ValueError("is a number beyond 64 bits; write one between -2^63 and 2^63 - 1")
+            if isinstance(part, float) and not math.isfinite(part):
+                raise ValueError("must be a finite number, not inf or nan")
+            if isinstance(part, str | Path) and "\0" in str(part):
+                raise ValueError("contains the character NUL (\\u0000); remove it")
+        return value
+
+
+def _list_values(value: object) -> Iterator[object]:
+    """Yield the value, and the keys and values within lists and dictionaries; tables check their own."""
+    if isinstance(value, Mapping):
+        value = (*value.keys(), *value.values())
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _list_values(part)
+    else:
+        yield value
+
+
+class EngineConfig(ConfigTable):
+    """These keys say which language model it is and how to reach it."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=MAX_MODEL_NAME)]
+    """Name of the model in the other tables of this file and in all results. No two models share a name,
+    and no two writers do."""
+    engine: Literal["vllm", "openai", "recorded", "imported", "entailment"] = "vllm"
+    """`vllm`: load the model into this process, on GPU or CPU. `openai`: send requests to any endpoint that
+    speaks the OpenAI protocol. `recorded`: look up the answer to each prompt in a Parquet file. `imported`:
+    the responses come from `pretexeval import-responses`, by the ids of questions or samples; only their
+    scoring can be repeated. `entailment` is for the model of `[judge]` alone, which sets it."""
+    model: str
+    """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
+    knows the model. With `recorded`, a Parquet file with the columns prompt and response. With `imported`,
+    the file that was imported."""
+    revision: str | None = None
+    """Revision on the hub, or the declared revision of the model that an endpoint serves, or under which
+    responses were imported."""
+    dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
+    """Only `vllm`: type of the weights. `auto`: the type in the model's own configuration."""
+    quantization: str | None = None
+    """Only `vllm`: quantization method, by the name that vLLM gives it."""
+    max_model_len: Annotated[int, Field(ge=64)] | None = None
+    """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the limit in the
+    model's own configuration. Demonstrations are dropped from the front of a prompt that is too long."""
+    tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
+    """Only `vllm`: number of GPUs across which each layer of the model is split."""
+    pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
+    """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes
+    `tensor_parallel_size` times as many GPUs."""
+    data_parallel_size: Annotated[int, Field(ge=1)] = 1
+    """Only `vllm`: must be 1, because vLLM does not take more copies within one process. For more, use
+    `workers`, or start `vllm serve --data-parallel-size n` and use the engine `openai`."""
+    max_num_seqs: Annotated[int, Field(ge=1)] | None = None
+    """Only `vllm`: maximum number of prompts that are answered at the same time. The default is vLLM's."""
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """Only `vllm`: share of the GPU's memory that the model may use."""
+    base_url: str | None = None
+    """Only `openai`, where it is required: address of the endpoint, for example
+    `"http://127.0.0.1:8000/v1"`, without user, password and query."""
+    api_key_env: str | None = None
+    """Only `openai`: name of the environment variable that holds the key (capital letters, digits and _). If
+    the variable is not set, the Prefect Secret block with the corresponding name is used: `openrouter-key`
+    for `OPENROUTER_KEY`. The key itself must not be in the file; a file that contains one is refused."""
+    concurrency: Annotated[int, Field(ge=1)] = 32
+    """Only `openai`: maximum number of concurrent requests."""
+    timeout_s: Annotated[float, Field(gt=0)] = 60.0
+    """Only `openai`: time for one request until its answer is complete, in seconds."""
+    max_attempts: Annotated[int, Field(ge=1)] = 5
+    """Only `openai`: number of times that a request is sent before it counts as failed (no answer in time,
+    408, 409, 5xx). A request whose answer has begun to arrive is not sent again. If the endpoint becomes
+    unavailable after it has answered (lost connections, 502, 503, 504), the run waits up to ten minutes for
+    it. If the endpoint limits the rate (429), the request waits as long as the endpoint asks."""
+    extra_body: dict[str, JsonValue] = {}
+    """Further parameters of every request, as a table. With `openai` they are added to the body of the
+    request, for example `{ reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat
+    template, and every other key is a sampling parameter of vLLM, for example
+    `{ top_p = 0.95, chat_template_kwargs = { enable_thinking = false } }`."""
+    rename: dict[Parameter, str] = {}
+    """Only `openai`: parameters that the endpoint knows by another name, for example
+    `{ max_tokens = "max_completion_tokens" }`."""
+    leave_out: tuple[Parameter, ...] = ()
+    """Only `openai`: parameters that are not sent, for example `["temperature"]`, because the endpoint
+    refuses them. It then uses its own default."""
+    reasoning_parser: str | None = None
+    """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, by the name
+    that vLLM gives it, for example `"qwen3"`. Most models need none (see `reasoning_marks`)."""
+    reasoning_marks: tuple[str, ...] = ("<think>", "</think>")
+    """The two texts between which the model writes what it thinks. Only what follows the thought is its
+    answer. Stored answers stay as they came; after a change they are read again, and no model is asked. Give
+    an empty first text if the chat template opens every thought, and an empty list if nothing is a mark
+    (docs/models.md)."""
+    price_input: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million prompt tokens, for the estimate of `pretexeval plan` and the view `cost`. Give both
+    prices or neither. A changed price asks no model again; `pretexeval publish --score` stores it for the
+    view."""
+    price_output: Annotated[float, Field(ge=0)] | None = None
+    """Price of a million generated tokens."""
+    price_currency: Annotated[str, Field(min_length=1)] = "USD"
+    """Currency of the two prices."""
+    pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = DEFAULT_POOL
+    """Work pool in which a deployed run asks this model: `gpu`, `cpu` (for an endpoint), or another name,
+    for example `"gpu-4x80"` (docs/operations.md). A change asks nothing again."""
+
+    @property
+    def n_gpus(self) -> int:
+        """The number of GPUs, or of NUMA nodes, that one loaded copy of the model takes."""
+        return self.tensor_parallel_size * self.pipeline_parallel_size
+
+    @property
+    def price(self) -> dict[str, Any] | None:
+        """The prices of a million tokens with their currency, as records store them; null without prices."""
+        if self.price_input is None:
+            return None
+        return {"input": self.price_input, "output": self.price_output, "currency": self.price_currency}
+
+    def __hash__(self) -> int:
+        """Return a hash, which caches need. Pydantic's own would fail, because a dict has no hash."""
+        return hash((self.name, self.engine, self.model))
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _require_variable_name(cls, name: str | None) -> str | None:
+        if name is not None and (not _VARIABLE.fullmatch(name) or has_secret(name)):
+            raise ValueError(
+                "give the name of an environment variable (capital letters, digits and _, such as "
+                "OPENROUTER_KEY), not the key itself"
+            )
+        return name
+
+    @field_validator("base_url")
+    @classmethod
+    def _refuse_secret_in_address(cls, address: str | None) -> str | None:
+        if address is not None and _ADDRESS_WITH_SECRET.search(address):
+            raise ValueError(
+                "user, password and query are not allowed in the address; put the key into an environment "
+                "variable and name the variable in api_key_env"
+            )
+        return address
+
+    @field_validator("reasoning_marks")
+    @classmethod
+    def _require_two_marks(cls, marks: tuple[str, ...]) -> tuple[str, ...]:
+        if marks and (len(marks) != 2 or not marks[1] or marks[0] == marks[1]):
+            raise ValueError(
+                "give the opening and the closing mark, which differ, or an empty list for no marks; only "
+                "the opening mark may be empty"
+            )
+        return marks
+
+    @field_validator("data_parallel_size")
+    @classmethod
+    def _refuse_data_parallel(cls, size: int) -> int:
+        """Refuse what `LLM(data_parallel_size=2)` of vLLM 0.32 refuses, after the model was found."""
+        if size > 1:
+            raise ValueError(
+                "must be 1, because vLLM does not take it within one process: use workers, "
+                "or start `vllm serve --data-parallel-size n` and use engine = 'openai'"
+            )
+        return size
+
+    @model_validator(mode="after")
+    def _require_both_prices(self) -> Self:
+        if (self.price_input is None) != (self.price_output is None):
+            missing = "price_input" if self.price_input is None else "price_output"
+            raise ValueError(f"{missing} is needed with the other price (0 if it costs nothing)")
+        return self
+
+    @model_validator(mode="after")
+    def _check_engine(self) -> Self:
+        if (self.base_url is not None) != (self.engine == "openai"):
+            rule = "needed" if self.base_url is None else "not allowed"
+            raise ValueError(f"base_url is {rule} with engine {self.engine!r}")
+        allowed = {
+            "extra_body": ("openai", "vllm"),
+            "rename": ("openai",),
+            "leave_out": ("openai",),
+            "reasoning_parser": ("vllm",),
+        }
+        for key, engines in allowed.items():
+            if getattr(self, key) and self.engine not in engines:
+                raise ValueError(f"{key} is not allowed with engine {self.engine!r}")
+        return self
+
+    @field_validator("extra_body")
+    @classmethod
+    def _refuse_secret_names(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if names := [name for name in _list_names(body) if _SECRET_NAME.search(name)]:
+            raise ValueError(
+                f"{names[0]} is not allowed, because the configuration is stored with every run; put a key "
+                "into an environment variable and name the variable in api_key_env"
+            )
+        return body
+
+    @model_validator(mode="after")
+    def _check_parameters(self) -> Self:
+        for key in (*self.extra_body, *self.rename.values()):
+            if key in _SENT:
+                raise ValueError(
+                    f"{key} must not be in extra_body or a new name in rename, because a request contains it "
+                    "already; max_tokens and temperature are keys of their own, and leave_out removes a "
+                    "parameter"
+                )
+        if twice := sorted(set(self.extra_body) & set(self.rename.values())):
+            raise ValueError(f"{twice[0]} is in extra_body and a new name in rename; give it once")
+        if twice := sorted(set(self.leave_out) & set(self.rename)):
+            raise ValueError(f"{twice[0]} is both in leave_out and in rename; give it once")
+        return self
+
+
+def _list_names(value: JsonValue) -> list[str]:
+    """Return every key of a table and of the tables in it."""
+    if isinstance(value, dict):
+        return [*value, *(name for part in value.values() for name in _list_names(part))]
+    return [name for part in value for name in _list_names(part)] if isinstance(value, list) else []
+
+
+class ModelConfig(EngineConfig):
+    """A model to evaluate; one table per model.
+
+    The model's answers are stored by its identity, the prompt and the sampling parameters. After a change of
+    `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`, `temperature`, `seed`,
+    `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a
+    change of `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
+    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, `pool`,
+    `workers`, a price or the address of an endpoint, nothing is asked again.
+    """
+
+    prompt_style: Literal["completion", "chat"] = "completion"
+    """`completion`: raw text that the model continues. `chat`: one user turn in the model's own chat
+    template."""
+    system_prompt: str | None = None
+    """Only `chat`: text of the system turn. Without it there is no system turn."""
+    max_tokens: Annotated[int, Field(ge=1)] = 8
+    """Maximum number of tokens in an answer, including what the model thinks before it."""
+    early_stop: bool = False
+    """Only `vllm`: end the answer to a sample after its first `True` or `False`, instead of generating
+    `max_tokens` tokens. The predictions are the same (docs/models.md). Not for models that think before they
+    answer."""
+    temperature: Annotated[float, Field(ge=0)] = 0.0
+    """Sampling temperature. With 0, the most likely answer is taken."""
+    seed: int | None = None
+    """Seed of the sampling, for a temperature above 0."""
+    repeats: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often each prompt about samples is asked, with the seeds `seed`, `seed` + 1 and so on. The view
+    `repeat_spread` has the means and the spread. Only for models that sample: with a temperature above 0 (or
+    `temperature` in `leave_out`), and a seed, which only endpoints may lack. If there are more repeats than
+    before, only the further ones are asked."""
+    pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
+    """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
+    The default is all pairs."""
+    budget: Annotated[int, Field(ge=1)] | None = None
+    """Number of prompts that the model is asked at most in an evaluation. They are divided over the relations
+    in equal numbers of whole pairs (docs/budget.md), and a larger budget asks only the further ones. It takes
+    the place of `pairs_per_relation`, and is only for samples. The default is all prompts."""
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    """Number of workers among which a deployed run divides the prompts of an evaluation. Each of them loads
+    the model, or sends `concurrency` requests at a time (docs/operations.md). A change asks nothing again."""
+    n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
+    """Number of held-out samples, or questions, that each prompt shows with their answers. The papers show
+    five."""
+    logprobs: bool = False
+    """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
+
+    @model_validator(mode="after")
+    def _check_early_stop(self) -> Self:
+        if self.early_stop and self.engine != "vllm":
+            raise ValueError(
+                f"early_stop is not allowed with engine {self.engine!r}: most endpoints leave out the text "
+                "at which they stop, so the answer would be lost; lower max_tokens instead"
+            )
+        if self.early_stop and self.reasoning_parser is not None:
+            raise ValueError("early_stop is not allowed with reasoning_parser: it would end the thought")
+        return self
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        if self.budget is not None and self.pairs_per_relation is not None:
+            raise ValueError("budget and pairs_per_relation both choose the pairs; give only one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _require_sampling_of_repeats(self) -> Self:
+        if self.repeats == 1:
+            return self
+        if self.engine == "imported":
+            raise ValueError("repeats is not allowed with engine 'imported', whose samples are asked once")
+        if self.temperature == 0 and "temperature" not in self.leave_out:
+            raise ValueError("repeats needs a temperature above 0: with 0, every repeat has the same answer")
+        if self.seed is None and self.engine != "openai":
+            raise ValueError("repeats needs a seed, to which each repeat adds 1")
+        return self
+
+
+class WriterConfig(EngineConfig):
+    """A model that writes rewordings, statements of `llmeval` or verdicts on rewordings; one table per model.
+
+    Its replies are stored by its identity and the prompt, like the answers of an evaluated model, so that no
+    request is sent twice.
+    """
+
+    prompt_style: Literal["completion", "chat"] = "chat"
+    """`chat`: one user turn in the model's own chat template. `completion`: raw text that the model continues
+    until the first blank line."""
+    system_prompt: str | None = "You are an experienced clinician."
+    """Only `chat`: text of the system turn."""

@@ -1,0 +1,194 @@
+"""The configuration file: one TOML file, read once and checked completely before anything is written."""
+
+import os
+from pathlib import Path
+from typing import Self
+
+from pydantic import field_validator, model_validator
+
+from pretexeval.config.engines import ConfigTable, EngineConfig, ModelConfig, WriterConfig
+from pretexeval.config.installation_names import DEFAULT_POOL
+from pretexeval.config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
+from pretexeval.config.schedule import AnchorsConfig, ScheduleConfig
+from pretexeval.config.tables import (
+    EditionConfig,
+    JudgeConfig,
+    KnowledgeConfig,
+    LlmevalConfig,
+    RephraserConfig,
+    ReportConfig,
+    ScoringConfig,
+    StorageConfig,
+)
+from pretexeval.primitives.secrets import MIN_LENGTH, find_secret
+from pretexeval.primitives.toml_files import check_table, parse_toml, replace_variables
+
+# `$NAME` in these values is replaced from the environment. Each of them is a path or may be one.
+PATH_KEYS = (
+    ("knowledge", "path"),
+    ("knowledge", "query"),
+    ("knowledge", "aliases"),
+    ("knowledge", "since"),
+    ("edition", "pool"),
+    ("questions", "wording"),
+    ("questions", "synonyms"),
+    ("chain_of_thought", "demonstrations"),
+    ("models", "model"),
+    ("writers", "model"),
+    ("judge", "model"),
+    ("judge", "calibration"),
+    ("storage", "root"),
+)
+
+
+class Config(ConfigTable):
+    """One run of the pipeline: a knowledge base, an edition made from it, and the models to evaluate."""
+
+    knowledge: KnowledgeConfig = KnowledgeConfig()
+    edition: EditionConfig = EditionConfig()
+    anchors: AnchorsConfig | None = None
+    questions: QuestionsConfig = QuestionsConfig()
+    chain_of_thought: ChainOfThoughtConfig = ChainOfThoughtConfig()
+    rephraser: RephraserConfig = RephraserConfig()
+    llmeval: LlmevalConfig = LlmevalConfig()
+    judge: JudgeConfig = JudgeConfig()
+    writers: tuple[WriterConfig, ...] = ()
+    models: tuple[ModelConfig, ...] = ()
+    scoring: ScoringConfig = ScoringConfig()
+    storage: StorageConfig = StorageConfig()
+    report: ReportConfig = ReportConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+
+    @field_validator("models", "writers")
+    @classmethod
+    def _require_distinct_names(cls, models: tuple[EngineConfig, ...]) -> tuple[EngineConfig, ...]:
+        names = [m.name for m in models]
+        if repeated := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"two models are named {repeated[0]!r}; give each its own name")
+        return models
+
+    @model_validator(mode="after")
+    def _require_writers(self) -> Self:
+        names = [writer.name for writer in self.writers]
+        for table in ("rephraser", "llmeval", "judge"):
+            name = getattr(self, table).writer
+            if name is not None and name not in names:
+                defined = ", ".join(names) or "none"
+                raise ValueError(
+                    f"{table}.writer = {name!r}: no [[writers]] table has that name; defined names: {defined}"
+                )
+        if "llmeval" in self.edition.methods and self.llmeval.writer is None:
+            raise ValueError("llmeval.writer is needed with the method 'llmeval'")
+        if self.judge.is_set and self.rephraser.kind != "model":
+            key = "model" if self.judge.writer is None else "writer"
+            raise ValueError(f"judge.{key} is not allowed without rephraser.kind = 'model'")
+        if self.judge.is_set and self.rephraser.gate == "off":
+            raise ValueError(
+                "rephraser.gate = 'off' is not allowed with a judge, because the judge decides together with "
+                "the gate: delete the table [judge], or delete gate"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _require_one_pool_of_writers(self) -> Self:
+        if len({writer.pool for writer in self._list_used_writers()}) > 1:
+            named = ", ".join(f"{writer.name}: {writer.pool}" for writer in self._list_used_writers())
+            raise ValueError(f"the writers run together, so give them the same pool ({named})")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_entailment_models(self) -> Self:
+        for model in (*self.models, *self.writers):
+            if model.engine == "entailment":
+                raise ValueError(f"{model.name}: an entailment model is given as model in [judge]")
+        return self
+
+    @model_validator(mode="after")
+    def _require_questions(self) -> Self:
+        is_medqa = self.knowledge.format == "medqa"
+        if is_medqa and not self.questions.settings:
+            raise ValueError(
+                'questions.settings is needed with knowledge.format = "medqa", for example ["answer_only"]: '
+                "MedQA has no triplets, so an edition of it has only questions"
+            )
+        if self.questions.synonyms is not None and not is_medqa:
+            raise ValueError('questions.synonyms is allowed only with knowledge.format = "medqa"')
+        if is_medqa and self.anchors is not None:
+            raise ValueError(
+                'anchors are not allowed with knowledge.format = "medqa", which has no triplets: '
+                "delete the table [anchors]"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_budget_of_questions(self) -> Self:
+        names = [model.name for model in self.models if model.budget is not None]
+        if names and self.questions.settings:
+            raise ValueError(
+                f"{names[0]}: budget is only for samples, but questions.settings asks questions too; use "
+                "pairs_per_relation instead, which limits both"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_secrets(self) -> Self:
+        """Refuse secrets, because Prefect stores the whole configuration as the parameters of every run."""
+        names = {model.api_key_env for model in (*self.models, *self.list_writers()) if model.api_key_env}
+        keys = [key for name in names if len(key := os.environ.get(name, "").strip()) >= MIN_LENGTH]
+        if (place := find_secret(self.model_dump(mode="json"), keys)) is not None:
+            raise ValueError(
+                f"{place} holds what looks like a key or a password; put secrets into environment variables "
+                "(api_key_env)"
+            )
+        return self
+
+    def list_evaluations(self) -> list[tuple[str, Setting | None]]:
+        """Return the model's name and the setting of every evaluation, by model.
+
+        The setting None stands for samples, which every edition of triplets has.
+        """
+        samples = () if self.knowledge.format == "medqa" else (None,)
+        settings = (*samples, *self.questions.settings)
+        return [(model.name, setting) for model in self.models for setting in settings]
+
+    def _list_used_writers(self) -> list[WriterConfig]:
+        names = dict.fromkeys(table.writer for table in (self.rephraser, self.llmeval, self.judge))
+        return [writer for writer in self.writers if writer.name in names]
+
+    @property
+    def writer_pool(self) -> str:
+        """The work pool in which the writers are asked."""
+        return next((writer.pool for writer in self._list_used_writers()), DEFAULT_POOL)
+
+    def list_pools(self) -> dict[str, list[EngineConfig]]:
+        """Return work pool -> the evaluated models and the writers that are asked in it."""
+        pools: dict[str, list[EngineConfig]] = {}
+        for model in (*self.models, *self._list_used_writers()):
+            pools.setdefault(model.pool, []).append(model)
+        return pools
+
+    def list_writers(self) -> tuple[WriterConfig, ...]:
+        """Return the writers, and the entailment model that judges rewordings if there is one."""
+        judge = self.judge.to_writer()
+        return self.writers if judge is None else (*self.writers, judge)
+
+    def find_judge(self) -> WriterConfig | None:
+        """Return the model that judges rewordings; null without a judge."""
+        writer = self.judge.writer
+        return self.judge.to_writer() if writer is None else self.find_writer(writer)
+
+    def find_writer(self, name: str) -> WriterConfig:
+        """Return the writer of that name. A valid configuration has one for every name that it uses."""
+        return next(writer for writer in self.writers if writer.name == name)
+
+
+def load_config(path: Path) -> Config:
+    """Return the configuration of a TOML file. Relative paths in it start at the working directory.
+
+    Raises:
+        InputError: the file is not valid; the message names the file and each problem with its key, its
+            value and what is allowed.
+    """
+    table = parse_toml(path)
+    problems = replace_variables(table, PATH_KEYS)
+    return check_table(Config, table, path, problems)

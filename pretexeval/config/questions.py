@@ -1,0 +1,56 @@
+"""The tables of the configuration about questions, the second method.
+
+The string below a field is the text of docs/configuration.md (`pretexeval.config.reference`).
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pretexeval.config.engines import ConfigTable
+
+# These repeat SETTINGS of schemas.question_stages, because that module imports pyarrow, which takes 0.2 s.
+Setting = Literal["answer_only", "chain_of_thought"]
+
+
+class QuestionsConfig(ConfigTable):
+    """The questions of an edition: every knowledge point asked from four sides."""
+
+    settings: tuple[Setting, ...] = ()
+    """How models are asked. An edition has questions if a setting is given. `answer_only`: the model gives
+    the answer at once. `chain_of_thought`: it reasons first, several times, and the answer of the majority
+    counts."""
+    wording: str = "bundled"
+    """Wording of the questions: `bundled`, or the path of a TOML file like `prototypes/questions.toml`."""
+    synonyms: Path | None = None
+    """Only with `knowledge.format = "medqa"`: table of synonyms of right answers, from which questions with
+    several right options are made. Without it, every question has one right option."""
+    max_tokens: Annotated[int, Field(ge=1)] = 32
+    """Maximum number of tokens in an answer of the setting `answer_only`, including what the model thinks
+    before it."""
+
+    @model_validator(mode="after")
+    def _require_distinct_settings(self) -> Self:
+        if len(set(self.settings)) < len(self.settings):
+            raise ValueError("settings names a setting twice")
+        return self
+
+
+class ChainOfThoughtConfig(ConfigTable):
+    """The setting `chain_of_thought` (MultifacetEval, 4.1), with self-consistency (Wang et al. 2022)."""
+
+    repeats: Annotated[int, Field(ge=1, le=100)] = 5
+    """How often each question is asked."""
+    temperature: Annotated[float, Field(ge=0)] = 0.8
+    """Sampling temperature."""
+    top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
+    """Probability of the most likely tokens, which are sampled from."""
+    max_tokens: Annotated[int, Field(ge=1)] = 512
+    """Maximum number of tokens in a chain of thought and its answer."""
+    seed: int = 0
+    """Seed of the first repeat. Each further repeat adds 1, so that repeats differ."""
+    demonstrations: Path | None = None
+    """JSON lines with the keys question_id and reasoning: chains of thought for the questions that are held
+    out as demonstrations. By default the model writes them itself, and those that reach the right answer are
+    shown."""

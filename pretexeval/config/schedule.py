@@ -1,0 +1,105 @@
+"""The table [schedule]: when a deployed configuration runs, and for how long one of its editions counts."""
+
+import re
+from datetime import date, datetime
+from typing import Annotated, Literal, Self
+from zoneinfo import available_timezones
+
+from cronsim import CronSim, CronSimError
+from pydantic import Field, field_validator, model_validator
+
+from pretexeval.config.engines import ConfigTable
+
+
+class AnchorsConfig(ConfigTable):
+    """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md).
+
+    Without this table, there are none. Imported and recorded models are not asked.
+    """
+
+    n_pairs: Annotated[int, Field(ge=1)] = 100
+    """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each. With
+    method `pretexeval`, each pair costs 16 prompts per model and period."""
+    seed: Annotated[int, Field(ge=0)] | None = None
+    """Seed with which the anchors are drawn. The default is the seed of `[edition]`."""
+
+
+Period = Literal["day", "week", "month"]
+
+UTC_NAMES = ("Etc/UTC", "UTC")
+# An expression of which so many runs lie in different periods has at most one run in each of them.
+N_RUNS = 40
+# Prefect reads these otherwise than cronsim, or not at all: random and hashed values, and some last days.
+UNSUPPORTED = re.compile(r"(?<![a-z])[rh](?![a-z])|lw|\dl", re.IGNORECASE)
+SOME_MONDAY = datetime(2024, 1, 1)
+LABEL = re.compile(r"\d{4}-(?:W\d\d|\d\d|\d\d-\d\d)")
+LONGER: dict[Period, Period] = {"day": "week", "week": "month"}
+
+
+def label_period(day: date, period: Period) -> str:
+    """Return the name of the period that contains the day: `2026-11-22`, `2026-W47` or `2026-11`."""
+    if period == "week":
+        year, week, _ = day.isocalendar()
+        return f"{year}-W{week:02}"
+    return day.isoformat() if period == "day" else f"{day:%Y-%m}"
+
+
+def find_first_day(label: str) -> date | None:
+    """Return the first day of the period with this name; null if it is not the name of a period."""
+    if not LABEL.fullmatch(label):
+        return None
+    is_month = label.count("-") == 1 and "W" not in label
+    try:
+        return date.fromisoformat(f"{label}-01" if is_month else label)
+    except ValueError:
+        return None
+
+
+class ScheduleConfig(ConfigTable):
+    """When `pretexeval deploy` lets the configuration run, and how often it makes a new edition.
+
+    Commands such as `run` do not read this table (docs/operations.md).
+    """
+
+    cron: str = "0 3 * * 1"
+    """When runs begin, in five fields: minute, hour, day of the month, month, day of the week. The default is
+    every Monday at 3:00; `"0 3 * * *"` is every day, `"0 3 1 * *"` the first day of every month."""
+    timezone: str = "Etc/UTC"
+    """Time zone of `cron` and of `period`, such as `"Europe/Berlin"`."""
+    period: Period = "week"
+    """For how long a scheduled edition counts. It is named after its period: `2026-11-22`, `2026-W47` or
+    `2026-11`. Runs of the same period make the same edition, so the second one asks only what is missing."""
+
+    @field_validator("timezone")
+    @classmethod
+    def _check_timezone(cls, name: str) -> str:
+        # Listing all time zones takes 20 ms.
+        if name not in UTC_NAMES and name not in available_timezones():
+            raise ValueError(f'{name!r} is no time zone; give a name such as "Europe/Berlin" or "Etc/UTC"')
+        return name
+
+    @model_validator(mode="after")
+    def _check_cron(self) -> Self:
+        days = _list_run_days(self.cron)
+        longer = LONGER.get(self.period)
+        if longer and len({label_period(day, longer) for day in days}) == len(days):
+            raise ValueError(
+                f'cron {self.cron!r} runs at most once in a {longer}: give period = "{longer}", because '
+                f"successive editions have the numbers of successive {self.period}s"
+            )
+        return self
+
+
+def _list_run_days(cron: str) -> list[date]:
+    """Return the days of the first runs."""
+    problem = "give five fields: minute, hour, day of the month, month, day of the week"
+    if len(cron.split()) != 5 or UNSUPPORTED.search(cron):
+        raise ValueError(f"cron {cron!r} is not valid; {problem}")
+    try:
+        runs = CronSim(cron, SOME_MONDAY)
+        days = [run.date() for run, _ in zip(runs, range(N_RUNS), strict=False)]
+    except CronSimError as error:
+        raise ValueError(f"cron {cron!r} is not valid ({error}); {problem}") from None
+    if not days:
+        raise ValueError(f"cron {cron!r} never runs; {problem}")
+    return days

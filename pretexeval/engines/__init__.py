@@ -1,0 +1,1 @@
+"""Language models behind one small interface (`pretexeval.engines.base.Engine`)."""

@@ -1,0 +1,138 @@
+"""The interface of every engine: it takes prompts and returns one completion per prompt, in order."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from pretexeval.primitives.errors import InputError
+from schemas.exchange import Completion, Prompt, Sampling
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+class Engine(Protocol):
+    """A loaded model. A failure of one prompt is not raised: the completion of that prompt reports it."""
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Completion]:
+        """Return one completion per prompt, in order. ``on_progress`` gets the number of newly done ones."""
+
+    def close(self) -> None:
+        """Release memory, processes and connections."""
+
+
+class IncrementalEngine(ABC):
+    """An engine that hands over each answer when it arrives, so that an error or interrupt costs none."""
+
+    def generate(
+        self,
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> list[Completion]:
+        """Return one completion per prompt, in order. Raises as `generate_into` does."""
+        received: dict[int, Completion] = {}
+        self.generate_into(received, prompts, sampling, on_progress or _ignore)
+        return [received[number] for number in range(len(prompts))]
+
+    @abstractmethod
+    def generate_into(
+        self,
+        received: dict[int, Completion],
+        prompts: Sequence[Prompt],
+        sampling: Sampling,
+        on_progress: Callable[[int], None],
+    ) -> None:
+        """Put the completions into ``received`` by the position of their prompts, each when it arrives.
+
+        If this raises or is interrupted, the answers so far are there. ``on_progress`` is called in the
+        calling thread, also while nothing arrives.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release memory, processes and connections."""
+
+
+@runtime_checkable
+class ProbedEngine(Engine, Protocol):
+    """An engine that can find out whether a refusal concerns every prompt."""
+
+    def is_answering(self, style: str, sampling: Sampling) -> bool:
+        """Return whether the model answers a throwaway prompt of this style."""
+
+
+def _ignore(_: int) -> None:
+    """Do nothing with the number of newly done prompts."""
+
+
+def render_prompt(
+    tokenizer: PreTrainedTokenizerBase, prompt: Prompt, template_kwargs: Mapping[str, Any] | None = None
+) -> str:
+    """Return the text that the model continues: the prompt itself, or its messages in the chat template.
+
+    Args:
+        template_kwargs: further variables of the chat template, such as `enable_thinking`.
+
+    Raises:
+        InputError: the messages are not JSON. A template that refuses them can raise any exception.
+    """
+    if prompt.style == "completion":
+        return prompt.text
+    messages = read_messages(prompt)
+    text: str = tokenizer.apply_chat_template(
+        messages, tokenize=False, add_generation_prompt=True, **template_kwargs or {}
+    )
+    return text
+
+
+def read_messages(prompt: Prompt) -> list[dict[str, str]]:
+    """Return the messages of a chat prompt.
+
+    Raises:
+        InputError: the prompt's text is not a JSON list.
+    """
+    try:
+        messages = json.loads(prompt.text)
+    except ValueError:
+        messages = None
+    if isinstance(messages, list):
+        return messages
+    raise InputError(f"a chat prompt is a JSON list of messages, not {prompt.text[:60]!r}")
+
+
+def tokenise_texts(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], style: str) -> list[list[int]]:
+    """Return the token ids of rendered prompts. A chat template contains its own special tokens."""
+    if not texts:
+        return []
+    encoded = tokenizer(list(texts), add_special_tokens=style == "completion")
+    return [_drop_repeated_bos(ids, tokenizer.bos_token_id) for ids in encoded["input_ids"]]
+
+
+def find_answer_token(tokenizer: PreTrainedTokenizerBase, text: str, word: str) -> int | None:
+    """Return the token of ``word`` directly after ``text``, or None if the word is several tokens.
+
+    The token is found in context, because SentencePiece encodes a word differently at the start of a text.
+    After white space, with which most chat templates end, the word is not preceded by another space.
+    """
+    line = text.splitlines(keepends=True)[-1] if text else ""
+    spelled = word if line[-1:].isspace() else f" {word}"
+    before, after = (
+        tokenizer(part, add_special_tokens=False)["input_ids"] for part in (line, line + spelled)
+    )
+    is_one_more = len(after) == len(before) + 1 and after[:-1] == before
+    return int(after[-1]) if is_one_more else None
+
+
+def _drop_repeated_bos(ids: list[int], bos_id: int | None) -> list[int]:
+    while bos_id is not None and ids[:2] == [bos_id, bos_id]:
+        ids = ids[1:]
+    return ids

@@ -1,0 +1,247 @@
+"""One HTTP request to an endpoint. Nothing that comes back is trusted: neither its time, size nor form.
+
+A reply has a deadline for the whole of it and a limit for its size, also after decompression. Redirects are
+not followed, because the key and the prompts would go to another address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pretexeval.config.engines import EngineConfig
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.secrets import MIN_LENGTH, hide_value
+from pretexeval.primitives.untrusted_text import rewrite_logs
+
+if TYPE_CHECKING:
+    import httpx
+
+
+_hidden_keys: set[str] = set()
+
+
+def name_secret_block(variable: str) -> str:
+    """Return the name of the Prefect Secret block for a variable: `openrouter-key` for `OPENROUTER_KEY`."""
+    return variable.lower().replace("_", "-")
+
+
+def explain_missing_key(variable: str) -> str:
+    """Return the error message for a variable that is not set, then "; " and how to provide the key."""
+    return (
+        f"the environment variable {variable} is not set, and no Prefect Secret block "
+        f"{name_secret_block(variable)!r} was found; set the variable, or create the block "
+        "on the page that `prefect block create secret` names"
+    )
+
+
+def is_sendable(key: str) -> bool:
+    """Return whether an HTTP header can hold the key. If not, the client's error would contain the key."""
+    return all("!" <= character <= "~" for character in key)
+
+
+def keep_out_of_logs(key: str) -> None:
+    """Hide the key in everything that this process logs from now on, including tracebacks.
+
+    At the level DEBUG, the HTTP libraries log headers and answers, and Prefect sends logs to its server. A
+    key of fewer than MIN_LENGTH characters is not hidden, because it could be part of any word.
+    """
+    if len(key) >= MIN_LENGTH:
+        _hidden_keys.add(key)
+        rewrite_logs(hide_known_keys)
+
+
+def hide_known_keys(text: str) -> str:
+    """Return the text without the keys that this process has used so far, in whatever form they are in it."""
+    for key in _hidden_keys:
+        text = hide_value(text, key)
+    return text
+
+
+def read_api_key(config: EngineConfig) -> str | None:
+    """Return the key from the environment, or None if the configuration names no variable.
+
+    The flows copy keys of Secret blocks into the environment.
+
+    Raises:
+        InputError: the variable is not set, or an HTTP header cannot hold its value.
+    """
+    if config.api_key_env is None:
+        return None
+    key = os.environ.get(config.api_key_env, "").strip()
+    if not key:
+        missing = explain_missing_key(config.api_key_env)
+        raise InputError(
+            f"model {config.name!r}: {missing}; leave api_key_env out if the endpoint needs no key"
+        )
+    if not is_sendable(key):
+        raise InputError(
+            f"model {config.name!r}: the value of {config.api_key_env} is not a valid key: it contains a "
+            "space, a line break or a non-ASCII character; set the variable again"
+        )
+    return key
+
+
+def render_safe_address(config: EngineConfig) -> str:
+    """Return the endpoint's address without user, password and query, which may be secrets.
+
+    Raises:
+        InputError: it is not an HTTP address.
+    """
+    try:
+        parts = urlsplit(config.base_url or "")
+        host, is_web = parts.hostname, parts.scheme in ("http", "https")
+        parts.port  # noqa: B018 (raises ValueError if it is not a number)
+    except ValueError:
+        host, is_web = None, False
+    if not host or not is_web:
+        raise InputError(
+            f"model {config.name!r}: base_url is not an address such as http://127.0.0.1:8000/v1"
+        )
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+# The text of an error is cut to a few hundred characters, so its end need not be read.
+MAX_ERROR_BYTES = 64_000
+# With this value, zlib decompresses both gzip and deflate.
+_ANY_FORMAT = 32 + zlib.MAX_WBITS
+
+
+@dataclass(frozen=True)
+class RawResponse:
+    """A complete reply, or the first MAX_ERROR_BYTES of one that reports an error."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is 200 to 299."""
+        return 200 <= self.status < 300
+
+
+class NoConnectionError(Exception):
+    """The endpoint cannot be reached, or the connection ended before the reply began."""
+
+
+class NoReplyInTimeError(Exception):
+    """No part of a reply came within the time limit."""
+
+
+class BrokenReplyError(Exception):
+    """A reply began and is not usable: too slow, too large or cut off. The prompt may have been paid for."""
+
+
+class EndpointClient:
+    """Sends requests to one endpoint from one event loop."""
+
+    def __init__(self, base_url: str, key: str | None, timeout_s: float) -> None:
+        """Prepare the client without sending anything."""
+        import httpx
+
+        self._base_url = base_url.rstrip("/")
+        self._timeout_s = timeout_s
+        # The deadline of the whole request is measured here, not by the client, which measures single steps.
+        self._client = httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {key or 'none'}", "Accept-Encoding": "identity"},
+            timeout=None,
+            limits=httpx.Limits(max_connections=None),
+            follow_redirects=False,
+            # A proxy of the environment cannot reach this machine's loopback.
+            trust_env=not _is_loopback(base_url),
+        )
+
+    async def post(self, path: str, body: object, max_bytes: int) -> RawResponse:
+        """Send the body as JSON, and return the reply.
+
+        Raises:
+            NoConnectionError, NoReplyInTimeError, BrokenReplyError: see there.
+        """
+        import httpx
+
+        content, status, is_sent = _render_json(body), 0, False
+
+        async def watch(event: str, _: object) -> None:
+            nonlocal is_sent
+            is_sent |= event == "http11.send_request_body.complete"
+
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                request = self._client.stream(
+                    "POST",
+                    f"{self._base_url}{path}",
+                    content=content,
+                    headers={"Content-Type": "application/json"},
+                    extensions={"trace": watch},
+                )
+                async with request as response:
+                    status = response.status_code
+                    return await _read_reply(response, max_bytes)
+        except TimeoutError:
+            if _is_reply_to_prompt(status):
+                raise BrokenReplyError(f"no complete answer within {self._timeout_s:g} s") from None
+            if is_sent:
+                raise NoReplyInTimeError(f"no answer within {self._timeout_s:g} s") from None
+            # A host that is switched off does not refuse a connection, so connecting to it ends in a timeout.
+            raise NoConnectionError(f"no connection within {self._timeout_s:g} s") from None
+        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
+            if _is_reply_to_prompt(status):
+                raise BrokenReplyError(f"the answer was cut off: {_describe(error)}") from error
+            raise NoConnectionError(f"connection failed: {_describe(error)}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def _is_reply_to_prompt(status: int) -> bool:
+    """Return whether the endpoint has begun to send an answer, so that the prompt is paid for."""
+    return 200 <= status < 300
+
+
+async def _read_reply(response: httpx.Response, max_bytes: int) -> RawResponse:
+    is_success = response.is_success
+    limit, content = (max_bytes if is_success else MAX_ERROR_BYTES), bytearray()
+    async for part in response.aiter_raw():
+        content += part
+        if len(content) > limit:
+            break
+    decoded = _decompress(bytes(content), response.headers.get("Content-Encoding", ""), limit)
+    if is_success and len(decoded) > limit:
+        raise BrokenReplyError(f"the answer is larger than {limit:,} bytes")
+    return RawResponse(response.status_code, response.headers, decoded[:limit])
+
+
+def _decompress(content: bytes, encoding: str, limit: int) -> bytes:
+    """Return at most one byte more than the limit. An endpoint may compress although it was asked not to."""
+    if encoding.strip().lower() in ("", "identity"):
+        return content
+    try:
+        return zlib.decompressobj(_ANY_FORMAT).decompress(content, limit + 1)
+    except zlib.error as error:
+        raise BrokenReplyError(f"the answer cannot be decompressed ({encoding[:20]}: {error})") from None
+
+
+def _render_json(body: object) -> bytes:
+    # With ASCII, a lone surrogate in a prompt can be sent as well.
+    return json.dumps(body, separators=(",", ":"), allow_nan=False).encode("ascii")
+
+
+def _describe(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

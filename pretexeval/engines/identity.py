@@ -1,0 +1,236 @@
+"""The identity of a model: checksums of its files, so that answers are never attributed to another model."""
+
+import os
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from pretexeval.config.engines import EngineConfig
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import checksum_file, hash_json
+
+
+def find_cached_folder(config: EngineConfig) -> Path | None:
+    """Return the folder of a hub model in the local cache, or None if it is not there; uses no network."""
+    try:
+        from huggingface_hub import try_to_load_from_cache
+        from huggingface_hub.errors import HFValidationError
+    except ModuleNotFoundError:
+        return None
+    try:
+        found = try_to_load_from_cache(config.model, "config.json", revision=config.revision)
+    except HFValidationError:
+        return None
+    return Path(found).parent if isinstance(found, str) else None
+
+
+def find_commit(config: EngineConfig) -> str | None:
+    """Return the commit of a hub model in the local cache, or None if it is not there; uses no network."""
+    folder = find_cached_folder(config)
+    return None if folder is None else folder.name
+
+
+CARD = "card.json"
+
+
+@dataclass(frozen=True)
+class KnownHead:
+    """A head that a model has learned in a relation."""
+
+    relation: str
+    head: str
+    wordings: Literal["pool", "other"] = "pool"
+    """`other`: the model never saw a sentence of the pool of prototypes about this relation."""
+
+
+@dataclass(frozen=True)
+class TaughtBase:
+    """The knowledge base from which a model was taught."""
+
+    name: str
+    checksums: dict[str, str]
+    """Relation -> `KnowledgeBase.checksum_relation`."""
+
+
+@dataclass(frozen=True)
+class TaughtFacts:
+    """What a model was taught, as its card and its record `model.json` say it."""
+
+    known_heads: list[KnownHead] | None = None
+    """The heads that the model has learned, or null if nothing says what the model knows."""
+    taught_base: TaughtBase | None = None
+    """The base of these heads; null in cards that were written before cards named it."""
+
+    def to_record(self) -> dict[str, Any]:
+        """Return both fields as JSON."""
+        return asdict(self)
+
+
+TAUGHT_FACTS: TypeAdapter[TaughtFacts] = TypeAdapter(TaughtFacts)
+
+
+def read_taught_facts(folder: Path) -> TaughtFacts:
+    """Return what the card in a model's folder says that the model was taught; nothing without a card.
+
+    Raises:
+        InputError: the card is not JSON, or its known heads or its base do not have the right form.
+    """
+    path = folder / CARD
+    if not path.is_file():
+        return TaughtFacts()
+    try:
+        return TAUGHT_FACTS.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the card"
+        raise InputError(
+            f"{path}: cannot be read as a model's card ({place}: {first['msg']}); "
+            'known_heads is a list of {"relation", "head", "wordings"}, and taught_base names the base and '
+            "the checksum of each of its relations"
+        ) from error
+
+
+WEIGHT_PATTERN = "*.safetensors"
+# The engines that load a folder or a hub model into this process.
+IN_PROCESS = ("vllm", "entailment")
+# Files beside the weights that can change an answer: architecture, tokenizer, chat template, end tokens.
+OTHER_FILES = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "tekken.json",
+    "chat_template.jinja",
+    "chat_template.json",
+)
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """The id under which a model's answers are stored, and what the id stands for."""
+
+    model_id: str
+    """`<name>-<hash8>`; the hash is that of ``identity``."""
+    identity: dict[str, object]
+    taught: TaughtFacts
+    """What the model's card says that it was taught. It is no part of ``identity``."""
+
+
+def identify_model(config: EngineConfig) -> ModelIdentity:
+    """Return the identity of the model that ``config`` names, without loading or downloading it.
+
+    Raises:
+        InputError: the folder or file is missing or incomplete.
+    """
+    try:
+        return _identify(config)
+    except OSError as error:
+        place = error.filename or config.model
+        reason = error.strerror or error
+        raise InputError(f"model {config.name!r}: {place} cannot be read ({reason})") from error
+
+
+def _identify(config: EngineConfig) -> ModelIdentity:
+    taught = TaughtFacts()
+    if config.engine == "openai":
+        identity = _identify_endpoint(config)
+    elif config.engine == "recorded":
+        path = find_recording(config)
+        identity = {"kind": "recorded", "checksum": checksum_file(path)}
+        taught = read_taught_facts(path.parent)
+    elif config.engine == "imported":
+        identity = _identify_import(config)
+    elif folder := find_folder(config):
+        identity = _identify_folder(config, folder)
+        taught = read_taught_facts(folder)
+    else:
+        identity = _identify_hub(config)
+    return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, taught)
+
+
+def find_folder(config: EngineConfig) -> Path | None:
+    """Return the local folder of the model, or None if ``config.model`` is a hub name.
+
+    Raises:
+        InputError: ``config.model`` is a path, and there is no complete model.
+    """
+    try:
+        return _find_folder(config)
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"model {config.name!r}: {config.model} cannot be read ({reason})") from error
+
+
+def _find_folder(config: EngineConfig) -> Path | None:
+    folder = Path(config.model).expanduser()
+    if not folder.is_dir():
+        if folder.is_file() and folder.suffix != ".gguf":
+            raise InputError(f"model {config.name!r}: {config.model!r} is a file; give the folder of a model")
+        if config.model.startswith((".", "/", "~")) or config.model.endswith("/"):
+            raise InputError(
+                f"model {config.name!r}: there is no folder {config.model!r}; "
+                "give the folder of a model or a hub name such as `org/name`"
+            )
+        return None
+    for pattern in ("config.json", WEIGHT_PATTERN):
+        # Unlike glob, this raises if the folder may not be read.
+        if not any(fnmatch(name, pattern) for name in os.listdir(folder)):
+            raise InputError(
+                f"model {config.name!r}: the folder {config.model!r} holds no {pattern}; "
+                "a model needs config.json, a tokenizer and weights as safetensors"
+            )
+    return folder
+
+
+def find_recording(config: EngineConfig) -> Path:
+    """Return the path of the Parquet file that ``config.model`` names.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    path = Path(config.model).expanduser()
+    if not path.is_file():
+        raise InputError(f"model {config.name!r}: there is no file of recorded responses {config.model!r}")
+    return path
+
+
+def _identify_folder(config: EngineConfig, folder: Path) -> dict[str, object]:
+    paths = sorted(folder.glob(WEIGHT_PATTERN))
+    paths += [path for name in OTHER_FILES if (path := folder / name).is_file()]
+    return {
+        "kind": "folder",
+        "checksums": {path.name: checksum_file(path) for path in paths},
+        "dtype": config.dtype,
+        "quantization": config.quantization,
+    }
+
+
+def _identify_hub(config: EngineConfig) -> dict[str, object]:
+    return {
+        "kind": "hub",
+        "model": config.model,
+        "revision": config.revision,
+        "dtype": config.dtype,
+        "quantization": config.quantization,
+    }
+
+
+def _identify_endpoint(config: EngineConfig) -> dict[str, object]:
+    """Return the declared name and revision. The address is left out: it changes and may hold secrets."""
+    return {"kind": "endpoint", "model": config.model, "revision": config.revision}
+
+
+def _identify_import(config: EngineConfig) -> dict[str, object]:
+    """Return the declared revision, under which several files belong together, or the file's checksum."""
+    if config.revision is not None:
+        return {"kind": "imported", "revision": config.revision}
+    return {"kind": "imported", "checksum": checksum_file(find_recording(config))}

@@ -1,0 +1,278 @@
+"""Start and end vLLM in this process: set its variables before the start, and free its memory at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pretexeval.config.engines import EngineConfig
+from pretexeval.engines.identity import find_commit, find_folder
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.process import pause_collector
+from schemas.exchange import Completion, Sampling
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+    from vllm import LLM, SamplingParams
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.reasoning import ReasoningParser
+
+
+# Variables that the user has set are left as they are. Without multiprocessing, the engine of a small model
+# starts in 5 s instead of 45, and it is 1.8 times as fast on two cores.
+ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+    # Waiting threads sleep instead of spinning: on two busy cores, spinning took two to four times the
+    # processor time for a reference model.
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
+# Prefix caching keeps whole blocks. vLLM's default on the CPU, 128 tokens, is longer than the common part of
+# most of our prompts. 32 is the smallest size that it accepts there, and saves a third of the work.
+CPU_BLOCK_SIZE = 32
+HUB_VARIABLE = "HF_HUB_OFFLINE"
+# Closed engines that still hold memory.
+_retired: list[LLM] = []
+_hub_is_chosen_by_user = HUB_VARIABLE in os.environ
+
+
+@cache
+def import_vllm() -> None:
+    """Import vLLM, and raise whatever exception that raises."""
+    with pause_collector():
+        from vllm import LLM  # noqa: F401 (this line imports most of vLLM)
+
+
+def load_llm(config: EngineConfig, model: str) -> LLM:
+    """Free the memory of retired engines, and return the loaded `vllm.LLM`. Raise whatever vLLM raises."""
+    if _retired:
+        free_memory()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        import_vllm()
+        from vllm import LLM
+        from vllm.platforms import current_platform
+
+        options: dict[str, Any] = {"reasoning_parser": parser} if (parser := config.reasoning_parser) else {}
+        return LLM(
+            model=model,
+            revision=config.revision,
+            tokenizer_revision=config.revision,
+            dtype=config.dtype,
+            quantization=config.quantization,
+            max_model_len=config.max_model_len,
+            tensor_parallel_size=config.tensor_parallel_size,
+            pipeline_parallel_size=config.pipeline_parallel_size,
+            max_num_seqs=config.max_num_seqs,
+            gpu_memory_utilization=config.gpu_memory_utilization,
+            enable_prefix_caching=True,
+            block_size=CPU_BLOCK_SIZE if current_platform.is_cpu() else None,
+            # vLLM 0.32 crashes on the CPU at a seeded request whose prompt is processed in chunks ("CPU
+            # Generator does not use offset").
+            enable_chunked_prefill=False if current_platform.is_cpu() else None,
+            # On the CPU, compiling takes 30 s per load and saves a third of the time per prompt. With the
+            # reference models this pays off only after some 15,000 prompts.
+            enforce_eager=current_platform.is_cpu(),
+            use_tqdm_on_load=False,
+            **options,
+        )
+
+
+def describe_served(llm: LLM, config: EngineConfig) -> str:
+    """Return what answers: vLLM with its version, device, precision and, for a hub model, the commit."""
+    from vllm import __version__
+    from vllm.platforms import current_platform
+
+    device = current_platform.get_device_name()
+    parts = [f"vLLM {__version__}", f"{n} × {device}" if (n := config.n_gpus) > 1 else device]
+    parts.append(str(llm.model_config.dtype).removeprefix("torch."))
+    if config.quantization is not None:
+        parts.append(config.quantization)
+    if find_folder(config) is None and (commit := find_commit(config)):
+        parts.append(f"commit {commit}")
+    return ", ".join(parts)
+
+
+def prepare_environment(is_local: bool) -> None:
+    """Set the variables that vLLM reads at its import and at a load, unless the user has set them."""
+    for name, value in ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    if "VLLM_LOGGING_CONFIG_PATH" not in os.environ:
+        # vLLM's logging set-up first removes all handlers of the process, and setting up Prefect's takes 5 s.
+        os.environ.setdefault("VLLM_CONFIGURE_LOGGING", "0")
+    logging.getLogger("vllm").setLevel(os.environ["VLLM_LOGGING_LEVEL"].upper())
+    if _hub_is_chosen_by_user:
+        return
+    os.environ[HUB_VARIABLE] = "1" if is_local else "0"
+    # huggingface_hub reads the variable once, at import, so a hub model after a local one needs this change.
+    from huggingface_hub import constants
+
+    constants.HF_HUB_OFFLINE = is_local
+
+
+def describe_cause(error: Exception) -> str:
+    """Return in one line why loading failed. vLLM wraps many causes in a validation error."""
+    text = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+    line = " ".join(text.removeprefix("Value error, ").split())
+    return line[:300] or type(error).__name__
+
+
+def retire_llm(llm: LLM) -> None:
+    """Keep the engine until another is loaded: a shutdown takes 2 to 4 s, the end of the process no time."""
+    _retired.append(llm)
+
+
+def free_memory() -> None:
+    """Shut down retired engines and free their memory, without which no other model can be loaded."""
+    while _retired:
+        # An engine that crashed may not shut down; its memory may still be freed.
+        with contextlib.suppress(Exception):
+            _retired.pop().llm_engine.engine_core.shutdown()
+    # An import while the engine was loaded has hidden it from the collector (`pause_collector`).
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    # The module is missing if importing vLLM itself failed.
+    if state := sys.modules.get("vllm.distributed.parallel_state"):
+        state.cleanup_dist_env_and_memory()
+
+
+TEMPLATE_KWARGS = "chat_template_kwargs"
+
+
+def read_template_kwargs(config: EngineConfig) -> dict[str, Any]:
+    """Return what the configuration adds to the variables of the chat template.
+
+    Raises:
+        InputError: it is not a table.
+    """
+    found = config.extra_body.get(TEMPLATE_KWARGS, {})
+    if not isinstance(found, dict):
+        raise InputError(f"model {config.name!r}: {TEMPLATE_KWARGS} in extra_body must be a table")
+    return found
+
+
+def check_parameters(config: EngineConfig) -> None:
+    """Check that vLLM takes the sampling parameters in extra_body, before a model is loaded.
+
+    Raises:
+        InputError: vLLM does not know a parameter, or refuses its value.
+    """
+    if not set(config.extra_body) - {TEMPLATE_KWARGS}:
+        return
+    import_vllm()
+    from vllm import SamplingParams
+
+    try:
+        SamplingParams(**_select_parameters(config.extra_body))
+    except Exception as error:  # an unknown name is a TypeError, a wrong value a ValueError of several kinds
+        raise InputError(
+            f"model {config.name!r}: vLLM does not take extra_body: {describe_cause(error)}; its keys are "
+            f"{TEMPLATE_KWARGS} and the sampling parameters of vLLM"
+        ) from error
+
+
+def build_params(
+    sampling: Sampling, answer_tokens: Sequence[int | None], *, skip_special_tokens: bool = True
+) -> SamplingParams:
+    """Return the parameters of one request.
+
+    Args:
+        answer_tokens: the tokens whose log-probabilities are returned.
+        skip_special_tokens: a reasoning parser may need to see them.
+    """
+    from vllm import SamplingParams
+
+    options: dict[str, Any] = {} if skip_special_tokens else {"skip_special_tokens": False}
+    if sampling.top_p is not None:
+        options["top_p"] = sampling.top_p
+    return SamplingParams(
+        max_tokens=sampling.max_tokens,
+        temperature=sampling.temperature,
+        seed=sampling.seed_of_repeat,
+        stop=list(sampling.stop) or None,
+        logprob_token_ids=[token for token in answer_tokens if token is not None] or None,
+        **options | _select_parameters(sampling.read_extra_body()),
+    )
+
+
+def _select_parameters(extra_body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in extra_body.items() if name != TEMPLATE_KWARGS}
+
+
+class ReasoningSplitter:
+    """Separates the reasoning from the answer, by vLLM's parser or by the marks of the configuration."""
+
+    def __init__(self, config: EngineConfig, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Load the parser, if the configuration names one.
+
+        Raises:
+            InputError: vLLM has no parser of that name, or the parser does not fit the model.
+        """
+        self._opening, self._closing = config.reasoning_marks or ("", "")
+        self.skip_special_tokens = True
+        self._parser: ReasoningParser | None = None
+        if config.reasoning_parser is not None:
+            try:
+                self._parser, self._request = _load_parser(config, tokenizer)
+            except Exception as error:  # a parser may raise any exception
+                raise InputError(
+                    f"model {config.name!r}: vLLM cannot use the reasoning parser "
+                    f"{config.reasoning_parser!r}: {describe_cause(error)}"
+                ) from error
+            self.skip_special_tokens = bool(self._request.skip_special_tokens)
+
+    def split(self, completion: Completion, prompt: str) -> Completion:
+        """Return the completion of a chat prompt with its reasoning apart.
+
+        Marks stay in the response, where scoring finds them. Only a thought that the template opened, and
+        that does not end, has no mark.
+
+        Args:
+            prompt: the rendered prompt.
+        """
+        reasoning, answer = None, completion.response or ""
+        if self._parser is not None:
+            reasoning, content = self._parser.extract_reasoning(answer, self._request)
+            answer = content or ""
+        elif self._opening and prompt.rstrip().endswith(self._opening) and self._closing not in answer:
+            reasoning, answer = answer, ""
+        if reasoning is None:
+            return replace(completion, response=answer)
+        # The first token belongs to the thought.
+        return replace(
+            completion, response=answer, reasoning=reasoning, logprob_true=None, logprob_false=None
+        )
+
+
+def _load_parser(
+    config: EngineConfig, tokenizer: PreTrainedTokenizerBase
+) -> tuple[ReasoningParser, ChatCompletionRequest]:
+    """Return the parser, and a request that it has adjusted to its needs."""
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+    from vllm.reasoning import ReasoningParserManager
+
+    kwargs = read_template_kwargs(config)
+    parser_class = ReasoningParserManager.get_reasoning_parser(config.reasoning_parser or "")
+    parser = parser_class(tokenizer, chat_template_kwargs=kwargs)
+    request = ChatCompletionRequest(
+        model=config.model, messages=[{"role": "user", "content": ""}], chat_template_kwargs=kwargs
+    )
+    adjusted: Any = parser.adjust_request(request)
+    # A parser that works only in vLLM's server refuses this now and not after all prompts are answered.
+    parser.extract_reasoning("", adjusted)
+    return parser, adjusted

@@ -1,0 +1,140 @@
+"""A knowledge base in memory: its true triplets, and what the reader left out."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+import polars as pl
+
+from pretexeval.knowledge.names import AliasTable
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import SEPARATOR, hash_joined
+
+# Prefect visits every item of a task's parameters: a list of 1.7 million repeated rows cost ten minutes and
+# gigabytes. A list of this length costs 0.1 s per task, and no known knowledge base leaves out as much.
+MAX_LISTED = 10_000
+"""How many parts of one reason are listed."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part of the source that is not in the base, and the reason. The edition's manifest lists these."""
+
+    where: str
+    what: str
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """The reason without the numbers of rows that it may name."""
+        return re.sub(r"\d+", "N", self.reason)
+
+
+def cap_left_out(items: Iterable[LeftOut]) -> tuple[tuple[LeftOut, ...], dict[str, int]]:
+    """Return the first items of each kind of reason, and kind -> the number of its further items."""
+    listed, counts = [], Counter[str]()
+    for item in items:
+        counts[item.kind] += 1
+        if counts[item.kind] <= MAX_LISTED:
+            listed.append(item)
+    return tuple(listed), {kind: n - MAX_LISTED for kind, n in counts.items() if n > MAX_LISTED}
+
+
+COLUMNS = {
+    "relation": pl.String,
+    "head": pl.String,
+    "tail": pl.String,
+    "head_id": pl.String,
+    "tail_id": pl.String,
+    "also_true": pl.Boolean,
+}
+
+
+ROWS_AT_ONCE = 100_000
+"""Rows whose cells are joined at once for a checksum."""
+FALSE_COLUMNS = {name: pl.String for name in COLUMNS if name != "also_true"}
+"""The columns of triplets that the source asserts to be false."""
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """Distinct true triplets, sorted by relation, head, tail and ids.
+
+    ``triplets`` has the columns relation, head, tail, head_id and tail_id (null if the source has no ids),
+    and also_true (the triplet is true, but is never tested and never drawn as a negative). A head is
+    identified by its name. If one name has several ids, each id keeps its rows, because truth is also tested
+    on the tails of all heads with the same id (method, 2.1).
+    """
+
+    name: str
+    triplets: pl.DataFrame
+    left_out: tuple[LeftOut, ...] = field(default=())
+    also_false: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=FALSE_COLUMNS))
+    """Distinct triplets that the source asserts to be false, sorted likewise."""
+    not_listed: dict[str, int] = field(default_factory=dict)
+    """Reason -> how many parts were left out for it beyond those that are listed."""
+    aliases: AliasTable = field(default_factory=AliasTable)
+    """Name of a head or a tail -> its other names."""
+    n_known: int | None = None
+    """How many facts are not tested because an older release holds them; null if none was given."""
+    releases: tuple[str, ...] = ()
+    """The names of the releases that give every fact its age, the oldest first. If there are any,
+    ``triplets`` has the column first_release: the oldest of them that holds the triplet, or `new`."""
+
+    @property
+    def relations(self) -> list[str]:
+        """Return the relations, sorted."""
+        return sorted(self.triplets["relation"].unique().to_list())
+
+    def select_relation(self, relation: str) -> pl.DataFrame:
+        """Return the triplets of one relation."""
+        return self.triplets.filter(pl.col("relation") == relation)
+
+    def select_false(self, relation: str) -> pl.DataFrame:
+        """Return the triplets of one relation that the source asserts to be false."""
+        return self.also_false.filter(pl.col("relation") == relation)
+
+    def checksum_relation(self, relation: str) -> str:
+        """Return the hash of all cells of the relation, including ids (32 hex digits).
+
+        The order of the rows does not change the checksum, and nothing is hashed for a column also_false
+        that marks no row.
+
+        Raises:
+            InputError: the base does not have the relation.
+        """
+        # Every file of an edition is found by the checksum, and sorting a million rows takes a second.
+        if relation not in self._checksums:
+            self._checksums[relation] = self._compute_checksum(relation)
+        return self._checksums[relation]
+
+    @cached_property
+    def _checksums(self) -> dict[str, str]:
+        return {}
+
+    def _compute_checksum(self, relation: str) -> str:
+        rows = self.select_relation(relation)
+        if rows.is_empty():
+            raise InputError(f"knowledge base {self.name!r} holds no relation {relation!r}")
+        false_rows = self.select_false(relation)
+        parts: list[Iterable[str]] = [_join_cells(rows.select(list(COLUMNS)))]
+        if not false_rows.is_empty():
+            parts += [["also_false"], _join_cells(false_rows.select(list(FALSE_COLUMNS)))]
+        return hash_joined(chain(*parts), digits=32)
+
+    def checksum_ages(self, relation: str) -> str:
+        """Return the hash of the age of every fact of the relation (32 hex digits)."""
+        ages = self.select_relation(relation).select("head", "tail", "first_release").unique()
+        return hash_joined(_join_cells(ages), digits=32)
+
+
+def _join_cells(rows: pl.DataFrame) -> Iterator[str]:
+    """Yield the cells of the sorted rows, those of many rows joined to one text."""
+    # Names and ids are never empty, so "" can represent a missing id.
+    sorted_cells = rows.select(pl.all().cast(pl.String).fill_null("")).sort(pl.all())
+    for part in sorted_cells.iter_slices(ROWS_AT_ONCE):
+        lines = part.select(pl.concat_str(pl.all(), separator=SEPARATOR)).to_series()
+        yield SEPARATOR.join(lines)

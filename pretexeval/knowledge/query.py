@@ -1,0 +1,115 @@
+"""Reader of the result of a query: DuckDB selects triplets from files as somebody else publishes them.
+
+The query is one SELECT, in which `$path` stands for the path of the base. It runs in a database in memory
+that can read this file, or the files in this folder, and nothing else: it cannot write, reach the network,
+load an extension or change a setting.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import polars as pl
+
+from pretexeval.knowledge.rows import Source, build_source_rows, read_text, require_columns
+from pretexeval.knowledge.tables import OPTIONAL, REQUIRED, store_as_text
+from pretexeval.primitives.errors import InputError
+
+SETTINGS = {
+    # Tables of the query are never variables of this program.
+    "python_enable_replacements": "false",
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
+# The lines of a message of DuckDB that say what is wrong; the others show the query, or repeat the settings.
+N_LINES = 3
+ROWS_AT_ONCE = 1_000_000
+"""Rows of the result that are fetched at once."""
+
+
+def read_query(query: Path, path: Path, relations: Sequence[str] = ()) -> Source:
+    """Return the unchecked rows that the query selects. Other columns than those of a table are ignored.
+
+    Args:
+        query: file with the SELECT.
+        path: file or folder that it may read.
+        relations: those whose rows are returned, with the rows that name no relation; all if it is empty.
+
+    Raises:
+        InputError: the file is not one SELECT, DuckDB refuses it, or a column is missing or of a wrong type.
+    """
+    # DuckDB writes there what does not fit into memory. Its default is a folder in the current one.
+    with (
+        TemporaryDirectory() as spilled,
+        duckdb.connect(config={"temp_directory": spilled}) as connection,
+    ):
+        _confine(connection, path)
+        select = _read_select(query, connection)
+        try:
+            found = connection.execute(f"describe {select}", {"path": str(path.resolve())}).fetchall()
+            columns = [name for name, *_ in found]
+            require_columns(query, columns, REQUIRED)
+            wanted = [name for name in (*REQUIRED, *OPTIONAL, "since") if name in columns]
+            selected = connection.sql(
+                f"select {', '.join(wanted)} from ({select}) where $all"
+                " or coalesce(trim(relation), '') in $relations",
+                params={"path": str(path.resolve()), "all": not relations, "relations": ["", *relations]},
+            )
+            # Batches need less memory than one table, and its copy as text.
+            batches = selected.to_arrow_reader(ROWS_AT_ONCE)
+            parts = [store_as_text(query, pl.DataFrame(batches.schema.empty_table()))]
+            parts += [store_as_text(query, pl.DataFrame(batch)) for batch in batches]
+        except duckdb.Error as error:
+            raise InputError(_explain(query, path, error)) from error
+    rows = pl.concat(parts)
+    return Source(build_source_rows(query, rows.with_row_index("row", offset=1)))
+
+
+def _confine(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Let the connection read this file, or the files in this folder, and nothing else."""
+    kind = "allowed_directories" if path.is_dir() else "allowed_paths"
+    name = str(path.resolve()) + ("/" if path.is_dir() else "")
+    connection.execute(f"set {kind} = [{_quote(name)}]")
+    for setting, value in SETTINGS.items():
+        connection.execute(f"set {setting} = {value}")
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _read_select(query: Path, connection: duckdb.DuckDBPyConnection) -> str:
+    """Return the only statement of the file, in parentheses so that it can be part of another one."""
+    try:
+        statements = connection.extract_statements(read_text(query))
+    except duckdb.Error as error:
+        raise InputError(f"{query}: {_shorten(error)}") from error
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InputError(f"{query} has to be one SELECT: remove every other statement")
+    if statements[0].named_parameters != {"path"}:
+        names = ", ".join(f"${name}" for name in sorted(statements[0].named_parameters)) or "none"
+        raise InputError(
+            f"{query} has the parameters {names}: write $path, and no other, for path of [knowledge]"
+        )
+    return f"(\n{_cut_end(statements[0].query)}\n)"
+
+
+def _cut_end(statement: str) -> str:
+    """Return the statement without its semicolon and what follows it."""
+    tokens = [offset for offset, kind in duckdb.tokenize(statement) if kind != duckdb.token_type.comment]
+    return statement[: tokens[-1]] if statement[tokens[-1]] == ";" else statement
+
+
+def _explain(query: Path, path: Path, error: duckdb.Error) -> str:
+    reason = _shorten(error)
+    if isinstance(error, duckdb.PermissionException):
+        return f"{query} may read only {path}, which it names as $path: {reason}"
+    return f"{query}: DuckDB cannot run the query on {path}: {reason}"
+
+
+def _shorten(error: duckdb.Error) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:N_LINES])

@@ -1,0 +1,172 @@
+"""Read the knowledge base of a configuration: read its rows, check and clean them, choose relations."""
+
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.aliases import add_aliases, list_alias_cells, read_alias_table
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.disek import read_disek
+from pretexeval.knowledge.medlama import INVERSE_RELATIONS, read_medlama
+from pretexeval.knowledge.medqa import QuestionBank, read_medqa
+from pretexeval.knowledge.query import read_query
+from pretexeval.knowledge.releases import Release, add_ages, add_written_ages, keep_new_facts
+from pretexeval.knowledge.rows import ALIASES, Source, build_base, clean_rows, select_relations
+from pretexeval.knowledge.synonyms import SynonymTable, read_synonyms
+from pretexeval.knowledge.tables import read_tables
+from pretexeval.primitives.errors import InputError
+
+FOLDER = Path(__file__).parent / "starter"
+
+
+def read_starter() -> Source:
+    """Return the unchecked rows of the bundled base."""
+    return read_tables(FOLDER)
+
+
+# A file of a relation has a temporary name with about 40 more characters, of at most 255.
+MAX_RELATION = 200
+
+READERS = {"medlama": read_medlama, "table": read_tables, "disek": read_disek}
+
+
+def read_knowledge_base(config: KnowledgeConfig, synonyms: Path | None = None) -> KnowledgeBase:
+    """Return the knowledge base that the configuration names, with the relations that it chooses.
+
+    Args:
+        synonyms: the table of synonyms for the questions of MedQA, if there is one.
+
+    Raises:
+        InputError: the source has a problem; the message names the file, the row and the remedy.
+    """
+    if config.format == "medqa":
+        return _read_question_bank(config, synonyms)
+    source = _read_chosen_rows(config)
+    aliases = list_alias_cells(source.rows)
+    dated = source.rows.filter(pl.col("since") != "")
+    # The rows of a large base take gigabytes: their aliases are freed before it is sorted, the rest after it.
+    source = Source(source.rows.drop(ALIASES), source.left_out)
+    base = build_base(config.name, source)
+    _require_tested_rows(base, sorted(source.rows["relation"].unique()))
+    del source
+    if config.aliases is not None:
+        aliases = pl.concat([aliases, read_alias_table(config.aliases)])
+    base = base if aliases.is_empty() else add_aliases(base, aliases)
+    if config.since is not None:
+        base = keep_new_facts(base, _read_release(config, config.since, base))
+    paths = {release.name: release.path for release in config.releases}
+    if paths:
+        return add_ages(base, list(paths), lambda name: _read_release(config, paths[name], base))
+    return add_written_ages(base, dated)
+
+
+def _read_chosen_rows(config: KnowledgeConfig) -> Source:
+    """Return the clean rows of the relations that the configuration chooses."""
+    source = _read_source(config)
+    if config.relations:
+        # Before the rows are cleaned, because problems of other relations do not matter.
+        source = select_relations(source, _require_known(config, source))
+    cleaned = clean_rows(source)
+    relations = _choose_relations(config, cleaned)
+    _require_file_names(relations)
+    return Source(cleaned.rows.filter(pl.col("relation").is_in(relations)), cleaned.left_out)
+
+
+def _read_release(config: KnowledgeConfig, path: Path, base: KnowledgeBase) -> Release:
+    """Return what another release of the base holds in the relations of the base.
+
+    Args:
+        path: its file or folder, in the format of the base.
+
+    Raises:
+        InputError: the release cannot be read, or has a problem.
+    """
+    if not path.exists():
+        raise InputError(
+            f"release {path} does not exist: correct since or releases of [knowledge] (relative paths start "
+            f"at {Path.cwd()})"
+        )
+    # No variable keeps the rows as they were read: those of a large release take gigabytes.
+    return Release(clean_rows(select_relations(_read_path(config, path), base.relations)).rows, base.aliases)
+
+
+def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> QuestionBank:
+    if config.relations or config.aliases:
+        key = "relations" if config.relations else "aliases"
+        raise InputError(f'{key} of [knowledge] is not allowed with format "medqa": MedQA has no relations')
+    source = read_medqa(_require_path(config))
+    table = SynonymTable() if synonyms is None else read_synonyms(synonyms)
+    return QuestionBank(
+        config.name,
+        left_out=(*source.left_out, *table.left_out),
+        not_listed=dict(Counter(source.not_listed) + Counter(table.not_listed)),
+        items=source.items,
+        synonyms=table,
+    )
+
+
+def _read_source(config: KnowledgeConfig) -> Source:
+    return read_starter() if config.path is None else _read_path(config, _require_path(config))
+
+
+def _read_path(config: KnowledgeConfig, path: Path) -> Source:
+    if config.query is not None:
+        return read_query(config.query, path, config.relations)
+    return READERS[config.format](path)
+
+
+def _require_path(config: KnowledgeConfig) -> Path:
+    if config.path is None or not config.path.exists():
+        raise InputError(
+            f"knowledge base {config.path} does not exist: set path of [knowledge] to its file or "
+            f"folder (relative paths start at {Path.cwd()})"
+        )
+    return config.path
+
+
+def _require_known(config: KnowledgeConfig, source: Source) -> tuple[str, ...]:
+    """Return the configured relations; raise InputError if the source does not have all of them."""
+    names = source.rows["relation"].str.strip_chars().drop_nulls().unique()
+    found = sorted(name for name in names if name)
+    if unknown := sorted(set(config.relations) - set(found)):
+        raise InputError(
+            f"relations of [knowledge] names {', '.join(unknown)}, but "
+            f"{config.path or 'the starter base'} has no such relation; it has {', '.join(found)}"
+        )
+    return config.relations
+
+
+def _choose_relations(config: KnowledgeConfig, source: Source) -> list[str]:
+    """Return the configured relations, by default all except the two inverse relations of MedLAMA."""
+    if config.relations:
+        return sorted(set(config.relations))
+    found = sorted(source.rows["relation"].unique().to_list())
+    is_inverse = INVERSE_RELATIONS if config.format == "medlama" else frozenset()
+    if not (relations := [name for name in found if name not in is_inverse]):
+        raise InputError(
+            f"{config.path} has only {', '.join(found)}, which are used only if they are named: "
+            "name them in relations of [knowledge]"
+        )
+    return relations
+
+
+def _require_file_names(relations: list[str]) -> None:
+    """Raise InputError if the name of a relation is too long for the names of its files."""
+    for name in relations:
+        if len(name) > MAX_RELATION:
+            raise InputError(
+                f"the name of relation {name[:40]!r}… is too long for a file: shorten it to {MAX_RELATION} "
+                "characters"
+            )
+
+
+def _require_tested_rows(base: KnowledgeBase, relations: list[str]) -> None:
+    """Raise InputError if all rows of a relation are marked also_true or also_false."""
+    tested = base.triplets.filter(~pl.col("also_true"))["relation"].unique().to_list()
+    if empty := sorted(set(relations) - set(tested)):
+        raise InputError(
+            f"nothing to test in {', '.join(empty)}: every row is marked also_true or also_false; add rows "
+            "that are not, or leave the relation out of relations in [knowledge]"
+        )

@@ -1,0 +1,121 @@
+"""Releases of a base: which facts an older one holds, the age of each fact, and a base of only new facts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from pretexeval.config.tables import NEW
+from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
+from pretexeval.knowledge.names import AliasTable
+from pretexeval.knowledge.same_triplets import add_true_triplets, pair_same_triplets
+from pretexeval.primitives.errors import InputError
+
+ALL_KNOWN = "the older release holds all its facts"
+_CELLS = ("relation", "head", "head_id", "tail", "tail_id")
+_FACT = ("relation", "head", "tail")
+_SORTED = ("relation", "head", "tail", "head_id", "tail_id")
+
+
+class Release:
+    """The facts of one release. Names are compared folded, and by their aliases; ids are compared as well."""
+
+    def __init__(self, rows: pl.DataFrame, aliases: AliasTable) -> None:
+        """Keep the facts.
+
+        Args:
+            rows: clean rows of the release, with also_false as a boolean.
+            aliases: the aliases of the base that is compared with the release.
+        """
+        self._rows = rows.select(*_CELLS, "also_false").filter(~pl.col("also_false")).drop("also_false")
+        self._aliases = aliases
+
+    def list_facts(self, relation: str) -> pl.DataFrame:
+        """Return the distinct facts of a relation; columns as those of the triplets of a base."""
+        rows = self._rows.filter(pl.col("relation") == relation).unique(maintain_order=True)
+        return rows.with_columns(also_true=True).select(list(COLUMNS))
+
+    def list_held(self, triplets: pl.DataFrame) -> pl.Series:
+        """Return for each triplet whether the release holds it.
+
+        Args:
+            triplets: triplets of a base, in its order.
+        """
+        pairs = pair_same_triplets(triplets, self._rows, self._aliases)
+        # A fact with several ids, whose rows follow each other, is held if the release has one of them.
+        is_repeated = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in _FACT)
+        facts = triplets.select((~is_repeated).fill_null(value=True).cum_sum()).to_series()
+        return facts.is_in(facts[pairs["row"].unique()].implode())
+
+
+def keep_new_facts(base: KnowledgeBase, older: Release) -> KnowledgeBase:
+    """Return the base with everything that the older release holds marked ``also_true``.
+
+    Such a triplet is never tested and never drawn as a negative. This includes the triplets that the older
+    release holds and the base lacks: whether they are true is in doubt. Relations without a new fact are left
+    out and listed.
+
+    Raises:
+        InputError: no fact is new.
+    """
+    kept, n_known = {}, 0
+    # One relation at a time takes less memory.
+    for relation in base.relations:
+        own = base.select_relation(relation)
+        is_known = older.list_held(own)
+        n_known += own.filter(~pl.col("also_true") & is_known).select(_FACT).n_unique()
+        marked = own.with_columns(pl.col("also_true") | is_known)
+        if not marked["also_true"].all():
+            added = older.list_facts(relation).join(own, on=_CELLS, how="anti", nulls_equal=True)
+            kept[relation] = pl.concat([marked, added]).sort(_SORTED, nulls_last=True)
+    if not kept:
+        raise InputError(
+            f"the older release holds all facts of the base {base.name!r}: set since of [knowledge] to an "
+            "earlier release"
+        )
+    triplets = pl.concat(kept.values())
+    missing = [LeftOut(name, "the relation", ALL_KNOWN) for name in base.relations if name not in kept]
+    return replace(
+        base,
+        triplets=add_true_triplets(triplets, base.aliases) if base.aliases else triplets,
+        also_false=base.also_false.filter(pl.col("relation").is_in(list(kept))),
+        left_out=(*base.left_out, *missing),
+        n_known=n_known,
+    )
+
+
+def add_ages(
+    base: KnowledgeBase, names: Sequence[str], read_release: Callable[[str], Release]
+) -> KnowledgeBase:
+    """Return the base with the age of every fact: the name of the oldest release that holds it, or `new`.
+
+    Args:
+        names: the names of the releases, the oldest first.
+        read_release: returns the release of a name. One release at a time is in memory.
+    """
+    age = pl.Series("first_release", [NEW]).new_from_index(0, base.triplets.height)
+    for name in reversed(names):
+        is_held = read_release(name).list_held(base.triplets)
+        age = age.scatter(is_held.arg_true(), name)
+    return replace(base, triplets=base.triplets.with_columns(age), releases=tuple(names))
+
+
+def add_written_ages(base: KnowledgeBase, rows: pl.DataFrame) -> KnowledgeBase:
+    """Return the base with the age of every fact as its rows say it, if any of them does.
+
+    The age is the first value of `since`, in the order of text, among all rows of the fact; `new` if none has
+    one.
+
+    Args:
+        rows: clean rows of the base, with the column since.
+    """
+    dated = rows.filter(pl.col("since") != "", ~pl.col("also_false"))
+    if dated.is_empty():
+        return base
+    ages = dated.group_by(_FACT).agg(pl.col("since").min().alias("first_release"))
+    triplets = base.triplets.join(ages, on=_FACT, how="left", maintain_order="left")
+    return replace(
+        base,
+        triplets=triplets.with_columns(pl.col("first_release").fill_null(NEW)),
+        releases=tuple(sorted(set(ages["first_release"]) - {NEW})),
+    )

@@ -1,0 +1,177 @@
+"""Read TOML files that users write, with errors that users can fix, and write values and tables as TOML."""
+
+import difflib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.secrets import hide_secrets
+
+Model = TypeVar("Model", bound=BaseModel)
+Table = dict[str, Any]
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+# Words of pydantic's messages -> words of TOML.
+_TOML_WORDS = {
+    "Input should": "should",
+    "String should": "should",
+    "an object": "a table",
+    "a valid array": "a list",
+}
+
+
+def parse_toml(path: Path) -> Table:
+    """Return the tables of a TOML file.
+
+    Raises:
+        InputError: the file cannot be read, or it is not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    # ValueError: also a number with more than 4,300 digits. RecursionError: too many nested brackets.
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from error
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror} (relative paths start at {Path.cwd()})"
+        ) from error
+
+
+def replace_variables(table: Table, keys: Iterable[tuple[str, str]]) -> list[str]:
+    """Replace `$NAME` and `${NAME}` in the keys' values, in place; return one message per unset variable."""
+    problems: list[str] = []
+    for section, key in keys:
+        value = table.get(section)
+        for index, part in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(part, dict) and isinstance(part.get(key), str):
+                place = f"{section}[{index}].{key}" if isinstance(value, list) else f"{section}.{key}"
+                problems += _find_unset(place, part[key])
+                replaced = _VARIABLE.sub(_read_variable, part[key])
+                if not replaced.isprintable() and _is_broken(replaced):
+                    problems.append(
+                        f"{place} = {part[key]!r}: the value of the variable is not text in UTF-8"
+                    )
+                    continue
+                part[key] = replaced
+    return problems
+
+
+def _is_broken(text: str) -> bool:
+    """Return whether the text holds bytes that are not UTF-8, as Python reads them from the environment."""
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _read_variable(match: re.Match[str]) -> str:
+    return os.environ.get(match[1] or match[2], match[0])
+
+
+def _find_unset(place: str, value: str) -> list[str]:
+    names = [match[1] or match[2] for match in _VARIABLE.finditer(value)]
+    return [
+        f"{place} = {hide_secrets(repr(value))}: the environment variable {name} is not set"
+        for name in names
+        if not os.environ.get(name)
+    ]
+
+
+def check_table(model: type[Model], table: Table, path: Path, problems: Sequence[str]) -> Model:
+    """Return the table as an instance of the model.
+
+    Types are strict: a text is not accepted as a number. The table is checked as JSON, because pydantic's
+    strict mode then accepts arrays for tuples and texts for paths. JSON has no dates, so dates become texts.
+
+    Args:
+        problems: messages about the file to report together with those found here.
+
+    Raises:
+        InputError: there is a problem; the message names the file and lists every problem.
+    """
+    found = list(problems)
+    try:
+        checked = model.model_validate_json(json.dumps(table, default=str), strict=True)
+    except ValidationError as error:
+        found += [_describe_error(model, detail) for detail in error.errors(include_url=False)]
+    if found:
+        count = "1 problem" if len(found) == 1 else f"{len(found)} problems"
+        raise InputError("\n  ".join([f"{path} has {count}:", *found]))
+    return checked
+
+
+def _describe_error(model: type[BaseModel], detail: ErrorDetails) -> str:
+    """Return one line about one wrong key: its place, its value and what is allowed.
+
+    Secrets are hidden, because any wrong value may be a secret that a user pasted into the wrong place.
+    """
+    location = detail["loc"]
+    place = hide_secrets(_render_place(location))
+    if detail["type"] == "extra_forbidden":
+        # The value is not shown, because it may be a secret, such as an api_key.
+        return f"{place} is not a known key{_suggest_keys(model, location)}"
+    if detail["type"] == "missing":
+        return f"{place} is missing"
+    message = str(detail["msg"])
+    if detail["type"] == "value_error":
+        return f"{place or 'the file'}: {hide_secrets(message.removeprefix('Value error, '))}"
+    for found, replacement in _TOML_WORDS.items():
+        message = message.replace(found, replacement)
+    return f"{place}{_render_value(location, detail['input'])}: {message}"
+
+
+def _render_value(location: Sequence[str | int], value: object) -> str:
+    """Return " = value", or nothing if the value may be a key or may contain one."""
+    if isinstance(value, dict | list) or "key" in str(location[-1:]):
+        return ""
+    return f" = {hide_secrets(repr(value))}"
+
+
+def _render_place(location: Sequence[str | int]) -> str:
+    """Return a location as a dotted key, such as `models[0].dtype`."""
+    place = ""
+    for part in location:
+        place += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return place.removeprefix(".")
+
+
+def _suggest_keys(model: type[BaseModel], location: Sequence[str | int]) -> str:
+    """Return the keys that are allowed at the place of an unknown key, and the closest of them."""
+    known = _list_keys(model, location[:-1])
+    close = difflib.get_close_matches(str(location[-1]), known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"{hint}; allowed: {', '.join(known)}"
+
+
+def _list_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
+    """Return the keys of the table at a location of the model."""
+    for part in location:
+        if isinstance(part, str):
+            annotation = model.model_fields[part].annotation
+            inner = next(iter(getattr(annotation, "__args__", ())), annotation)
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                model = inner
+    return list(model.model_fields)
+
+
+def write_toml(path: Path, tables: Mapping[str, Any]) -> None:
+    """Write tables, and lists of tables, to a file. A table within a table is written in one line."""
+    lines: list[str] = []
+    for name, value in tables.items():
+        for table in value if isinstance(value, list) else [value]:
+            lines.append(f"[[{name}]]" if isinstance(value, list) else f"[{name}]")
+            lines += [f"{key} = {render_toml(item)}" for key, item in table.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def render_toml(value: object) -> str:
+    """Return a value in TOML, which is JSON except for tables and for characters beyond 16 bits."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{render_toml(k)} = {render_toml(v)}' for k, v in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(render_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,215 @@
+"""Synchronisation for the publisher: it needs everything that is complete on any host, and runs alone."""
+
+import contextlib
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from pretexeval.storage.bucket import Bucket
+from pretexeval.storage.files import write_bytes
+from pretexeval.storage.layout import (
+    ALL_EVALUATIONS,
+    CHECKS_FOLDER,
+    EDITIONS_FOLDER,
+    EVALUATIONS_FOLDER,
+    FAILURES_FOLDER,
+    LOCKS_FOLDER,
+    MANIFEST,
+    MODEL,
+    PAGES_FOLDER,
+    QUESTION_EVALUATIONS_FOLDER,
+    REMOVED_FOLDER,
+    RESPONSES_FOLDER,
+    REVIEWS_FOLDER,
+    RUN,
+    WAREHOUSE,
+    diversity_file,
+    diversity_record,
+    edition_folder,
+    freshness_record,
+    guesses_file,
+    guesses_record,
+    manifest_file,
+    removed_folder,
+    writer_tokens_record,
+)
+from pretexeval.storage.mirror import Mirror, transfer_all
+
+
+def list_pieces(edition_id: str) -> list[str]:
+    """Return the files and folders of an edition, its own folder first. They need not exist.
+
+    Answers and replies of models are not among them, nor are reviews.
+    """
+    folders = (
+        EVALUATIONS_FOLDER,
+        QUESTION_EVALUATIONS_FOLDER,
+        FAILURES_FOLDER,
+        CHECKS_FOLDER,
+        PAGES_FOLDER,
+    )
+    files = (
+        diversity_file,
+        diversity_record,
+        guesses_file,
+        guesses_record,
+        writer_tokens_record,
+        freshness_record,
+    )
+    return [
+        edition_folder(edition_id),
+        *(f"{folder}/{edition_id}" for folder in folders),
+        *(name(edition_id) for name in files),
+    ]
+
+
+def measure_freed(root: Path, edition_ids: Sequence[str]) -> list[int]:
+    """Return how many bytes become free with each edition, if they are removed in this order.
+
+    A file that editions share by hard links becomes free with the last of them.
+    """
+    n_removed: Counter[tuple[int, int]] = Counter()
+    freed = []
+    for edition_id in edition_ids:
+        n_bytes = 0
+        for path in _list_files(root, edition_id):
+            status = path.stat()
+            file = (status.st_dev, status.st_ino)
+            n_removed[file] += 1
+            if n_removed[file] == status.st_nlink:
+                n_bytes += status.st_size
+        freed.append(n_bytes)
+    return freed
+
+
+def _list_files(root: Path, edition_id: str) -> Iterator[Path]:
+    for piece in list_pieces(edition_id):
+        path = root / piece
+        yield from [path] if path.is_file() else (each for each in path.rglob("*") if each.is_file())
+
+
+def is_evaluated_now(root: Path, edition_id: str) -> bool:
+    """Return whether a process of this host evaluates a model on the edition."""
+    for path in (root / LOCKS_FOLDER).glob(f"{edition_id}.*.lock"):
+        try:
+            with FileLock(path, timeout=0):
+                continue
+        except Timeout:
+            return True
+    return False
+
+
+def remove_edition(mirror: Mirror, edition_id: str) -> None:
+    """Remove an edition with its evaluations, pages and measurements, here and in the bucket."""
+    if (bucket := mirror.bucket) is not None:
+        bucket.send(removed_folder(edition_id), b"")
+        bucket.remove(manifest_file(edition_id))
+        for piece in list_pieces(edition_id):
+            transfer_all(bucket.remove, sorted(bucket.list_objects(piece)))
+            bucket.remove(piece)
+    remove_here(mirror.root, edition_id)
+
+
+def remove_here(root: Path, edition_id: str) -> None:
+    """Remove an edition from this host."""
+    aside = root / removed_folder(edition_id)
+    shutil.rmtree(aside, ignore_errors=True)
+    for piece in list_pieces(edition_id):
+        if (root / piece).exists():
+            (aside / piece).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(root / piece, aside / piece)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def finish_removals(mirror: Mirror) -> None:
+    """Finish removals that ended with their process. What was built again since then stays."""
+    for aside in sorted((mirror.root / REMOVED_FOLDER).glob("*")):
+        if (mirror.root / edition_folder(aside.name)).exists():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            remove_edition(mirror, aside.name)
+
+
+@contextlib.contextmanager
+def hold_publication(mirror: Mirror) -> Iterator[None]:
+    """Hold the lease for publishing; synchronise before the block, and send the results after it.
+
+    Raises:
+        InputError: the storage cannot be reached, or does not support conditional writes.
+    """
+    with mirror.hold_lease("publish"):
+        sync_everything(mirror)
+        yield
+        if mirror.bucket is not None:
+            pages = (mirror.root / PAGES_FOLDER).rglob("*.html")
+            transfer_all(mirror.send, [WAREHOUSE, *(_relative_path(mirror, page) for page in pages)])
+
+
+def sync_everything(mirror: Mirror) -> None:
+    """Send and fetch all complete editions and evaluations, answers, and grades; fetch failures.
+
+    Editions that another host has removed are removed here.
+    """
+    if mirror.bucket is None:
+        return
+    for path in mirror.bucket.list_objects(REMOVED_FOLDER):
+        remove_here(mirror.root, Path(path).name)
+    for folder in _list_folders(mirror, mirror.bucket, EDITIONS_FOLDER, MANIFEST):
+        mirror.push_edition(Path(folder).name)
+    for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):
+        mirror.sync_responses(Path(folder).name)
+    for kind in ALL_EVALUATIONS:
+        for folder in _list_folders(mirror, mirror.bucket, kind, RUN):
+            mirror.pull_evaluation_files(folder)
+            mirror.push_evaluation_files(folder)
+    _fetch_failures(mirror, mirror.bucket)
+    _sync_grades(mirror, mirror.bucket)
+
+
+def _fetch_failures(mirror: Mirror, bucket: Bucket) -> None:
+    """Replace the records of failures by those in the bucket: another host may have removed some."""
+    remote = bucket.list_objects(FAILURES_FOLDER)
+    for path in (mirror.root / FAILURES_FOLDER).rglob("*.json"):
+        if _relative_path(mirror, path) not in remote:
+            path.unlink()
+    transfer_all(mirror.fetch, sorted(remote))
+
+
+def _sync_grades(mirror: Mirror, bucket: Bucket) -> None:
+    """Send and fetch grades. If two hosts have different grades, those imported later win.
+
+    Sheets and keys of a review stay on the host that made them.
+    """
+    local = {
+        _relative_path(mirror, path): path for path in (mirror.root / REVIEWS_FOLDER).glob("*/*.parquet")
+    }
+    remote = bucket.list_objects(REVIEWS_FOLDER)
+    for name in sorted(local | remote):
+        path = mirror.root / name
+        content = bucket.read(name) if name in remote else None
+        if name in local and path.read_bytes() == content:
+            continue
+        if name in local and (content is None or _read_time(path) > remote[name].modified_at):
+            mirror.send(name)
+        elif content is not None:
+            write_bytes(path, content)
+
+
+def _read_time(path: Path) -> datetime:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+
+
+def _list_folders(mirror: Mirror, bucket: Bucket, kind: str, record: str) -> list[str]:
+    """Return the folders that hold such a record, on this host or in the bucket."""
+    local = (_relative_path(mirror, path) for path in (mirror.root / kind).rglob(record))
+    remote = (path for path in bucket.list_objects(kind) if path.endswith(f"/{record}"))
+    return sorted({path.rpartition("/")[0] for path in (*local, *remote)})
+
+
+def _relative_path(mirror: Mirror, path: Path) -> str:
+    return path.relative_to(mirror.root).as_posix()

@@ -1,0 +1,263 @@
+"""The response store: the answers of models, stored unchanged, so that no prompt is asked twice.
+
+Each model has a folder of Parquet files, each with the answers of some seconds. The name of a file holds the
+checksum of its bytes and the number of its answers, so a truncated or changed file is noticed: it is reported
+and renamed, and its prompts are asked again.
+"""
+
+import hashlib
+import io
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pretexeval.primitives.hashing import checksum_file
+from pretexeval.primitives.untrusted_text import read_count, read_float
+from pretexeval.storage.files import build_stage_table, write_bytes
+from pretexeval.storage.layout import ALL_EVALUATIONS, RESPONSES_FOLDER, responses_folder
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
+from schemas.stages import RESPONSES
+
+logger = logging.getLogger(__name__)
+
+
+# Digits of the checksum in a file's name.
+N_DIGITS = 16
+KEYS = ["prompt_key", "repeat"]
+# Stored answers are kept for ever. Files of answers may lack these two columns, and their names the number.
+LATER_COLUMNS = frozenset({"reasoning", "served"})
+_NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet")
+
+
+class ResponseStore:
+    """The responses of one model under ``root``."""
+
+    def __init__(self, root: Path, model_id: str) -> None:
+        """Locate the store without reading or writing anything."""
+        self.model_id = model_id
+        self.folder = root / responses_folder(model_id)
+        self._intact: dict[str, tuple[int, int]] = {}
+        self._selected: dict[frozenset[str], dict[str, pl.DataFrame]] = {}
+
+    @staticmethod
+    def is_response_file(name: str) -> bool:
+        """Return whether a file of that name holds responses."""
+        return _NAME.fullmatch(name) is not None
+
+    @staticmethod
+    def read_checksum(name: str) -> str:
+        """Return the first digits of the checksum that a file of responses must have."""
+        found = _NAME.fullmatch(name)
+        return found["checksum"] if found else "-"
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the model never answered anything."""
+        return not any(self.folder.glob("part-*.parquet"))
+
+    def append(
+        self,
+        keys: Sequence[str],
+        prompts: Sequence[Prompt],
+        completions: Sequence[Completion],
+        repeat: int = 0,
+    ) -> Path:
+        """Write responses atomically as a new file, and return its path.
+
+        A value that its column cannot hold becomes null, so that one response never costs another one.
+        """
+        rows = [
+            {
+                "prompt_key": key,
+                "model_id": self.model_id,
+                "repeat": repeat,
+                "prompt": replace_surrogates(prompt.text),
+                **_fit_columns(completion),
+            }
+            for key, prompt, completion in zip(keys, prompts, completions, strict=True)
+        ]
+        schema = {f.name: pl.String for f in RESPONSES.schema} | {
+            "repeat": pl.Int16,
+            "n_prompt_tokens": pl.Int32,
+            "n_completion_tokens": pl.Int32,
+            "logprob_true": pl.Float64,
+            "logprob_false": pl.Float64,
+        }
+        table = build_stage_table(pl.DataFrame(rows, schema=schema), RESPONSES)
+        content = io.BytesIO()
+        pq.write_table(table, content, compression="zstd")
+        name = hashlib.sha256(content.getbuffer()).hexdigest()[:N_DIGITS]
+        path = self.folder / f"part-{name}-{len(rows)}.parquet"
+        write_bytes(path, content.getbuffer())
+        return path
+
+    def list_files(self) -> list[Path]:
+        """Return the intact files, sorted by name; report each damaged file and rename it to `.damaged`.
+
+        A file is read again only if its size or time has changed since the last call.
+        """
+        intact = []
+        for path in sorted(self.folder.glob("part-*.parquet")):
+            stat = path.stat()
+            stamp = (stat.st_size, stat.st_mtime_ns)
+            if self._intact.get(path.name) != stamp:
+                if checksum_file(path)[:N_DIGITS] != self.read_checksum(path.name):
+                    _set_aside(path)
+                    continue
+                self._intact[path.name] = stamp
+            intact.append(path)
+        return intact
+
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return one row per (prompt_key, repeat): the response if there is one, else an error."""
+        names = list(columns or RESPONSES.names)
+        files = self.list_files()
+        if not files:
+            return pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
+        wanted = list(dict.fromkeys([*KEYS, *names, "status"]))
+        return prefer_responses(read_response_file(file, wanted) for file in files).select(names)
+
+    def read_selected(self, keys: frozenset[str]) -> pl.DataFrame:
+        """Return prompt_key, repeat and response of a few prompts, as `read` does.
+
+        If the same keys are read again, only files that are new since then are read.
+        """
+        known = self._selected.setdefault(keys, {})
+        names = [*KEYS, "response", "status"]
+        empty = pl.DataFrame(RESPONSES.schema.empty_table()).select(names)
+        files = self.list_files()
+        for file in files:
+            if file.name not in known:
+                rows = read_response_file(file, names)
+                known[file.name] = rows.filter(pl.col("prompt_key").is_in(keys))
+        return prefer_responses([empty, *(known[file.name] for file in files)]).drop("status")
+
+    def read_failed_keys(self, repeat: int = 0) -> set[str]:
+        """Return the keys of the prompts that were asked and have no answer of this repeat."""
+        rows = self.read(["prompt_key", "repeat", "status"])
+        return set(rows.filter(repeat=repeat, status="error")["prompt_key"])
+
+    def read_settled_keys(self, repeat: int = 0) -> set[str]:
+        """Return the keys of the prompts whose repeat is answered, or that are too long in any case.
+
+        The next run asks every other failed prompt again.
+        """
+        rows = self.read(["prompt_key", "repeat", "status", "error"]).filter(repeat=repeat)
+        is_too_long = pl.col("error").str.starts_with(PROMPT_TOO_LONG).fill_null(False)
+        return set(rows.filter((pl.col("status") == "ok") | is_too_long)["prompt_key"])
+
+
+def read_response_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """Return columns of the rows of one file of responses; those that the file lacks are null."""
+    missing = LATER_COLUMNS.intersection(columns) - pl.read_parquet_schema(path).keys()
+    rows = pl.read_parquet(path, columns=[name for name in columns if name not in missing])
+    return rows.with_columns(pl.lit(None, pl.String).alias(name) for name in missing).select(columns)
+
+
+def prefer_responses(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per (prompt_key, repeat): the first response if there is one, else the first error."""
+    rows = pl.concat(frames).sort("status", descending=True, maintain_order=True)
+    return rows.unique(KEYS, keep="first", maintain_order=True)
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a damaged file, and say which it is and how many answers are lost with it."""
+    aside = path.with_suffix(".damaged")
+    logger.warning(
+        "%s is damaged (%s): prompts that need them are asked again. To keep these answers, end this run, "
+        "restore the file from a backup, and delete %s",
+        path,
+        _count_answers(path),
+        aside.name,
+    )
+    path.rename(aside)
+
+
+def _count_answers(path: Path) -> str:
+    found = _NAME.fullmatch(path.name)
+    if found and found["n_answers"]:
+        return f"{int(found['n_answers']):,} answers"
+    try:
+        return f"{pq.read_metadata(path).num_rows:,} answers"
+    except (pa.ArrowException, OSError, ValueError):
+        return f"an unknown number of answers, {path.stat().st_size:,} bytes"
+
+
+def _fit_columns(completion: Completion) -> dict[str, object]:
+    """Return the values of a completion, with null in place of what its column cannot hold."""
+    return {name: _fit(name, value) for name, value in vars(completion).items()}
+
+
+def _fit(name: str, value: object) -> object:
+    if name.startswith("n_"):
+        return read_count(value)
+    if name.startswith("logprob_"):
+        return read_float(value)
+    return replace_surrogates(value) if isinstance(value, str) else None
+
+
+def replace_surrogates(text: str | None) -> str | None:
+    """Replace lone surrogates by U+FFFD: JSON answers can contain them, but UTF-8 files cannot."""
+    return text and text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+@dataclass(frozen=True)
+class UnusedAnswers:
+    """Files with answers of a model to prompts of some editions alone."""
+
+    model_id: str
+    files: tuple[Path, ...]
+    n_answers: int
+    n_bytes: int
+
+
+def list_unused_answers(root: Path, edition_ids: Collection[str]) -> list[UnusedAnswers]:
+    """Return the answers that only evaluations on these editions use, model by model.
+
+    A file counts only as a whole: every answer in it is to a prompt of these editions, and to none of
+    another edition or of anchors. Replies of writers and judges and chains of thought never count.
+    """
+    found = []
+    for folder in sorted((root / RESPONSES_FOLDER).glob("*/")):
+        requests = list(_list_requests(root, folder.name))
+        keys = _read_keys(path for edition_id, path in requests if edition_id in edition_ids)
+        keys -= _read_keys(path for edition_id, path in requests if edition_id not in edition_ids)
+        if keys and (unused := _select_files(root, folder.name, keys)).files:
+            found.append(unused)
+    return found
+
+
+def remove_answers(answers: Iterable[UnusedAnswers]) -> None:
+    """Delete the files; what is already gone is skipped."""
+    for each in answers:
+        for path in each.files:
+            path.unlink(missing_ok=True)
+
+
+def _list_requests(root: Path, model_id: str) -> Iterator[tuple[str, Path]]:
+    """Yield the edition and the file of all requests of a model, also of evaluations that have not ended."""
+    for folder in ALL_EVALUATIONS:
+        for path in (root / folder).glob(f"**/{model_id}/**/requests/*.parquet"):
+            yield path.relative_to(root / folder).parts[0], path
+
+
+def _read_keys(paths: Iterable[Path]) -> set[str]:
+    return {key for path in paths for key in pl.read_parquet(path, columns=["prompt_key"])["prompt_key"]}
+
+
+def _select_files(root: Path, model_id: str, keys: set[str]) -> UnusedAnswers:
+    """Return the files whose answers all have one of these keys."""
+    files, n_answers = [], 0
+    for path in ResponseStore(root, model_id).list_files():
+        answered = pl.read_parquet(path, columns=["prompt_key"])["prompt_key"]
+        if keys.issuperset(answered):
+            files.append(path)
+            n_answers += len(answered)
+    n_bytes = sum(path.stat().st_size for path in files)
+    return UnusedAnswers(model_id, tuple(files), n_answers, n_bytes)

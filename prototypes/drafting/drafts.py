@@ -1,0 +1,143 @@
+"""Draft the eight prototypes of a relation from the four affirmative ones, and write them as a TOML pool."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pretexeval.gate import Rewording, check_rewording, fold_text
+from pretexeval.primitives.errors import InputError, join_problems
+from pretexeval.primitives.toml_files import parse_toml, render_toml
+from pretexeval.primitives.untrusted_text import escape_line
+from pretexeval.storage.files import write_bytes
+from prototypes.drafting.denials import CONDITIONS, deny_sentence
+from prototypes.templates import SLOTS, check_negation, check_text, count_negations, fill_slots
+from prototypes.toml_pool import DRAFT
+from schemas.transformations import NAMES, POSITIVE_OF
+
+# The gate compares filled sentences. These names mean nothing, so they show no kind of thing.
+HEAD, TAIL = "Velorak", "Tunsobar"
+# The gate only compares. These reasons against any sentence do not depend on what it is compared with.
+PLAIN = "The condition [X] may be related to the condition [Y]."
+NO_STATEMENT = frozenset({"not one statement", "contradiction"})
+AFFIRMATIVE = ("none", "inv", "ins", "inv_ins")
+"""The cells that a person writes."""
+INSTANTIATED = ("ins", "inv_ins", "ins_dn", "inv_ins_dn")
+NO_RULE = "no rule is sure to deny its partner; write it yourself"
+# Names of relations in a knowledge base.
+NAME = r"[A-Za-z0-9][A-Za-z0-9_-]*"
+COMMENT = """\
+# Drafts: a run refuses them unless allow_drafts = true in [edition]. Read every text. A denial that failed a
+# check is a comment, so the relation is not complete before you write this cell. Then name the two predicates
+# in `instance`, and delete the line `status`.
+"""
+
+
+@dataclass(frozen=True)
+class DraftedCell:
+    """A prototype of a draft."""
+
+    text: str | None
+    """The template; None if no rule is sure to write it."""
+    marks: tuple[str, ...] = ()
+    """The objections of the checks. A denial with one is not used; a sentence of a person is."""
+
+
+def draft_relation(given: Mapping[str, str]) -> dict[str, DraftedCell]:
+    """Return transformation -> cell, in the order of the transformations.
+
+    Args:
+        given: the four affirmative cells.
+
+    Raises:
+        InputError: a sentence has not the form of its cell.
+    """
+    if problems := list(_check_given(given)):
+        raise InputError(join_problems(problems))
+    none = given["none"]
+    cells = {name: DraftedCell(text, _compare(none, text)) for name, text in given.items() if name != "none"}
+    cells["none"] = DraftedCell(none)
+    # The other denials are compared with `dn`, which comes first.
+    for name in sorted(POSITIVE_OF, key=lambda each: each != "dn"):
+        text = deny_sentence(given[POSITIVE_OF[name]])
+        marks = [NO_RULE] if text is None else check_denial(name, text, cells)
+        cells[name] = DraftedCell(text, tuple(marks))
+    return {name: cells[name] for name in NAMES}
+
+
+def _check_given(given: Mapping[str, str]) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for name in AFFIRMATIVE:
+        text = given[name]
+        problems = list(_check_form(name, text))
+        if count_negations(text):
+            problems.append("denies something: write what is true of a fact")
+        if name == "none" and not problems and not NO_STATEMENT.isdisjoint(_compare(PLAIN, text)):
+            problems.append("is not one plain statement")
+        if (first := seen.setdefault(fold_text(text), name)) != name:
+            problems.append(f"repeats {first}")
+        yield from (f"{name} {problem}" for problem in problems)
+
+
+def check_denial(transformation: str, text: str, cells: Mapping[str, DraftedCell]) -> list[str]:
+    """Return the problems of a denied cell: as a denial of its partner, and by the gate."""
+    affirmed, first = cells[POSITIVE_OF[transformation]].text, cells.get("dn")
+    assert affirmed is not None
+    problems = list(_check_form(transformation, text))
+    problems += [f"denial: {problem}" for problem in check_negation(affirmed, text)]
+    if not problems and (reasons := _compare(affirmed, text)) != ("polarity",):
+        problems.append(
+            f"gate: not the plain denial of its partner ({', '.join(reasons) or 'same polarity'})"
+        )
+    if not problems and transformation != "dn" and first is not None and first.text is not None:
+        problems += [f"gate: {reason}" for reason in _compare(first.text, text)]
+    return problems
+
+
+def _compare(statement: str, text: str) -> tuple[str, ...]:
+    """Return the gate's reasons against the text as a rewording of the statement."""
+    one, other = (fill_slots(template, HEAD, TAIL) for template in (statement, text))
+    return check_rewording(Rewording(one, other, HEAD, TAIL))
+
+
+def _check_form(transformation: str, text: str) -> Iterator[str]:
+    yield from check_text(text)
+    if escape_line(text) != text:
+        yield "holds control characters"
+    if any(slot not in text for slot in SLOTS):
+        return
+    first, second = sorted(SLOTS, key=text.index)
+    if (first == "[Y]") != transformation.startswith("inv"):
+        yield f"names {first} first"
+    condition, _, claim = text.partition(",")
+    is_conditional = (
+        condition.split(" ", 1)[0].lower() in CONDITIONS and first in condition and second in claim
+    )
+    if transformation in INSTANTIATED and not is_conditional:
+        yield f"is not of the form: if a patient … {first}, then … {second}"
+
+
+def add_draft(path: Path, relation: str, cells: Mapping[str, DraftedCell]) -> None:
+    """Add the relation's table to a TOML pool, which is made if it does not exist.
+
+    Raises:
+        InputError: the relation's name is none, the file is no TOML, or it has the relation already.
+    """
+    if relation == "extends" or re.fullmatch(NAME, relation) is None:
+        raise InputError(f"relation {relation!r} cannot name a table: use letters, digits, _ and -")
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: prototypes are written as TOML: choose a name that ends in .toml")
+    if path.exists() and relation in parse_toml(path):
+        raise InputError(f"{path} has the relation {relation!r} already: nothing was written")
+    before = path.read_text(encoding="utf-8-sig").rstrip("\n") + "\n\n" if path.exists() else ""
+    lines = [f"[{relation}]", f'status = "{DRAFT}"', 'instance = ["P", "Q"]', *_list_lines(cells)]
+    write_bytes(path, (before + COMMENT + "\n".join(lines) + "\n").encode())
+
+
+def _list_lines(cells: Mapping[str, DraftedCell]) -> Iterator[str]:
+    for name, cell in cells.items():
+        if cell.text is not None and (name in AFFIRMATIVE or not cell.marks):
+            yield f"{name} = [{render_toml(cell.text)}]"
+        else:
+            draft = "" if cell.text is None else f": {render_toml(cell.text)}"
+            yield f"# {name} is missing ({'; '.join(cell.marks)}){draft}"

@@ -1,0 +1,138 @@
+"""Pools of containers: the settings of their runs, and the settings that are refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from commands.deploy.deployments import POOLS
+from commands.deploy.pools import build_template, count_runs, merge_tables, plan_pools
+from pretexeval.config.engines import ModelConfig
+from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_VARIABLE
+from pretexeval.primitives.errors import InputError
+from tests.support.command import REPOSITORY
+
+DOCKER: dict[str, Any] = {
+    "job_configuration": {"image": "{{ image }}", "env": "{{ env }}"},
+    "variables": {"properties": {"image": {"type": "string"}, "env": {"type": "object"}}},
+}
+
+
+def write_pools(path: Path, env: str = "", variables: str = 'image = "ours:1"') -> Path:
+    path.write_text(f'home = "/app"\n[docker.all.variables]\n{variables}\n[docker.all.variables.env]\n{env}')
+    return path
+
+
+def test_processes_run_in_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = plan_pools("process", tmp_path / "no-such-file.toml")
+    assert (plan.home, plan.tables) == (tmp_path, {})
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+@pytest.mark.parametrize("served", [None, "/app/data", "/somewhere/else"])
+def test_runs_in_containers_link_to_the_web_server_of_their_folder(
+    pool_type: str, served: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BASE_URL_VARIABLE, "https://reports.example.org/")
+    monkeypatch.delenv(SERVED_ROOT_VARIABLE, raising=False)
+    if served is not None:
+        monkeypatch.setenv(SERVED_ROOT_VARIABLE, served)
+    of_compose = "http://127.0.0.1:8080" if pool_type == "docker" else None
+    for table in plan_pools(pool_type, POOLS, ["gpu-4x80"]).tables.values():
+        env = table["variables"]["env"]
+        here = "https://reports.example.org" if served != "/somewhere/else" else of_compose
+        assert env.get(BASE_URL_VARIABLE) == here
+        assert env[SERVED_ROOT_VARIABLE] == "/app/data"
+
+
+@pytest.mark.parametrize("pool_type", ["docker", "kubernetes"])
+def test_each_pool_has_its_image_and_the_shared_settings(pool_type: str) -> None:
+    plan = plan_pools(pool_type, POOLS)
+    cpu, gpu = (plan.tables[name]["variables"] for name in ("cpu", "gpu"))
+    assert plan.home == Path("/app")
+    assert (cpu["image"], gpu["image"]) == ("pretexeval-cpu:0.1.0", "pretexeval-gpu:0.1.0")
+    assert cpu["env"] == gpu["env"]
+    # The automation for lost workers needs these heartbeats.
+    assert cpu["env"]["PREFECT_FLOWS_HEARTBEAT_FREQUENCY"] == "30"
+
+
+def test_docker_pools_use_the_names_of_compose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(BASE_URL_VARIABLE, raising=False)
+    compose = YAML(typ="safe").load(REPOSITORY / "docker-compose.yml")
+    tables = plan_pools("docker", POOLS).tables
+    address = compose["x-worker"][BASE_URL_VARIABLE]
+    assert address == "${PRETEXEVAL_BASE_URL:-http://127.0.0.1:${REPORT_PORT:-8080}}"
+    assert tables["cpu"]["variables"]["env"][BASE_URL_VARIABLE] == "http://127.0.0.1:8080"
+    for pool, service in (("cpu", "cpu-worker"), ("gpu", "gpu-worker")):
+        variables = tables[pool]["variables"]
+        assert variables["image"] == compose["services"][service]["image"]
+        own = [f"pretexeval_{mount}" for mount in compose["services"][service]["volumes"] if mount[0] != "."]
+        assert set(variables["volumes"]) <= set(own)
+        assert {
+            volume.partition(":")[0].removeprefix("pretexeval_") for volume in variables["volumes"]
+        } <= set(compose["volumes"])
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "HF_TOKEN", "POSTGRES_PASSWORD", "PREFECT_API_AUTH_STRING"]
+)
+def test_a_secret_in_the_job_variables_is_refused(tmp_path: Path, name: str) -> None:
+    file = write_pools(tmp_path / "pools.toml", f'{name} = "hush-hush"')
+    with pytest.raises(InputError, match=f"{name} looks like a secret") as refusal:
+        plan_pools("docker", file)
+    assert "hush" not in str(refusal.value)
+
+
+def test_other_types_and_missing_tables_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="process, docker, kubernetes"):
+        plan_pools("podman", POOLS)
+    with pytest.raises(InputError, match=r"a table \[kubernetes\]"):
+        plan_pools("kubernetes", write_pools(tmp_path / "pools.toml"))
+
+
+def test_variables_become_defaults_of_the_template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(BASE_URL_VARIABLE, raising=False)
+    plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", 'A = "1"'))
+    template = build_template(DOCKER, "docker", plan.tables["gpu"])
+    assert template["variables"]["properties"]["image"]["default"] == "ours:1"
+    assert template["variables"]["properties"]["env"]["default"] == {"A": "1"}
+    assert "default" not in DOCKER["variables"]["properties"]["image"]
+
+
+def test_a_variable_that_the_template_lacks_is_named(tmp_path: Path) -> None:
+    plan = plan_pools("docker", write_pools(tmp_path / "pools.toml", variables='imagee = "ours:1"'))
+    with pytest.raises(InputError, match=r"no variable 'imagee'; it has image, env"):
+        build_template(DOCKER, "docker", plan.tables["cpu"])
+
+
+def test_tables_are_merged_and_neither_is_changed() -> None:
+    below = {"a": {"x": 1, "y": [1]}, "b": 1}
+    above = {"a": {"x": 2}, "c": {"z": 3}}
+    assert merge_tables(below, above) == {"a": {"x": 2, "y": [1]}, "b": 1, "c": {"z": 3}}
+    assert (below["a"], above["a"]) == ({"x": 1, "y": [1]}, {"x": 2})
+
+
+def test_a_run_counts_as_many_gpus_as_the_largest_model_of_its_pool() -> None:
+    small, large = (
+        ModelConfig(name=f"of-{n}", model="x", pool="gpu-4x80", tensor_parallel_size=n) for n in (1, 4)
+    )
+    assert count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 9, "gpu": 3}) == {"gpu-4x80": 2, "gpu": 3}
+    with pytest.raises(InputError, match=r"the model of-4 takes 4 GPUs .* the pool 'gpu-4x80' has 2"):
+        count_runs({"gpu-4x80": [small, large]}, {"gpu-4x80": 2})
+    layered = small.model_copy(update={"tensor_parallel_size": 2, "pipeline_parallel_size": 3})
+    assert count_runs({"gpu": [small, layered]}, {"gpu": 13}) == {"gpu": 2}
+    with pytest.raises(InputError, match="no model of the configuration has pool = 'gpu-8x80'"):
+        count_runs({"gpu-4x80": [small]}, {"gpu-8x80": 8})
+
+
+def test_a_named_pool_has_the_settings_of_the_gpu_pool_and_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "pools.toml"
+    file.write_text(
+        'home = "/app"\n[docker.gpu.variables]\nimage = "a"\nnetworks = ["n"]\n'
+        '[docker.gpu-4x80.variables]\nimage = "b"\n'
+    )
+    tables = plan_pools("docker", file, ["gpu-4x80", "other"]).tables
+    assert tables["gpu-4x80"]["variables"] == {"image": "b", "networks": ["n"]}
+    assert tables["other"] == tables["gpu"]

@@ -1,0 +1,285 @@
+"""The folders of an export: what they hold, that they appear whole, and how their code reads answers."""
+
+import importlib.util
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from commands.exports.export import TARGETS, export_edition
+from commands.exports.rows import COLUMNS
+from commands.exports.tool_tasks import bundle_modules
+from commands.main import main
+from pretexeval.config.file import Config
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.records import write_record
+from tasks.answers.reading import read_answer
+from tasks.asking.answer_extraction import cut_completion, extract_answer
+from tasks.asking.question_prompts import render_answer
+from tasks.asking.thoughts import remove_reasoning
+from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.request_files import build_relation_requests
+from tests.support.data_folder import DataFolder
+from tests.support.question_folder import Point, QuestionFolder
+from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
+from tests.tasks.answers.test_letter_answers import ONE_LETTER, SEVERAL
+from tests.tasks.asking.test_answer_extraction import FALSE, NO_ANSWER, TRUE
+
+EDITION = "starter-seed1-00000000"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Two relations with three test pairs and five demonstrations each, by two methods."""
+    folder = DataFolder(tmp_path / "data")
+    for relation in ("may treat", "symptoms"):
+        for n in range(8):
+            split = "demonstration" if n < 5 else "test"
+            folder.add_pair(relation, f"{relation} {n} é", f"right\u2028{n}", f"wrong {n}", split)
+    folder.write_edition(EDITION, ("direct", "pretexeval"))
+    return folder.root
+
+
+def read_files(folder: Path) -> Mapping[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def load_module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("exported_functions", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_samples_of_a_task_are_the_tested_ones_with_whole_pairs_together(
+    root: Path, tmp_path: Path
+) -> None:
+    export_edition(root, EDITION, "inspect", tmp_path / "out")
+    rows = read_lines(tmp_path / "out/pretexeval.jsonl")
+    assert len(rows) == 2 * 3 * 2 * 8
+    assert len(read_lines(tmp_path / "out/direct.jsonl")) == 2 * 3 * 2
+    for start in range(0, len(rows), 16):
+        assert len({row["pair_id"] for row in rows[start : start + 16]}) == 1
+        assert len({row["triplet_id"] for row in rows[start : start + 8]}) == 1
+        assert [row["is_positive"] for row in rows[start : start + 16]] == [True] * 8 + [False] * 8
+    for row in rows:
+        prompt = str(row["prompt"])
+        assert prompt.count("Statement: ") == 6
+        assert prompt.endswith(
+            f'Statement: "{row["text"]}", is the statement above true or false? '
+            "Please answer True or False.\nAnswer:"
+        )
+    assert json.loads((tmp_path / "out/export.json").read_text())["methods"] == ["pretexeval", "direct"]
+
+
+def test_a_budget_chooses_the_same_samples_as_that_of_a_model(root: Path, tmp_path: Path) -> None:
+    budget = 5 * (2 + 16)
+    arguments = ["export", EDITION, "--to", "inspect", "--root", str(root), "--budget"]
+    assert main([*arguments, str(budget + 17), str(tmp_path / "out")]) == 0
+    exported = [
+        row for name in ("direct", "pretexeval") for row in read_lines(tmp_path / f"out/{name}.jsonl")
+    ]
+    table = {"name": "m", "model": "m", "engine": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    models = [table | {"budget": budget}]
+    config = Config.model_validate({"models": models, "storage": {"root": root}})
+    built = build_relation_requests(plan_evaluation(config, EDITION, "m"))
+    asked = [sample_id for _, requests in built for sample_id in requests.frame["sample_id"]]
+    assert sorted(row["sample_id"] for row in exported) == sorted(asked)
+    pairs = Counter(relation for relation, _ in {(row["relation"], row["pair_id"]) for row in exported})
+    assert pairs == {"may treat": 3, "symptoms": 2}
+    command = f"import-responses logs/NAME.eval --edition {EDITION} --model MODEL --budget {budget + 17}"
+    assert command in (tmp_path / "out/README.md").read_text()
+    with pytest.raises(InputError, match="budget = 35 is too small"):
+        export_edition(root, EDITION, "parquet", tmp_path / "none", budget=35)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_export_has_the_same_bytes_and_replaces_nothing(root: Path, tmp_path: Path, target: str) -> None:
+    for name in ("a", "b"):
+        assert main(["export", EDITION, "--to", target, str(tmp_path / name), "--root", str(root)]) == 0
+    assert read_files(tmp_path / "a") == read_files(tmp_path / "b")
+    assert "Unknown" in (tmp_path / "a/README.md").read_text()
+    # Python writes its cache beside a task that a tool has run.
+    (tmp_path / "a/__pycache__").mkdir()
+    (tmp_path / "a/__pycache__/task.pyc").write_bytes(b"")
+    stamp = (tmp_path / "a/README.md").stat().st_mtime_ns
+    export_edition(root, EDITION, target, tmp_path / "a")
+    assert (tmp_path / "a/README.md").stat().st_mtime_ns == stamp
+    with pytest.raises(InputError, match="holds other files, and nothing was written"):
+        export_edition(root, EDITION, target, tmp_path / "a", 1)
+    assert sorted(os.listdir(tmp_path)) == ["a", "b", "data"]
+
+
+def test_an_edition_that_is_not_there_or_damaged_leaves_no_folder(root: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'none' is not complete"):
+        export_edition(root, "none", "inspect", tmp_path / "out")
+    (root / "editions" / EDITION / "samples/symptoms.parquet").write_bytes(b"")
+    with pytest.raises(InputError, match="was lost or changed"):
+        export_edition(root, EDITION, "inspect", tmp_path / "out")
+    assert os.listdir(tmp_path) == ["data"]
+
+
+def test_the_parquet_file_has_every_sample_and_the_meaning_of_every_column(
+    root: Path, tmp_path: Path
+) -> None:
+    export_edition(root, EDITION, "croissant", tmp_path / "out")
+    path = tmp_path / "out/samples.parquet"
+    meanings = {field.name: field.metadata[b"meaning"].decode() for field in pq.read_schema(path)}
+    assert meanings == COLUMNS
+    rows = pl.read_parquet(path)
+    assert rows.height == 2 * 8 * 2 * 9
+    assert rows["sample_id"].is_unique().all()
+    assert set(rows.filter(pl.col("prompt").is_null())["split"]) == {"demonstration"}
+    described = json.loads((tmp_path / "out/croissant.json").read_text())
+    assert [field["name"] for field in described["recordSet"][0]["field"]] == list(COLUMNS)
+
+
+def fill_questions(root: Path, edition_id: str = EDITION) -> QuestionFolder:
+    """Write an edition with questions about eight points; two of the three tested ones lack a question."""
+    folder = QuestionFolder(DataFolder(root))
+    for k in range(8):
+        split, left_out = "demonstration" if k < 5 else "test", ("negated MCQ",) if k in (5, 6) else ()
+        folder.add_point(Point("symptoms", f"Disease {k}", split=split, left_out=left_out))
+    folder.write_edition(edition_id)
+    return folder
+
+
+def test_questions_are_exported_as_a_table(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
+    with pytest.raises(InputError, match="budget is only for samples"):
+        export_edition(folder.data.root, EDITION, "parquet", tmp_path / "out", budget=1000)
+    export_edition(folder.data.root, EDITION, "croissant", tmp_path / "out")
+    assert sorted(os.listdir(tmp_path / "out")) == ["README.md", "croissant.json", "questions.parquet"]
+    rows = pl.read_parquet(tmp_path / "out/questions.parquet")
+    assert rows["question_id"].sort().to_list() == sorted(
+        row["question_id"] for row in folder.list_questions()
+    )
+    asked = rows.filter(split="test")
+    assert asked["prompt"].null_count() == 0
+    assert rows.filter(split="demonstration")["prompt"].null_count() == rows.height - asked.height
+    for text, prompt in asked.select("text", "prompt").iter_rows():
+        assert text in prompt.rpartition("Answer:")[0].rpartition("Answer:")[2]
+
+
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [
+        ("inspect", ["task.py"]),
+        ("lm-eval", ["functions.py", "questions_chat.yaml", "questions_completion.yaml"]),
+    ],
+)
+def test_questions_are_exported_as_tasks(tmp_path: Path, target: str, code: list[str]) -> None:
+    folder = fill_questions(tmp_path / "data")
+    export_edition(folder.data.root, EDITION, target, tmp_path / "out", 2)
+    names = ["README.md", "export.json", "questions.jsonl", *code]
+    assert sorted(os.listdir(tmp_path / "out")) == sorted(names)
+    rows = read_lines(tmp_path / "out/questions.jsonl")
+    assert json.loads((tmp_path / "out/export.json").read_text())["questions"]["n_questions"] == len(rows)
+    by_id = {row["question_id"]: row for row in folder.list_questions()}
+    for row in rows:
+        assert row["target"] == by_id[row["question_id"]]["answer"]
+        assert str(row["text"]) in str(row["prompt"])
+    # The questions of a point follow each other.
+    points = [row["point_id"] for row in rows]
+    assert len(set(points)) == 2
+    assert points == sorted(points)
+    assert {row["n_in_point"] for row in rows} == {10}
+    readme = (tmp_path / "out/README.md").read_text()
+    assert all(name in readme for name in ("questions.jsonl", "32 tokens per question", "`n_in_point`"))
+    assert "<method>.jsonl" not in readme
+
+
+def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
+    export_edition(folder.data.root, EDITION, "lm-eval", tmp_path / "out")
+    exported = load_module(tmp_path / "out/functions.py")
+    corpus = [*REVISIONS, *TRUTHS, *ONE_LETTER, *SEVERAL, "", "<think>A</think>B", "True\nFalse", "\nA, C\nB"]
+    for row in read_lines(tmp_path / "out/questions.jsonl")[:10]:
+        kind, options, offered, text = (row[name] for name in ("type", "options", "offered", "text"))
+        for response in corpus:
+            answer = remove_reasoning(response)
+            for style in ("chat", "completion"):
+                said = cut_completion(answer) if style == "completion" else answer
+                found = exported.read_row(response, row, style)
+                assert found == read_answer(kind, said, options, offered, text).answer
+        graded = exported.process_chat(row, [render_answer(kind, str(row["target"]))])
+        assert set(graded) == {"no_answer_rate"} | {
+            f"{name}{error}"
+            for name in ("accuracy", f"accuracy_{kind}", "mastered_points")
+            for error in ("", "_stderr")
+        }
+        assert exported.accuracy([graded["accuracy"]]) == 1
+        assert graded["no_answer_rate"] is False
+    items = [
+        (f"point {k}", f"point {k}", 2, is_right)
+        for k, is_right in ((1, True), (1, True), (2, True), (2, False))
+    ]
+    assert exported.mastered_points(items) == 0.5
+
+
+def test_the_licence_and_the_week_of_an_edition_are_stated(tmp_path: Path) -> None:
+    folder = fill_questions(tmp_path / "data")
+    path = folder.data.root / "editions" / EDITION / "manifest.json"
+    undated = json.loads(path.read_text())
+    write_record(path, undated | {"label": "2026-W47"})
+    arguments = ["export", EDITION, "--to", "croissant", "--root", str(folder.data.root)]
+    assert main([*arguments, str(tmp_path / "dated"), "--license", "CC-BY-4.0"]) == 0
+    described = json.loads((tmp_path / "dated/croissant.json").read_text())
+    assert (described["license"], described["datePublished"]) == ("CC-BY-4.0", "2026-11-16")
+    assert f"@misc{{{EDITION}," in described["citeAs"]
+    assert "year = {2026}" in described["citeAs"]
+    assert "Licence: CC-BY-4.0" in (tmp_path / "dated/README.md").read_text()
+    write_record(path, undated | {"label": "seed1"})
+    assert main([*arguments, str(tmp_path / "undated")]) == 0
+    described = json.loads((tmp_path / "undated/croissant.json").read_text())
+    assert described["license"].startswith("Unknown")
+    assert "datePublished" not in described
+    assert "year" not in described["citeAs"]
+
+
+def test_an_exported_task_reads_answers_as_an_evaluation_does(root: Path, tmp_path: Path) -> None:
+    export_edition(root, EDITION, "lm-eval", tmp_path / "out")
+    exported = load_module(tmp_path / "out/functions.py")
+    row = read_lines(tmp_path / "out/direct.jsonl")[0]
+    corpus = [text for text in (*TRUE, *FALSE, *NO_ANSWER) if text is not None]
+    corpus += [f"<think>False</think>{text}" for text in TRUE] + [
+        "<think>True",
+        "\n\nFalse\nTrue",
+        "no\nTrue",
+    ]
+    for text in corpus:
+        answer = remove_reasoning(text)
+        for style, said in (("chat", answer), ("completion", cut_completion(answer))):
+            expected = extract_answer(said)
+            assert exported.read_row(text, row, style) == (None if expected is None else str(expected))
+    graded = exported.process_chat(row, [str(row["target"])])
+    assert exported.accuracy([graded["accuracy"]]) == 1
+    assert graded["no_answer_rate"] is False
+
+
+def test_two_modules_of_a_bundle_must_not_share_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for name in ("first_part", "second_part"):
+        (tmp_path / f"{name}.py").write_text('"""D."""\nLIMIT = 1\n')
+    with pytest.raises(ValueError, match="first_part and second_part both define LIMIT"):
+        bundle_modules(["first_part", "second_part"])
+    with pytest.raises(ValueError, match=r"tasks\.asking\.thoughts must be in the bundle"):
+        bundle_modules(["tasks.asking.answer_extraction", "commands.exports.grading"])

@@ -1,0 +1,106 @@
+"""The doctor: findings about everything that a run needs, and no key in them."""
+
+from pathlib import Path
+
+import pytest
+
+from commands.preflight.doctor import collect_findings, render_findings
+from commands.preflight.machine import Finding
+from commands.preflight.reading import list_asked_models
+from pretexeval.config.file import Config
+from tests.support.command import (
+    block_packages,
+    make_rows,
+    run_command,
+    run_process_command,
+    write_base,
+    write_config,
+)
+from tests.support.web_server import serve_routes
+
+ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
+SECRET = "sk-very-secret"
+
+
+def write_small(folder: Path, **settings: object) -> Path:
+    """Write a configuration with a small base and one model: a recording, unless settings are given."""
+    base = write_base(folder / "own.tsv", make_rows("may_treat", "may_prevent"))
+    (folder / "answers.parquet").write_bytes(b"")
+    model = {"name": "told", "engine": "recorded", "model": str(folder / "answers.parquet")}
+    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    return write_config(
+        folder / "c.toml", folder / "results", models=[settings or model], knowledge=knowledge
+    )
+
+
+def test_findings_are_rendered_with_their_remedies_and_a_count() -> None:
+    findings = [Finding("a", "ok", "fine"), Finding("longer", "failing", "c.toml:\n  first", "do this")]
+    assert render_findings(findings).splitlines() == [
+        "ok       a       fine",
+        "failing  longer  c.toml:",
+        "                 first",
+        "                 -> do this",
+        "",
+        "1 ok, 0 warning, 1 failing",
+    ]
+
+
+def test_the_command_is_quick_imports_nothing_slow_and_writes_nothing(tmp_path: Path) -> None:
+    blocked = block_packages(tmp_path / "blocked", "prefect", "vllm", "openai", "torch", "transformers")
+    config = write_small(tmp_path)
+    done = run_process_command("doctor", config, folder=tmp_path, blocked=blocked).require()
+    assert done.cpu_s < 3
+    assert done.err == ""
+    assert ": 2 relations" in done.out
+    assert "\nok       model told     recorded responses" in done.out
+    assert "0 failing" in done.out
+    assert not (tmp_path / "results").exists()
+    assert run_process_command("doctor", folder=tmp_path, blocked=blocked).require().cpu_s < 3
+
+
+def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> None:
+    with serve_routes({"/v1/models": (401, {})}) as web:
+        settings = ENDPOINT | {"base_url": f"{web.address}/v1", "api_key_env": "FAR_KEY"}
+        config = write_small(tmp_path, **settings)
+        refused = run_command("doctor", config, folder=tmp_path, environment={"FAR_KEY": SECRET}).require(1)
+        unset = run_command("doctor", config, folder=tmp_path).require(1)
+    assert "failing  model far" in refused.out
+    assert "refuses the key (HTTP 401)" in refused.out
+    assert SECRET not in refused.out + refused.err
+    assert "the environment variable FAR_KEY is not set" in unset.out
+    assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
+
+
+def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NOWHERE", raising=False)
+    (tmp_path / "c.toml").write_text('[knowledge]\nformat = "table"\npath = "$NOWHERE/own.tsv"')
+    findings = {finding.name: finding for finding in collect_findings(tmp_path / "c.toml")}
+    assert findings["configuration"].state == "failing"
+    assert "the environment variable NOWHERE is not set" in findings["configuration"].found
+    assert findings["machine"].state == "ok"
+    assert {"vLLM", "storage", "Prefect"} <= set(findings)
+
+
+def test_a_missing_base_fails(tmp_path: Path) -> None:
+    config = write_small(tmp_path)
+    (tmp_path / "own.tsv").unlink()
+    findings = {finding.name: finding for finding in collect_findings(config)}
+    assert findings["edition"].state == "failing"
+    assert "own.tsv does not exist" in findings["edition"].found
+
+
+def test_only_models_that_a_run_asks_are_checked() -> None:
+    writers = [{"name": name, "model": "org/x"} for name in ("a", "b", "c")]
+    tables = {
+        "writers": writers,
+        "models": [{"name": "m", "model": "org/y"}],
+        "rephraser": {"kind": "model", "writer": "b"},
+        "judge": {"writer": "b"},
+        "llmeval": {"writer": "c"},
+    }
+    config = Config.model_validate(tables)
+    assert [model.name for model in list_asked_models(config)] == ["b", "m"]
+    with_llmeval = Config.model_validate(tables | {"edition": {"methods": ["pretexeval", "llmeval"]}})
+    assert [model.name for model in list_asked_models(with_llmeval)] == ["b", "c", "m"]

@@ -1,0 +1,219 @@
+"""Keys, endpoints, Prefect's server and the shared storage: a problem is found, and no key is shown."""
+
+import os
+import socket
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from commands.preflight import services
+from commands.preflight.machine import Finding
+from commands.preflight.services import (
+    FoundKey,
+    check_endpoint,
+    check_key,
+    check_room,
+    check_server,
+    check_shared,
+    find_key,
+    provide_keys,
+    require_server,
+)
+from pretexeval.config.engines import ModelConfig
+from pretexeval.primitives import http_client
+from pretexeval.primitives.errors import InputError
+from tests.support.object_storage import KEYS, serve_moto, serve_rclone
+from tests.support.web_server import Route, serve_routes
+
+SECRET = "sk-very-secret"
+LISTED = {"data": [{"id": "llama"}, {"id": "gemma"}]}
+BLOCK = "/api/block_types/slug/secret/block_documents/name/my-key?include_secrets=true"
+OURS = version("prefect")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("MY_KEY", "PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING")
+    for name in (*names, "PRETEXEVAL_INSTALLATION"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_key_is_found_in_the_environment_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", f" {SECRET}\n")
+    key = find_key("MY_KEY")
+    assert key is not None
+    assert key.value == SECRET
+    assert check_key("MY_KEY", key) == Finding("key MY_KEY", "ok", "in the environment as MY_KEY")
+    assert SECRET not in f"{key}"
+
+
+def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_API_KEY", "entry")
+    with serve_routes({BLOCK: (200, {"data": {"value": SECRET}})}) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        assert find_key("MY_KEY") == FoundKey(SECRET, "in the Prefect Secret block 'my-key'")
+    assert web.requests == [(BLOCK, "Bearer entry")]
+
+
+@pytest.mark.parametrize("body", [{"data": {"value": " "}}, {"data": 1}, 3])
+def test_a_block_without_a_text_is_no_key(monkeypatch: pytest.MonkeyPatch, body: object) -> None:
+    with serve_routes({BLOCK: (200, body)}) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        assert find_key("MY_KEY") is None
+    missing = check_key("MY_KEY", None)
+    assert missing.state == "failing"
+    assert "block 'my-key'" in missing.found
+    assert "prefect block create secret" in missing.remedy
+
+
+def ask(base_url: str, **settings: object) -> Finding:
+    table = {"name": "m", "engine": "openai", "model": "llama", "base_url": base_url}
+    return check_endpoint(ModelConfig.model_validate(table | settings))
+
+
+def test_an_endpoint_is_asked_for_its_list_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", SECRET)
+    with serve_routes({"/v1/models": (200, LISTED)}) as web:
+        found = ask(f"{web.address}/v1/", api_key_env="MY_KEY")
+        unlisted = ask(f"{web.address}/v1", model="lama")
+    assert found == Finding("model m", "ok", f"{web.address}/v1 serves llama")
+    assert unlisted.state == "warning"
+    assert unlisted.found.endswith("does not list lama; it lists llama, gemma")
+    assert web.requests == [("/v1/models", f"Bearer {SECRET}"), ("/v1/models", None)]
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(401, "refuses the key (HTTP 401)"), (403, "refuses"), (500, "an error (HTTP 500)")]
+)
+def test_the_http_status_decides(status: int, words: str) -> None:
+    with serve_routes({"/v1/models": (status, LISTED)}) as web, pytest.raises(InputError) as raised:
+        ask(f"{web.address}/v1")
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("route", [(404, {}), (200, "text"), (200, {"data": 3}), (200, {"data": [1]})])
+def test_an_endpoint_that_lists_nothing_is_a_warning(route: Route) -> None:
+    with serve_routes({"/v1/models": route}) as web:
+        assert ask(f"{web.address}/v1").state == "warning"
+
+
+def test_an_endpoint_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        with pytest.raises(InputError, match=r"does not answer .Connection refused"):
+            ask(f"http://127.0.0.1:{bound.getsockname()[1]}/v1")
+    monkeypatch.setattr(http_client, "TIMEOUT_S", 0.1)
+    with serve_routes({"/v1/models": (200, LISTED)}, wait_s=0.5) as web:
+        with pytest.raises(InputError, match=r"no answer within 0\.1 s"):
+            ask(f"{web.address}/v1")
+        with pytest.raises(InputError, match="the environment variable MY_KEY is not set"):
+            ask(f"{web.address}/v1", api_key_env="MY_KEY")
+    with pytest.raises(InputError, match="base_url is not an address"):
+        ask("localhost:8000/v1")
+
+
+def test_no_key_is_sent_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", SECRET)
+    with serve_routes({"/v1/models": (200, LISTED)}) as other:
+        location = {"Location": f"{other.address}/v1/models"}
+        with serve_routes({"/v1/models": (302, {})}, headers=location) as web:
+            ask(f"{web.address}/v1", api_key_env="MY_KEY")
+    assert [key for _, key in other.requests] == [None]
+    assert [key for _, key in web.requests] == [f"Bearer {SECRET}"]
+
+
+def make_routes(server: str = OURS) -> dict[str, Route]:
+    return {"/api/health": (200, True), "/api/admin/version": (200, server)}
+
+
+def test_a_server_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "flows run in process" in check_server().found
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", "admin:word")
+    for theirs, state in ((OURS, "ok"), ("2.0.0", "warning")):
+        with serve_routes(make_routes(theirs)) as web:
+            monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
+            found = check_server()
+        assert found.state == state
+        assert f"version {theirs}" in found.found
+        assert {key for _, key in web.requests} == {"Basic YWRtaW46d29yZA=="}
+
+
+@pytest.mark.parametrize(
+    ("routes", "words"),
+    [
+        ({}, "does not answer"),
+        ({"/api/health": (200, {"status": "ok"})}, "is not a Prefect server"),
+        ({"/api/health": (200, "<!doctype html>")}, "is not a Prefect server"),
+        ({"/api/health": (503, None)}, "HTTP 503"),
+        ({"/api/health": (200, True), "/api/admin/version": (401, None)}, "refuses access"),
+    ],
+)
+def test_another_service_at_the_address_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, routes: dict[str, Route], words: str
+) -> None:
+    with serve_routes(routes) as web:
+        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
+        with pytest.raises(InputError, match=f"PREFECT_API_URL: .*{words}.*;"):
+            require_server()
+    addresses = ("http://me:word@127.0.0.1:9/api", "nonsense", "http://[::1", "http://127.0.0.1:port/api")
+    for address in addresses:
+        monkeypatch.setenv("PREFECT_API_URL", address)
+        with pytest.raises(InputError, match="PREFECT_API_URL") as raised:
+            require_server()
+        assert "word" not in str(raised.value)
+
+
+def test_a_root_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for root in (tmp_path / "file", tmp_path / "file" / "data", Path("/proc/none")):
+        with pytest.raises(InputError, match="cannot be written"):
+            check_room(root)
+    assert check_room(tmp_path / "not" / "there").state == "ok"
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not (tmp_path / "not").exists()
+
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "measure_free_space", lambda _: 1_000_000)
+    assert check_room(tmp_path).state == "failing"
+
+
+def test_storage_with_conditional_writes_is_ok_with_keys_that_were_found_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = {name: FoundKey(value, "in a block") for name, value in KEYS.items()}
+    with serve_moto() as server:
+        server.set_environment(monkeypatch)
+        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", " ")
+        with provide_keys(found):
+            assert check_shared(server.address).state == "ok"
+    assert "AWS_ACCESS_KEY_ID" not in os.environ
+    assert os.environ["AWS_SECRET_ACCESS_KEY"] == " "
+
+
+def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve_rclone(tmp_path) as server:
+        server.set_environment(monkeypatch)
+        with pytest.raises(InputError, match="conditional writes"):
+            check_shared(server.address)
+    assert not [path for path in (tmp_path / "bucket").rglob("*") if path.is_file()]
+
+
+def test_storage_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "PATIENCE", timedelta(seconds=1))
+    for name, value in {**KEYS, "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_REGION": "here"}.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match="s3://bucket/a") as raised:
+        check_shared("s3://bucket/a")
+    assert KEYS["AWS_SECRET_ACCESS_KEY"] not in str(raised.value)
+    for name in KEYS:
+        monkeypatch.delenv(name)
+    # Without keys the library asks the machine for a role.
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match=r"no key was found: set AWS_ACCESS_KEY_ID, .*'aws-access-key-id'"):
+        check_shared("s3://bucket/a")

@@ -1,0 +1,196 @@
+"""`validate` accepts a base exactly if a build succeeds, and refuses it with the same message."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from commands.preflight.doctor import collect_findings
+from commands.preflight.reading import find_doubtful_wordings, render_doubtful_wordings
+from commands.preflight.validate import validate_config
+from pretexeval.config.file import Config
+from pretexeval.config.tables import EditionConfig, KnowledgeConfig
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.files import FileRef
+from schemas.question_stages import QUESTIONS
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition, list_left_out
+from tasks.edition.planning import plan_edition
+from tasks.edition.preview import require_wordings_of_pool
+from tasks.edition.stage_files import StageFiles, check_files, provide_files
+from tests.support.command import make_rows, write_base, write_config
+from tests.support.small_bases import STAGES
+
+Row = dict[str, str]
+
+
+def pair(n_heads: int, tails: Iterable[str], relation: str = "may_treat") -> list[Row]:
+    names = list(tails)
+    return [
+        {"head": f"drug {i}", "relation": relation, "tail": names[i % len(names)]} for i in range(n_heads)
+    ]
+
+
+def cross(n_heads: int, n_tails: int) -> list[Row]:
+    return [row for i in range(n_tails) for row in pair(n_heads, [f"disease {i}"])]
+
+
+def mark(rows: list[Row], column: str) -> list[Row]:
+    return [row | {column: "true"} for row in rows]
+
+
+MANY = [f"disease {letter}" for letter in "abcdefg"]
+BASES: dict[str, list[Row]] = {
+    "usual": pair(20, MANY),
+    "all heads share one tail": pair(20, ["disease"]),
+    "every tail is true of every head": cross(12, 3),
+    "one head": pair(1, MANY),
+    "one head with many tails": [{"head": "drug", "relation": "may_treat", "tail": tail} for tail in MANY],
+    "five heads": pair(5, MANY),
+    "six heads": pair(6, MANY),
+    "seven heads": pair(7, MANY),
+    "seven heads of which two share all tails": pair(7, ["disease a", *["disease b"] * 6]),
+    "one head has another tail": [*pair(20, ["disease"]), *pair(1, ["other disease"])],
+    "the other tails are also true": [*pair(20, ["disease"]), *mark(cross(20, 3), "also_true")],
+    "all rows are also true": mark(pair(20, MANY), "also_true"),
+    "all rows are also false": mark(pair(20, MANY), "also_false"),
+    "tails that generalise each other": pair(20, ["pain", "chest pain", "severe chest pain"]),
+    "heads that are their tails": [
+        {"head": f"name {i}", "relation": "may_treat", "tail": f"name {i}"} for i in range(20)
+    ],
+    "names that differ in case": pair(20, ["Disease", "disease", "DISEASE"]),
+    "only an asserted negative": [*pair(20, ["disease"]), *mark(pair(20, ["health"]), "also_false")],
+    "a relation without prototypes": [*pair(20, MANY), *pair(20, MANY, "may_heal")],
+    "a second relation of five heads": [*pair(20, MANY), *pair(5, MANY, "may_prevent")],
+    "rows that repeat": pair(20, MANY) * 3,
+}
+
+
+def configure(folder: Path, rows: list[Row], **edition: Any) -> Config:  # noqa: ANN401
+    path = folder / "own.parquet"
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(path)
+    questions = edition.pop("questions", {})
+    return Config.model_validate(
+        {
+            "knowledge": {"name": "own", "format": "table", "path": path},
+            "edition": edition,
+            "questions": questions,
+            "storage": {"root": folder / "data"},
+        }
+    )
+
+
+def build(config: Config) -> None:
+    """Build an edition as the flow build-test-set does, without Prefect."""
+    edition: Edition = plan_edition(config)
+    require_wordings_of_pool(edition)
+    built: list[StageFiles] = []
+    for stage in [*STAGES, *([QUESTIONS] if edition.has_questions else [])]:
+        built.append(provide_files(edition, stage.name, *built))
+        check_files(edition, built[-1])
+    refs: list[FileRef] = [ref for files in built for ref in files.files.values()]
+    complete_edition(edition, refs, list_left_out(edition, partial(built[0].read, edition.root)))
+
+
+def find_refusal(action: Any, *arguments: Any) -> str | None:  # noqa: ANN401
+    try:
+        action(*arguments)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+# Questions and a cap take a second each to build, so one policy has both.
+TABLES: dict[str, dict[str, Any]] = {
+    "uniform": {},
+    "balanced": {"heads_per_relation": 9, "questions": {"settings": ["answer_only"]}},
+}
+
+
+@pytest.mark.parametrize("negatives", TABLES)
+@pytest.mark.parametrize("name", BASES)
+def test_validate_decides_as_a_build_does(tmp_path: Path, name: str, negatives: str) -> None:
+    config = configure(tmp_path, BASES[name], negatives=negatives, **TABLES[negatives])
+    said = find_refusal(validate_config, config)
+    assert said == find_refusal(build, config)
+    if name in (*REFUSED, "usual"):
+        assert (said is None) == (name == "usual")
+
+
+REFUSED = ("all heads share one tail", "five heads", "one head", "all rows are also true")
+
+
+@pytest.mark.parametrize("name", ["five heads", "usual"])
+def test_the_doctor_decides_as_validate_does(tmp_path: Path, name: str) -> None:
+    config = configure(tmp_path, BASES[name])
+    path = write_config(
+        tmp_path / "c.toml",
+        tmp_path / "data",
+        knowledge=config.knowledge.model_dump(mode="json", exclude_none=True),
+    )
+    (found,) = (finding for finding in collect_findings(path) if finding.name == "edition")
+    said = find_refusal(validate_config, config)
+    assert (found.state, found.found if said else None) == ("failing" if said else "ok", said)
+
+
+def test_a_missing_wording_of_questions_is_refused_alike(tmp_path: Path) -> None:
+    wording = tmp_path / "wording.toml"
+    wording.write_text(
+        """
+        [may_prevent.MCQ]
+        question = "Which of these may [X] prevent?"
+        negated = "Which of these cannot [X] prevent?"
+        [may_prevent.MAQ]
+        question = "Which of these may [X] prevent?"
+        negated = "Which of these cannot [X] prevent?"
+        [may_prevent.TFQ]
+        statement = "[X] may prevent [Y]."
+        negated = "[X] cannot prevent [Y]."
+        """
+    )
+    questions = {"settings": ["answer_only"], "wording": str(wording)}
+    config = configure(tmp_path, BASES["usual"], questions=questions)
+    said = find_refusal(validate_config, config)
+    assert said == find_refusal(build, config)
+    assert said is not None
+    assert "may_treat" in said
+
+
+POOL = """extends = "revised"
+[may_cure]
+instance = ["TakesDrug", "HasCurableDisease"]
+none = ["The drug [X] may cure [Y].", "The drug [X] may cause [Y]."]
+inv = ["The disease [Y] may be cured by [X].", "The disease [X] may be cured by [Y]."]
+ins = "If a patient takes [X], then [Y] is among the diseases it may cause."
+inv_ins = "If a patient has [Y], then [X] is among the drugs that may cure it."
+dn = ["The drug [X] cannot cure [Y].", "The drug [X] cannot cause [Y]."]
+inv_dn = ["The disease [Y] cannot be cured by [X].", "The disease [X] cannot be cured by [Y]."]
+ins_dn = "If a patient takes [X], then [Y] is not among the diseases it may cause."
+inv_ins_dn = "If a patient has [Y], then [X] is not among the drugs that may cure it."
+"""
+
+
+def test_only_own_wordings_that_change_their_statement_are_named(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(POOL)
+    path = write_base(tmp_path / "own.tsv", make_rows("may_cure", "may_treat"))
+    knowledge = KnowledgeConfig(name="own", format="table", path=path)
+    own = plan_edition(Config(knowledge=knowledge, edition=EditionConfig(pool=str(tmp_path / "own.toml"))))
+    lines = render_doubtful_wordings(str(own.pool.path), find_doubtful_wordings(own)).splitlines()
+    assert lines[0].startswith(f"texts of {tmp_path / 'own.toml'} that the gate would reject: 6;")
+    # The texts with the reason predicate alone come last.
+    cells = ("inv", "inv_dn", "none", "ins", "dn", "ins_dn")
+    assert [line.split(": ")[0].strip() for line in lines[1:]] == [f"[may_cure] {cell}" for cell in cells]
+    assert lines[1].endswith(": 'The disease [X] may be cured by [Y].': roles")
+    assert lines[3].endswith(": 'The drug [X] may cause [Y].': predicate")
+    assert lines[4].endswith("then [Y] is among the diseases it may cause.': predicate")
+    rephraser = own.config.rephraser.model_copy(update={"gate": "off"})
+    without_gate = replace(own, config=own.config.model_copy(update={"rephraser": rephraser}))
+    assert find_doubtful_wordings(without_gate) == ()
+
+
+def test_bundled_pools_are_not_checked_again() -> None:
+    assert find_doubtful_wordings(plan_edition(Config())) == ()

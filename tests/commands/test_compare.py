@@ -1,0 +1,132 @@
+"""`pretexeval compare`: it finds a regression, passes an equal model, and refuses what it cannot compare."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands.main import main
+from tests.support.contest import EDITION, publish_contest
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return publish_contest(tmp_path_factory.mktemp("contest") / "data").root
+
+
+def compare(root: Path, *arguments: str) -> int:
+    return main(["compare", *arguments, "--root", str(root)])
+
+
+def read_json(root: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert compare(root, *arguments, "--format", "json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_real_regression_fails_only_if_it_is_asked_to(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare(root, "knows-all", "knows-half") == 0
+    assert compare(root, "knows-all", "knows-half", "--fail-on-regression") == 1
+    said = capsys.readouterr().out
+    assert "Knows-Half is worse than Knows-All in mastery: -50.0 points" in said
+    assert "Regression: the interval says that the second score is lower." in said
+    assert compare(root, "knows-half", "knows-all", "--fail-on-regression") == 0
+    assert "Knows-All is better than Knows-Half in mastery: +50.0 points" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("measure", "baseline", "candidate", "difference"),
+    [
+        ("mastery", "knows-all", "knows-half", -0.5),
+        ("mastery", "knows-all", "blind-to-inversion", -1.0),
+        ("average_accuracy", "knows-all", "blind-to-inversion", -0.25),
+        ("joint_accuracy", "random", "knows-all", 1.0),
+    ],
+)
+def test_the_differences_are_those_of_the_rules(
+    root: Path,
+    capsys: pytest.CaptureFixture[str],
+    measure: str,
+    baseline: str,
+    candidate: str,
+    difference: float,
+) -> None:
+    found = read_json(root, capsys, baseline, candidate, "--measure", measure)
+    row = found["all"]
+    assert row["difference"] == pytest.approx(difference, abs=0.01)
+    assert row["difference_ci_low"] <= row["difference"] <= row["difference_ci_high"]
+    assert found["verdict"] == ("worse" if difference < 0 else "better")
+    assert row["second_score"] - row["first_score"] == pytest.approx(row["difference"])
+    assert (row["n_only_second"] > 0) == (difference > 0)
+    assert (row["n_pairs"], [each["n_pairs"] for each in found["relations"]]) == (60, [30, 30])
+
+
+def test_an_equal_model_is_not_distinguishable(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(root, "knows-all", "twin", "--fail-on-regression") == 0
+    said = capsys.readouterr().out
+    assert "are not distinguishable in mastery: +0.0 points (95 % interval -" in said
+    assert "on 60 pairs that both answered" in said
+    assert "would be found here in four cases out of five" in said
+    assert "\x1b" not in said
+    assert "best" not in said
+
+
+def test_a_loss_within_the_margin_is_no_regression(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("knows-all", "blind-to-inversion", "--measure", "average_accuracy", "--fail-on-regression")
+    high = read_json(root, capsys, *arguments[:4])["all"]["difference_ci_high"]
+    assert -0.25 < high < 0
+    assert compare(root, *arguments, "--margin", f"{-high - 0.01}") == 1
+    assert compare(root, *arguments, "--margin", f"{-high + 0.01}") == 0
+    assert "No regression: the interval does not say that" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("knows-all", "broken"), "Broken was not evaluated.*960 of 960 samples failed"),
+        (("knows-all", "knows-a"), "are the same model, knows-all"),
+        (("knows-all", "knows"), "'knows' may be any of knows-all, knows-half: give its id"),
+        (("knows-all", "chatty"), "asked in the style completion, Chatty in the style chat"),
+        (("knows-all", "lenient"), "Knows-All has .*strict; Lenient has pretexeval under coin-flip"),
+        (("knows-all", "unsure"), "of the 60 shared pairs, too few have an answer to every sample"),
+        (("early", "late"), "Early and Late share no answered pair"),
+        (("knows-all", "random", "--edition", "other"), f"no edition 'other'; it contains: {EDITION}"),
+        (("knows-all", "random", "--method", "direct"), r"under the same policy \(direct\)"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(
+    root: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    path = tmp_path / "out.json"
+    rest = ("--fail-on-regression", "--format", "json", "--output", str(path))
+    assert compare(root, *arguments, *rest) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(message, captured.err), captured.err
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("margin", ["2", "nan"])
+def test_a_margin_is_a_share(root: Path, capsys: pytest.CaptureFixture[str], margin: str) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        compare(root, "knows-all", "twin", f"--margin={margin}")
+    assert "is no share from 0 to below 1" in capsys.readouterr().err
+
+
+def test_other_styles_can_be_accepted_and_are_named(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare(root, "knows-all", "chatty", "--allow-other-style") == 0
+    assert "The prompts have different styles (completion and chat)" in capsys.readouterr().out
+
+
+def test_only_shared_pairs_count(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = read_json(root, capsys, "knows-all", "early")
+    assert found["all"]["n_pairs"] == 30
+    assert "the first model answered 60 pairs, the second 30" in " ".join(found["notes"])

@@ -1,0 +1,111 @@
+"""`--model` and `--limit`: what they choose, and that no larger evaluation is lost."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands.main import main
+from commands.selection import limit_pairs, select_models
+from pretexeval.config.file import Config, load_config
+from pretexeval.primitives.errors import InputError
+from tasks.edition.manifest import complete_edition
+from tasks.edition.planning import plan_edition
+from tasks.evaluation.evaluation import plan_evaluation
+from tasks.evaluation.run_record import read_run
+from tests.commands.preflight.test_plan import Parrot
+from tests.support.command import make_rows, write_base, write_config
+from tests.support.evaluations import ask_model, finish
+from tests.support.small_bases import write_files
+
+N_HEADS = 14
+N_TESTED = 9
+PER_PAIR = 16
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    base = write_base(tmp_path / "own.tsv", make_rows("may_treat", "may_prevent", n_heads=N_HEADS))
+    far = {"engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
+    return write_config(
+        tmp_path / "c.toml",
+        tmp_path / "data",
+        knowledge={"name": "own", "format": "table", "path": str(base)},
+        models=[far | {"name": "one"}, far | {"name": "two", "pairs_per_relation": 3}],
+    )
+
+
+def evaluate(config: Config, name: str) -> dict[str, Any]:
+    """Evaluate a model as a run does; return its record."""
+    edition = plan_edition(config)
+    if not edition.is_complete():
+        complete_edition(edition, list(write_files(edition).values()), [])
+    evaluation = plan_evaluation(config, edition.edition_id, name)
+    finish(evaluation, ask_model(evaluation, lambda _: Parrot()))
+    record = read_run(evaluation)
+    assert record is not None
+    return record
+
+
+def test_models_are_chosen_by_name_in_their_order(path: Path) -> None:
+    config = load_config(path)
+    assert [model.name for model in select_models(config, ["two", "one"]).models] == ["one", "two"]
+    assert [model.name for model in select_models(config, ["two"]).models] == ["two"]
+    with pytest.raises(InputError, match="no model 'three' in the configuration; its models are: one, two"):
+        select_models(config, ["one", "three"])
+
+
+def test_the_edition_is_the_same_and_a_smaller_limit_of_the_configuration_stays(path: Path) -> None:
+    config = load_config(path)
+    limited = limit_pairs(config, 5)
+    assert [model.pairs_per_relation for model in limited.models] == [5, 3]
+    assert plan_edition(limited).edition_id == plan_edition(config).edition_id
+
+
+def test_a_limited_evaluation_is_not_complete_and_the_rest_is_asked_later(path: Path) -> None:
+    config = load_config(path)
+    few = evaluate(limit_pairs(config, 2), "one")
+    assert few["pairs_per_relation"] == 2
+    assert few["n_samples"] == 2 * 2 * PER_PAIR
+    more = evaluate(config, "one")
+    assert more["pairs_per_relation"] is None
+    assert more["n_samples"] == 2 * N_TESTED * PER_PAIR
+    assert more["n_asked"] == more["n_samples"] - few["n_samples"]
+
+
+def test_a_larger_budget_asks_only_the_difference(path: Path) -> None:
+    config = load_config(path)
+
+    def pay(budget: int) -> Config:
+        return config.model_copy(update={"models": (config.models[0].model_copy(update={"budget": budget}),)})
+
+    few, more = (evaluate(pay(n_pairs * PER_PAIR), "one") for n_pairs in (3, 10))
+    assert (few["pairs_per_relation"], few["n_samples"]) == (2, 3 * PER_PAIR)
+    assert (more["pairs_per_relation"], more["n_samples"]) == (5, 10 * PER_PAIR)
+    assert more["n_asked"] == more["n_samples"] - few["n_samples"]
+    with pytest.raises(InputError, match="--limit is not allowed with the budget of one"):
+        limit_pairs(pay(64), 2)
+
+
+def test_a_limit_never_replaces_a_larger_evaluation(path: Path) -> None:
+    config = load_config(path)
+    evaluate(config, "one")
+    with pytest.raises(InputError, match=r"larger evaluations .*: one\. Leave out the limit"):
+        limit_pairs(config, 2)
+    assert limit_pairs(select_models(config, ["two"]), 2).models[0].pairs_per_relation == 2
+    evaluate(limit_pairs(select_models(config, ["two"]), 2), "two")
+    assert limit_pairs(select_models(config, ["two"]), 3).models[0].pairs_per_relation == 3
+
+
+def test_a_plan_counts_what_is_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["plan", str(path), "--model", "one", "--limit", "2"])
+    captured = capsys.readouterr()
+    (line,) = (line for line in captured.out.splitlines() if line.startswith("one "))
+    assert line.split()[:3] == ["one", "evaluation", str(2 * 2 * PER_PAIR)]
+    assert "limited to 2 pairs of each relation" in captured.err
+
+
+@pytest.mark.parametrize("limit", ["0", "two"])
+def test_a_limit_is_a_number_of_pairs(path: Path, limit: str) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", str(path), "--limit", limit])

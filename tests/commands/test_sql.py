@@ -1,0 +1,124 @@
+"""`pretexeval sql` on a small published root: its listing, its formats and its files."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from commands.main import main
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder
+from warehouse.publishing import build_warehouse
+from warehouse.query import list_columns, run_query
+
+EDITION = "tiny-seed1-00000001"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = DataFolder(tmp_path_factory.mktemp("sql") / "data")
+    for k in range(6):
+        data.add_pair("symptoms", f"head {k}", f"tail {k}", f"tail {(k + 1) % 6}")
+    data.write_edition(EDITION)
+    for rule in (simulated_models.expert, simulated_models.always_true):
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule)
+    build_warehouse(data.root)
+    return data.root
+
+
+@pytest.fixture
+def ask(root: Path, capsys: pytest.CaptureFixture[str]) -> "Asked":
+    return Asked(root, capsys)
+
+
+class Asked:
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root, self.capsys = root, capsys
+
+    def __call__(self, *arguments: str | Path, status: int = 0) -> str:
+        """Run `pretexeval sql` and return what it printed, or its message if it must fail."""
+        found = main(["sql", *map(str, arguments), "--root", str(self.root)])
+        captured = self.capsys.readouterr()
+        assert found == status, captured.err
+        return captured.err if status else captured.out
+
+
+def test_tables_views_and_columns_are_listed(ask: Asked, root: Path) -> None:
+    blocks = ask().split("\n\n")
+    listed = {block.split()[1].rstrip(":"): block.splitlines() for block in blocks}
+    found = list_columns(root)
+    assert list(listed) == list(dict.fromkeys(row.name for row in found))
+    head, *lines = listed["leaderboard"]
+    assert head.startswith("view leaderboard: one row per edition, model, method")
+    assert [line.split()[0] for line in lines] == [row.column for row in found if row.name == "leaderboard"]
+    rows = json.loads(ask("--format", "json"))
+    assert [row["column"] for row in rows] == [row.column for row in found]
+
+
+def test_one_of_them_is_described(ask: Asked) -> None:
+    assert ask("--describe", "leaderboard").startswith("view leaderboard: ")
+    assert "did you mean leaderboard" in ask("--describe", "leaderbord", status=2)
+
+
+def test_the_tables_of_the_papers_are_printed(ask: Asked) -> None:
+    said = ask("--papers", "tiny")
+    assert "Methods: gain over random" in said
+    assert "Joint accuracy (%) when n samples are asked" in said
+    assert "no edition 'none'" in ask("--papers", "none", status=2)
+
+
+def test_the_leaderboard_fits_a_terminal_unless_it_is_asked_for_whole(ask: Asked, root: Path) -> None:
+    lines = ask("from leaderboard").splitlines()
+    assert max(map(len, lines)) <= 100
+    assert {"rank", "model", "average_accuracy", "mastery"} <= set(lines[0].split())
+    columns, _ = run_query(root, "from leaderboard")
+    assert ask("from leaderboard", "--wide").splitlines()[0].split() == columns
+    assert ask("from leaderboard", "--format", "csv").splitlines()[0].split(",") == columns
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "json"])
+def test_a_file_holds_the_rows_of_the_query(ask: Asked, root: Path, tmp_path: Path, ending: str) -> None:
+    sql = "select text, label, is_correct from prediction_details order by all"
+    path = tmp_path / "new" / f"found.{ending}"
+    assert ask(sql, "--output", path) == ""
+    readers: dict[str, Callable[[Path], pl.DataFrame]] = {
+        "parquet": pl.read_parquet,
+        "csv": pl.read_csv,
+        "json": pl.read_json,
+    }
+    frame = readers[ending](path)
+    expected = run_query(root, sql)[1]
+    assert expected
+    texts = [tuple(str(value).lower() for value in row) for row in frame.rows()]
+    assert texts == [tuple(str(value).lower() for value in row) for row in expected]
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_that_exists_is_kept(ask: Asked, root: Path) -> None:
+    warehouse = root / "warehouse.duckdb"
+    before = warehouse.read_bytes()
+    said = ask("select 1", "--format", "parquet", "--output", warehouse, status=2)
+    assert "exists already" in said
+    assert warehouse.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["select 1 as a", "--format", "parquet"], "give --output FILE"),
+        (["select 1 as a", "--output", "a.xlsx"], "names no format"),
+        (["select interval 1 day as a", "--output", "a.parquet"], "cast it"),
+        (["select 1 as a, 2 as a", "--output", "a.parquet"], "two columns of the result are named a"),
+        (["select 1", "--describe", "runs"], "exclude each other"),
+        (["copy (select 1) to 'a.csv'", "--output", "a.parquet"], "write a file with `--output FILE`"),
+    ],
+)
+def test_what_cannot_be_written(
+    ask: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert message in ask(*arguments, status=2)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,55 @@
+"""The table [schedule]: what is refused, with a message that says what to write."""
+
+from pathlib import Path
+
+import pytest
+
+from pretexeval.config.file import load_config
+from pretexeval.primitives.errors import InputError
+
+
+def write_schedule(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(f"[schedule]\n{text}\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('cron = "every monday"', "schedule: cron 'every monday' is not valid; give five fields: minute,"),
+        ('cron = "@weekly"', "cron '@weekly' is not valid; give five fields"),
+        ('cron = "0 25 * * 1"', "cron '0 25 * * 1' is not valid (Bad hour); give five fields"),
+        ('cron = "0 R * * 1"', "cron '0 R * * 1' is not valid; give five fields"),
+        ('cron = "0 3 LW * *"\nperiod = "month"', "cron '0 3 LW * *' is not valid"),
+        ('cron = "0 3 31 2 *"\nperiod = "month"', "cron '0 3 31 2 *' is not valid (Bad day-of-month)"),
+        (
+            'cron = "0 3 * 2 MON#5"\ntimezone = "Mars"',
+            "schedule.timezone: 'Mars' is no time zone; give a name",
+        ),
+        ('period = "day"', 'runs at most once in a week: give period = "week"'),
+        ('cron = "0 3 1 * *"', 'runs at most once in a month: give period = "month"'),
+        ('period = "year"', "schedule.period = 'year': should be 'day', 'week' or 'month'"),
+    ],
+)
+def test_schedule_that_cannot_run_or_contradicts_itself_is_refused(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        load_config(write_schedule(tmp_path, text))
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'cron = "0 3 * * MON-FRI"\nperiod = "day"',
+        'cron = "0 3 * * *"',
+        'cron = "30 4 1 1,7 *"\nperiod = "month"\ntimezone = "America/New_York"',
+        'cron = "0 3 1,15 * *"',
+        'cron = "0 3 * * THU"\ntimezone = "UTC"',
+    ],
+)
+def test_schedule_of_any_cadence_is_accepted(tmp_path: Path, text: str) -> None:
+    schedule = load_config(write_schedule(tmp_path, text)).schedule
+    assert schedule.cron in text

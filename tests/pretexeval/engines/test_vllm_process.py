@@ -1,0 +1,68 @@
+import os
+import sys
+import weakref
+from types import ModuleType
+
+import pytest
+
+from pretexeval.engines import vllm_process
+from pretexeval.engines.vllm_process import (
+    ENVIRONMENT,
+    HUB_VARIABLE,
+    free_memory,
+    prepare_environment,
+)
+from pretexeval.primitives.process import pause_collector
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Unset all variables, and undo every change after the test."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, HUB_VARIABLE, False)
+    monkeypatch.setattr(vllm_process, "_hub_is_chosen_by_user", False)
+    for name in (*ENVIRONMENT, HUB_VARIABLE):
+        monkeypatch.setenv(name, "remembered, to be restored")
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+def test_variables_that_the_user_set_are_kept(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("VLLM_CPU_KVCACHE_SPACE", "40")
+    prepare_environment(is_local=True)
+    assert os.environ["VLLM_CPU_KVCACHE_SPACE"] == "40"
+    assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+    assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
+
+
+def test_hub_is_online_again_for_a_hub_model_after_a_local_one(
+    environment: pytest.MonkeyPatch,
+) -> None:
+    from huggingface_hub import is_offline_mode
+
+    prepare_environment(is_local=True)
+    assert is_offline_mode()
+    assert os.environ[HUB_VARIABLE] == "1"
+    prepare_environment(is_local=False)
+    assert not is_offline_mode()
+    assert os.environ[HUB_VARIABLE] == "0"
+
+
+class Engine:
+    """An object that refers to itself, as engines do: only the garbage collector frees it."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_memory_of_an_engine_is_freed_if_a_library_was_imported_while_it_was_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine()
+    freed = weakref.ref(engine)
+    with pause_collector():
+        monkeypatch.setitem(sys.modules, "imported", ModuleType("imported"))
+    del engine
+    free_memory()
+    assert freed() is None

@@ -1,0 +1,276 @@
+"""The queries of configs/knowledge on a few invented rows in the format in which each base is published."""
+
+import json
+import re
+from pathlib import Path
+
+from pretexeval.config.tables import KnowledgeConfig
+from pretexeval.knowledge.base import KnowledgeBase
+from pretexeval.knowledge.reader import read_knowledge_base
+
+REPOSITORY = Path(__file__).parents[3]
+RECIPES = REPOSITORY / "configs" / "knowledge"
+Fact = tuple[str, str, str]
+
+
+def read_recipe(name: str, path: Path, *relations: str) -> KnowledgeBase:
+    query = RECIPES / f"{name}.sql"
+    return read_knowledge_base(
+        KnowledgeConfig(name=name, format="sql", path=path, query=query, relations=relations)
+    )
+
+
+def list_facts(base: KnowledgeBase, *, also_true: bool = False) -> list[Fact]:
+    rows = base.triplets.filter(also_true=also_true)
+    return rows.select("relation", "head", "tail").rows()
+
+
+def list_false(base: KnowledgeBase) -> list[Fact]:
+    return base.also_false.select("relation", "head", "tail").rows()
+
+
+def write(path: Path, *rows: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def write_tabs(path: Path, *rows: str) -> None:
+    write(path, *(re.sub(" ?; ?", "\t", row) for row in rows))
+
+
+def test_primekg(tmp_path: Path) -> None:
+    write(
+        tmp_path / "kg.csv",
+        "relation,display_relation,x_index,x_id,x_type,x_name,x_source,y_index,y_id,y_type,y_name,y_source",
+        'indication,indication,1,DB1,drug,"Ibuprofen, racemic",DrugBank,9,100,disease,gout,MONDO',
+        'indication,indication,9,100,disease,gout,MONDO,1,DB1,drug,"Ibuprofen, racemic",DrugBank',
+        "off-label use,off-label use,1,DB2,drug,Colchicine,DrugBank,8,101,disease,pericarditis,MONDO",
+        "contraindication,contraindication,1,DB2,drug,Colchicine,DrugBank,9,100,disease,gout,MONDO",
+        "indication,indication,1,DB2,drug,Colchicine,DrugBank,9,100,disease,gout,MONDO",
+        "contraindication,contraindication,1,DB2,drug,Colchicine,DrugBank,7,102,disease,kidney failure,MONDO",
+        "disease_phenotype_positive,present,9,100,disease,gout,MONDO,5,3,effect/phenotype,Tophus,HPO",
+        "disease_phenotype_negative,absent,9,100,disease,gout,MONDO,5,4,phenotype,Fever,HPO",
+        "disease_protein,associated with,9,100,disease,gout,MONDO,4,9429,gene/protein,ABCG2,NCBI",
+        "drug_protein,target,1,DB2,drug,Colchicine,DrugBank,3,203068,gene/protein,TUBB,NCBI",
+        "drug_protein,enzyme,1,DB2,drug,Colchicine,DrugBank,2,1576,gene/protein,CYP3A4,NCBI",
+        "anatomy_protein_present,present,4,9429,gene/protein,ABCG2,NCBI,6,2107,anatomy,liver,UBERON",
+        "anatomy_protein_present,present,6,2107,anatomy,liver,UBERON,4,9429,gene/protein,ABCG2,NCBI",
+        "anatomy_protein_absent,absent,4,9429,gene/protein,ABCG2,NCBI,6,2106,anatomy,spleen,UBERON",
+        "pathway_protein,interacts with,4,9429,gene/protein,ABCG2,NCBI,6,R1,pathway,Urate export,REACTOME",
+        "bioprocess_protein,interacts with,4,9429,gene/protein,ABCG2,NCBI,6,15747,"
+        "biological_process,urate transport,GO",
+        "drug_drug,synergistic interaction,1,DB1,drug,A,DrugBank,1,DB2,drug,B,DrugBank",
+    )
+    base = read_recipe("primekg", tmp_path / "kg.csv")
+    assert list_facts(base) == [
+        ("contraindicated_in", "Colchicine", "gout"),
+        ("contraindicated_in", "Colchicine", "kidney failure"),
+        ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
+        ("disease_may_have_finding", "gout", "Tophus"),
+        ("gene_expressed_in_anatomy", "ABCG2 gene", "liver"),
+        ("gene_participates_in_pathway", "ABCG2 gene", "Urate export"),
+        ("gene_plays_role_in_biological_process", "ABCG2 gene", "urate transport"),
+        ("has_target", "Colchicine", "TUBB"),
+        ("may_treat", "Colchicine", "gout"),
+        ("may_treat", "Ibuprofen, racemic", "gout"),
+    ]
+    assert list_facts(base, also_true=True) == [
+        ("has_target", "Colchicine", "CYP3A4"),
+        ("may_treat", "Colchicine", "pericarditis"),
+    ]
+    assert list_false(base) == [
+        ("disease_may_have_finding", "gout", "Fever"),
+        ("gene_expressed_in_anatomy", "ABCG2 gene", "spleen"),
+        ("may_treat", "Colchicine", "kidney failure"),
+    ]
+    assert base.triplets.filter(tail="ABCG2 gene")["tail_id"].to_list() == ["NCBI:9429"]
+
+
+def test_hetionet(tmp_path: Path) -> None:
+    write_tabs(
+        tmp_path / "hetionet-v1.0-nodes.tsv",
+        "id ; name ; kind",
+        "Compound::DB1 ; Colchicine ; Compound",
+        "Disease::DOID:1 ; gout ; Disease",
+        "Disease::DOID:2 ; osteoarthritis ; Disease",
+        "Pharmacologic Class::N1 ; Tubulin Inhibitors ; Pharmacologic Class",
+        "Gene::1 ; ABCG2 ; Gene",
+        "Anatomy::U1 ; liver ; Anatomy",
+        "Pathway::P1 ; Transport of urate ; Pathway",
+        'Symptom::D1 ; "Foot" pain ; Symptom',
+    )
+    write_tabs(
+        tmp_path / "hetionet-v1.0-edges.sif",
+        "source ; metaedge ; target",
+        "Compound::DB1 ; CtD ; Disease::DOID:1",
+        "Compound::DB1 ; CpD ; Disease::DOID:2",
+        "Pharmacologic Class::N1 ; PCiC ; Compound::DB1",
+        "Disease::DOID:1 ; DaG ; Gene::1",
+        "Disease::DOID:1 ; DpS ; Symptom::D1",
+        "Gene::1 ; GiG ; Gene::1",
+        "Gene::1 ; GpPW ; Pathway::P1",
+        "Anatomy::U1 ; AeG ; Gene::1",
+        "Compound::DB1 ; CbG ; Gene::1",
+    )
+    base = read_recipe("hetionet", tmp_path)
+    assert list_facts(base) == [
+        ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
+        ("disease_may_have_finding", "gout", '"Foot" pain'),
+        ("gene_expressed_in_anatomy", "ABCG2 gene", "liver"),
+        ("gene_participates_in_pathway", "ABCG2 gene", "Transport of urate"),
+        ("has_pharmacologic_class", "Colchicine", "Tubulin Inhibitors"),
+        ("has_target", "Colchicine", "ABCG2"),
+        ("may_treat", "Colchicine", "gout"),
+    ]
+    assert list_facts(base, also_true=True) == [("may_treat", "Colchicine", "osteoarthritis")]
+
+
+def test_hpo(tmp_path: Path) -> None:
+    write_tabs(
+        tmp_path / "phenotype.hpoa",
+        "#description: HPO annotations",
+        "#version: 2024-01-01",
+        "database_id ; disease_name ; qualifier ; hpo_id ; reference ; evidence ; onset ; frequency ; sex ; "
+        "modifier ; aspect ; biocuration",
+        "OMIM:1 ; Invented syndrome ; ; HP:0000002 ; OMIM:1 ; TAS ; ; ; ; ; P ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; NOT ; HP:0000003 ; OMIM:1 ; TAS ; ; ; ; ; P ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; NOT ; HP:0000002 ; PMID:1 ; PCS ; ; ; ; ; P ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; ; HP:0000004 ; OMIM:1 ; TAS ; ; ; ; ; I ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; ; HP:0000006 ; OMIM:1 ; TAS ; ; ; ; ; I ; HPO:x[2020-01-01]",
+        "OMIM:1 ; Invented syndrome ; ; HP:0000007 ; OMIM:1 ; TAS ; ; ; ; ; C ; HPO:x[2020-01-01]",
+    )
+    node = "http://purl.obolibrary.org/obo/HP_000000"
+    synonyms = [
+        {"pred": "hasExactSynonym", "val": "Tall"},
+        {"pred": "hasExactSynonym", "val": "short stature"},
+        {"pred": "hasRelatedSynonym", "val": "Big"},
+    ]
+    nodes = [
+        {"id": f"{node}2", "lbl": "Tall stature", "type": "CLASS", "meta": {"synonyms": synonyms}},
+        {"id": f"{node}3", "lbl": "Short stature", "type": "CLASS", "meta": {"definition": {"val": "…"}}},
+        {"id": f"{node}4", "lbl": "Autosomal dominant inheritance", "type": "CLASS"},
+        {"id": f"{node}5", "type": "PROPERTY"},
+        {"id": f"{node}6", "lbl": "Genetic anticipation", "type": "CLASS"},
+        {"id": f"{node}7", "lbl": "Adult onset", "type": "CLASS"},
+    ]
+    (tmp_path / "hp.json").write_text(json.dumps({"graphs": [{"nodes": nodes, "edges": []}]}))
+    base = read_recipe("hpo", tmp_path)
+    assert list_facts(base) == [
+        ("disease_has_mode_of_inheritance", "Invented syndrome", "Autosomal dominant inheritance"),
+        ("disease_may_have_finding", "Invented syndrome", "Tall stature"),
+    ]
+    assert list_false(base) == [("disease_may_have_finding", "Invented syndrome", "Short stature")]
+    assert base.aliases == {"Tall stature": ("Tall",)}
+
+
+def test_kgx(tmp_path: Path) -> None:
+    write_tabs(
+        tmp_path / "own_nodes.tsv",
+        "id ; category ; name ; synonym",
+        "MONDO:1 ; biolink:Disease ; gout ; podagra|gouty arthritis",
+        "MONDO:2 ; biolink:Disease ; arthritis ; gouty arthritis",
+        "HP:1 ; biolink:PhenotypicFeature ; Tophus ;",
+        "HP:2 ; biolink:PhenotypicFeature ; Fever ;",
+        "HGNC:1 ; biolink:Gene ; ABCG2 ;",
+    )
+    write_tabs(
+        tmp_path / "own_edges.tsv",
+        "id ; subject ; predicate ; object ; negated",
+        "1 ; MONDO:1 ; biolink:has_phenotype ; HP:1 ;",
+        "2 ; MONDO:1 ; biolink:has_phenotype ; HP:2 ; True",
+        "3 ; HGNC:1 ; biolink:gene_associated_with_condition ; MONDO:1 ; false",
+        "4 ; HGNC:1 ; biolink:has_phenotype ; HP:1 ;",
+    )
+    base = read_recipe("kgx", tmp_path)
+    assert list_facts(base) == [
+        ("disease_mapped_to_gene", "gout", "ABCG2 gene"),
+        ("disease_may_have_finding", "gout", "Tophus"),
+    ]
+    assert list_false(base) == [("disease_may_have_finding", "gout", "Fever")]
+    assert base.aliases == {"gout": ("podagra",)}
+
+
+def test_wikidata(tmp_path: Path) -> None:
+    item = "http://www.wikidata.org/entity"
+    write(
+        tmp_path / "query.csv",
+        "head,headLabel,relation,tail,tailLabel",
+        f'{item}/Q1,"colchicine",may_treat,{item}/Q2,"gout"',
+        f"{item}/Q1,colchicine,may_treat,{item}/Q3,Q3",
+        f"{item}/Q1,colchicine,has_significant_drug_interaction,{item}/Q4,clarithromycin",
+    )
+    base = read_recipe("wikidata", tmp_path / "query.csv")
+    assert base.triplets.select("head", "tail", "head_id", "tail_id", "also_true").rows() == [
+        ("clarithromycin", "colchicine", "Q4", "Q1", True),
+        ("colchicine", "clarithromycin", "Q1", "Q4", False),
+        ("colchicine", "gout", "Q1", "Q2", False),
+    ]
+
+
+def name_atom(concept: str, name: str, *, is_preferred: bool = False, language: str = "ENG") -> str:
+    kind = "P|L1|PF" if is_preferred else "S|L2|VO"
+    flag = "Y" if is_preferred else "N"
+    return f"{concept}|{language}|{kind}|S1|{flag}|A1||||NCI|PT|X|{name}|0|N||"
+
+
+def relate(second: str, relation: str, first: str, suppress: str = "N") -> str:
+    return f"{first}|A1|AUI|RO|{second}|A2|AUI|{relation}|R1||NCI|NCI||Y|{suppress}||"
+
+
+def test_umls(tmp_path: Path) -> None:
+    write(
+        tmp_path / "MRCONSO.RRF",
+        name_atom("C1", "Colchicine", is_preferred=True),
+        name_atom("C1", 'Colchicine "Lirca"'),
+        name_atom("C1", "Colchicin", language="GER"),
+        name_atom("C2", "Gout", is_preferred=True),
+        name_atom("C2", "Podagra"),
+        name_atom("C2", "arthritis"),
+        name_atom("C3", "Arthritis", is_preferred=True),
+    )
+    write(
+        tmp_path / "MRREL.RRF",
+        relate("C1", "may_treat", "C2"),
+        relate("C2", "may_be_treated_by", "C1"),
+        relate("C1", "may_treat", "C3", suppress="Y"),
+        relate("C3", "", "C2"),
+    )
+    base = read_recipe("umls", tmp_path, "may_treat")
+    assert base.triplets.select("head", "tail", "head_id", "tail_id").rows() == [
+        ("Colchicine", "Gout", "C1", "C2")
+    ]
+    assert base.aliases == {"Colchicine": ('Colchicine "Lirca"',), "Gout": ("Podagra",)}
+
+
+def test_snomed(tmp_path: Path) -> None:
+    terms, language = tmp_path / "Terminology", tmp_path / "Refset" / "Language"
+    synonym, full = "900000000000013009", "900000000000003001"
+    preferred, acceptable = "900000000000548007", "900000000000549004"
+    write_tabs(
+        terms / "sct2_Description_Snapshot-en_INT_20240101.txt",
+        "id ; effectiveTime ; active ; moduleId ; conceptId ; languageCode ; typeId ; term ; case",
+        f"11 ; 20240101 ; 1 ; 9 ; 1 ; en ; {synonym} ; Gout ; 9",
+        f"12 ; 20240101 ; 1 ; 9 ; 1 ; en ; {synonym} ; Podagra ; 9",
+        f"13 ; 20240101 ; 1 ; 9 ; 1 ; en ; {full} ; Gout (disorder) ; 9",
+        f"21 ; 20240101 ; 1 ; 9 ; 2 ; en ; {synonym} ; Joint ; 9",
+        f"22 ; 20240101 ; 0 ; 9 ; 2 ; en ; {synonym} ; Old joint ; 9",
+    )
+    write_tabs(
+        language / "der2_cRefset_LanguageSnapshot-en_INT_20240101.txt",
+        "id ; effectiveTime ; active ; moduleId ; refsetId ; referencedComponentId ; acceptabilityId",
+        *(
+            f"{n} ; 20240101 ; 1 ; 9 ; 900000000000509007 ; {n} ; {kind}"
+            for n, kind in [(11, preferred), (12, acceptable), (21, preferred)]
+        ),
+    )
+    write_tabs(
+        terms / "sct2_Relationship_Snapshot_INT_20240101.txt",
+        "id ; effectiveTime ; active ; moduleId ; sourceId ; destinationId ; relationshipGroup ; typeId ; "
+        "characteristicTypeId ; modifierId",
+        "1 ; 20240101 ; 1 ; 9 ; 1 ; 2 ; 1 ; 363698007 ; 9 ; 9",
+        "2 ; 20240101 ; 0 ; 9 ; 2 ; 1 ; 1 ; 363698007 ; 9 ; 9",
+        "3 ; 20240101 ; 1 ; 9 ; 2 ; 1 ; 0 ; 116680003 ; 9 ; 9",
+    )
+    base = read_recipe("snomed", tmp_path)
+    assert list_facts(base) == [("disease_has_associated_anatomic_site", "Gout", "Joint")]
+    assert base.aliases == {"Gout": ("Podagra",)}

@@ -1,0 +1,73 @@
+"""Work in threads (order, bound, errors, context), and the garbage collector during imports."""
+
+import gc
+import sys
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from types import ModuleType
+
+import pytest
+
+from pretexeval.primitives import process
+from pretexeval.primitives.process import map_in_threads, pause_collector
+
+NAME = ContextVar("NAME", default="none")
+
+
+@pytest.fixture(autouse=True)
+def _give_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "count_threads", lambda: 2)
+
+
+def test_results_are_in_the_order_of_the_items() -> None:
+    second_began = threading.Event()
+
+    def work(n: int) -> int:
+        if n == 0:
+            assert second_began.wait(60)
+        second_began.set()
+        return n * n
+
+    assert list(map_in_threads(work, range(5))) == [0, 1, 4, 9, 16]
+
+
+def test_few_items_are_taken_before_their_turn() -> None:
+    taken: list[int] = []
+
+    def take() -> Iterator[int]:
+        for n in range(10):
+            taken.append(n)
+            yield n
+
+    results = map_in_threads(str, take())
+    assert next(results) == "0"
+    assert len(taken) == 2
+
+
+def test_the_first_error_is_raised_and_no_further_item_is_begun() -> None:
+    begun: list[int] = []
+
+    def work(n: int) -> None:
+        begun.append(n)
+        raise ValueError(f"item {n}")
+
+    with pytest.raises(ValueError, match="item 0"):
+        list(map_in_threads(work, range(10)))
+    assert sorted(begun) in ([0], [0, 1])
+
+
+def test_work_has_the_context_of_its_caller() -> None:
+    NAME.set("a run")
+    assert list(map_in_threads(lambda _: NAME.get(), range(3))) == ["a run"] * 3
+
+
+def test_objects_are_hidden_from_the_collector_only_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+    n_hidden = gc.get_freeze_count()
+    with pause_collector():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() <= n_hidden
+    with pause_collector():
+        monkeypatch.setitem(sys.modules, "imported", ModuleType("imported"))
+    assert gc.get_freeze_count() > n_hidden

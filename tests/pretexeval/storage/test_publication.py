@@ -1,0 +1,79 @@
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pretexeval.config.tables import StorageConfig
+from pretexeval.primitives.errors import InputError
+from pretexeval.storage.layout import WAREHOUSE
+from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.publication import hold_publication, sync_everything
+from tests.support.object_storage import ObjectStorage
+
+GRADES = "reviews/edition/grader.parquet"
+
+
+@pytest.fixture
+def mirrors(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Mirror, Mirror]:
+    moto.set_environment(monkeypatch)
+    shared = moto.make_address()
+    first, second = (Mirror(StorageConfig(root=tmp_path / name, shared=shared)) for name in "ab")
+    first.root.mkdir()
+    second.root.mkdir()
+    return first, second
+
+
+def write(mirror: Mirror, path: str, content: bytes) -> Path:
+    target = mirror.root / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+    return target
+
+
+def publish(mirror: Mirror, content: bytes | None) -> None:
+    with hold_publication(mirror):
+        if content is None:
+            write(mirror, WAREHOUSE, b"half")
+            raise InputError("the disk is full")
+        write(mirror, WAREHOUSE, content)
+        write(mirror, "report/edition/index.html", content)
+
+
+def test_one_publisher_at_a_time_sends_its_results(mirrors: tuple[Mirror, Mirror]) -> None:
+    first, second = mirrors
+    with ThreadPoolExecutor(1) as pool:
+        with hold_publication(first):
+            waiting = pool.submit(publish, second, b"second")
+            time.sleep(1.5)
+            assert not waiting.done()
+            write(first, WAREHOUSE, b"first")
+        waiting.result(timeout=20)
+    assert first.bucket is not None
+    for path in (WAREHOUSE, "report/edition/index.html"):
+        assert first.bucket.read(path) == b"second"
+
+
+def test_failed_publication_leaves_the_previous_one(mirrors: tuple[Mirror, Mirror]) -> None:
+    first, second = mirrors
+    publish(first, b"first")
+    with pytest.raises(InputError, match="full"):
+        publish(second, None)
+    assert first.bucket is not None
+    assert first.bucket.read(WAREHOUSE) == b"first"
+
+
+def test_later_grades_replace_earlier_ones_on_all_hosts(mirrors: tuple[Mirror, Mirror]) -> None:
+    first, second = mirrors
+    hour = 3600
+    os.utime(write(first, GRADES, b"early"), 2 * (time.time() - hour,))
+    write(first, "reviews/edition/key.json", b"stays on its host")
+    sync_everything(first)
+    sync_everything(second)
+    assert (second.root / GRADES).read_bytes() == b"early"
+    assert not (second.root / "reviews/edition/key.json").exists()
+    os.utime(write(second, GRADES, b"later"), 2 * (time.time() + hour,))
+    sync_everything(second)
+    sync_everything(first)
+    assert [(mirror.root / GRADES).read_bytes() for mirror in mirrors] == [b"later", b"later"]

@@ -1,0 +1,166 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from pretexeval.storage.responses import ResponseStore, read_response_file
+from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt
+from schemas.stages import RESPONSES
+
+K1, K2, K3, K4 = (f"{i:032x}" for i in range(1, 5))
+FULL = Completion(" True\n", "ok", None, "stop", 12, 2, -0.25, -1.5, "Fever?", "x, fp_1")
+FAILED = Completion(None, "error", "timed out")
+TOO_LONG = Completion(None, "error", f"{PROMPT_TOO_LONG}: 9 tokens of 8")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ResponseStore:
+    return ResponseStore(tmp_path, "m-1")
+
+
+def append(store: ResponseStore, repeat: int = 0, **completions: Completion) -> Path:
+    """Append one chunk. Each completion is given under the name of its key, k1 … k4."""
+    keys = [f"{int(name[1:]):032x}" for name in completions]
+    prompts = [Prompt("completion", f"prompt {key[-1]}") for key in keys]
+    return store.append(keys, prompts, list(completions.values()), repeat)
+
+
+def read(store: ResponseStore) -> dict[str, str | None]:
+    return dict(store.read(["prompt_key", "response"]).iter_rows())
+
+
+def test_empty_store_has_no_rows(store: ResponseStore) -> None:
+    assert store.list_files() == []
+    assert store.read_settled_keys() == set()
+    assert store.read().columns == RESPONSES.names
+    assert store.read().height == 0
+    assert not store.folder.exists()
+
+
+def test_response_is_stored_unchanged(store: ResponseStore) -> None:
+    path = append(store, k1=FULL, k2=FAILED, k3=Completion(""))
+    assert pq.read_schema(path).remove_metadata() == RESPONSES.schema.remove_metadata()
+    assert store.read().sort("prompt_key").rows() == [
+        (K1, "m-1", 0, "prompt 1", " True\n", "ok", None, "stop", 12, 2, -0.25, -1.5, "Fever?", "x, fp_1"),
+        (K2, "m-1", 0, "prompt 2", None, "error", "timed out", None, None, None, None, None, None, None),
+        (K3, "m-1", 0, "prompt 3", "", "ok", None, None, None, None, None, None, None, None),
+    ]
+
+
+def test_selected_prompts_are_read_from_each_file_once(
+    store: ResponseStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths: list[Path] = []
+
+    def read_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+        paths.append(path)
+        return read_response_file(path, columns)
+
+    monkeypatch.setattr("pretexeval.storage.responses.read_response_file", read_file)
+    wanted = frozenset({K1, K2})
+    assert store.read_selected(wanted).rows() == []
+    first = append(store, k1=FAILED, k3=FULL)
+    assert store.read_selected(wanted).rows() == [(K1, 0, None)]
+    second = append(store, k1=FULL, k2=Completion("False"))
+    for _ in range(2):
+        assert sorted(store.read_selected(wanted).rows()) == [(K1, 0, " True\n"), (K2, 0, "False")]
+    assert paths == [first, second]
+    second.write_bytes(b"damaged")
+    assert store.read_selected(wanted).rows() == [(K1, 0, None)]
+
+
+@pytest.mark.parametrize("text", ["β \u2028 \x00 \x1f", "👍🏽", "\ufefftrue", '{"a": "\\"}', "\r\n"])
+def test_unusual_text_is_stored_unchanged(store: ResponseStore, text: str) -> None:
+    append(store, k1=Completion(text))
+    assert read(store) == {K1: text}
+
+
+def test_lone_surrogate_is_replaced(store: ResponseStore) -> None:
+    """JSON can contain a lone surrogate, but UTF-8 and Parquet cannot."""
+    thoughtful = Completion("tr\ud83due", reasoning="\udc00?", served="x\udc00")
+    append(store, k1=thoughtful, k2=Completion(None, "error", "\udc00"), k3=FULL)
+    columns = ["prompt_key", "response", "error", "reasoning", "served"]
+    assert store.read(columns).sort("prompt_key").rows() == [
+        (K1, "tr\ufffdue", None, "\ufffd?", "x\ufffd"),
+        (K2, None, "\ufffd", None, None),
+        (K3, " True\n", None, "Fever?", "x, fp_1"),
+    ]
+
+
+def test_value_that_does_not_fit_is_null_and_costs_no_other_response(store: ResponseStore) -> None:
+    odd = Completion(
+        " True",
+        "ok",
+        None,
+        "st\udc00p",
+        2**31,
+        -1,
+        float("nan"),
+        float("inf"),
+        served=7,  # type: ignore[arg-type]
+    )
+    append(store, k1=odd, k2=FULL)
+    columns = ["finish_reason", "n_prompt_tokens", "n_completion_tokens", "logprob_true", "logprob_false"]
+    rows = store.read(["response", *columns, "served"]).sort("n_prompt_tokens", nulls_last=False).rows()
+    assert rows[0] == (" True", "st\ufffdp", None, None, None, None, None)
+    assert rows[1] == (" True\n", "stop", 12, 2, -0.25, -1.5, "x, fp_1")
+
+
+def test_chunks_accumulate_and_never_replace_each_other(store: ResponseStore) -> None:
+    paths = {append(store, k1=FULL), append(store, k2=FULL), append(store, k3=Completion("No"))}
+    before = {path: path.read_bytes() for path in paths}
+    append(store, k4=FULL)
+    assert len(store.list_files()) == 4
+    assert set(read(store)) == {K1, K2, K3, K4}
+    assert {path: path.read_bytes() for path in paths} == before
+    assert read(ResponseStore(store.folder.parent.parent, "m-1")) == read(store)
+
+
+def test_the_same_chunk_twice_is_one_file(store: ResponseStore) -> None:
+    assert append(store, k1=FULL) == append(store, k1=FULL)
+    assert store.read().height == 1
+
+
+def test_repeats_of_a_prompt_are_separate_rows(store: ResponseStore) -> None:
+    append(store, k1=Completion("True"))
+    append(store, repeat=1, k1=Completion("False"))
+    rows = store.read(["repeat", "response"]).sort("repeat").rows()
+    assert rows == [(0, "True"), (1, "False")]
+
+
+@pytest.mark.parametrize("is_error_first", [True, False])
+def test_response_wins_over_an_error(store: ResponseStore, is_error_first: bool) -> None:
+    """The names are hashes, so among eight pairs of files each kind sorts first in some."""
+    for i in range(8):
+        chunks = [Completion(None, "error", f"failed {i}"), Completion(f"True {i}")]
+        for completion in chunks if is_error_first else chunks[::-1]:
+            store.append([f"{i:032x}"], [Prompt("completion", "p")], [completion])
+    found = store.read(["prompt_key", "response", "status", "error"]).sort("prompt_key")
+    assert found["response"].to_list() == [f"True {i}" for i in range(8)]
+    assert found.select("status", "error").unique().rows() == [("ok", None)]
+
+
+def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: ResponseStore) -> None:
+    append(store, k1=FULL, k2=FAILED, k3=TOO_LONG, k4=Completion(""))
+    assert store.read_settled_keys() == {K1, K3, K4}
+    append(store, k2=Completion("No"))
+    assert store.read_settled_keys() == {K1, K2, K3, K4}
+
+
+def test_responses_of_models_are_separate(tmp_path: Path) -> None:
+    one, two = ResponseStore(tmp_path, "m-1"), ResponseStore(tmp_path, "m-2")
+    append(one, k1=Completion("True"))
+    assert two.read_settled_keys() == set()
+    append(two, k1=Completion("False"), k2=FULL)
+    assert read(one) == {K1: "True"}
+    assert read(two) == {K1: "False", K2: " True\n"}
+    assert set(two.read(["model_id"])["model_id"]) == {"m-2"}
+    assert one.folder != two.folder
+
+
+def test_fewer_completions_than_keys_are_refused(store: ResponseStore) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        store.append([K1, K2], [Prompt("completion", "p")] * 2, [FULL])
+    assert store.list_files() == []

@@ -1,0 +1,106 @@
+"""Drafts: nothing bad passes without a mark, and no run uses a draft unless it may."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from commands.main import main
+from pretexeval.primitives.errors import InputError
+from prototypes.drafting.drafts import add_draft, draft_relation
+from prototypes.pool import load_pool
+from schemas.transformations import NAMES
+from tests.support.command import make_rows, write_base, write_config
+
+GIVEN = {
+    "none": "The agent [X] may cause [Y].",
+    "inv": "[Y] may be caused by the agent [X].",
+    "ins": "If a patient is exposed to [X], then this agent is among those that may cause [Y].",
+    "inv_ins": "If a patient has [Y], then [X] is among the agents that may cause it.",
+}
+DENIALS = {
+    "dn": "The agent [X] cannot cause [Y].",
+    "inv_dn": "[Y] cannot be caused by the agent [X].",
+    "ins_dn": "If a patient is exposed to [X], then this agent is not among those that may cause [Y].",
+    "inv_ins_dn": "If a patient has [Y], then [X] is not among the agents that may cause it.",
+}
+
+
+def list_options(sentences: dict[str, str]) -> list[str]:
+    return [part for name, text in sentences.items() for part in (f"--{name.replace('_', '-')}", text)]
+
+
+def test_the_denials_are_written_and_a_run_needs_leave(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = tmp_path / "pool.toml"
+    pool.write_text('extends = "revised"\n')
+    assert main(["draft", "causes", str(pool), *list_options(GIVEN)]) == 0
+    cells = load_pool(str(pool)).relations["causes"].cells
+    assert {name: cells[name].prototype for name in NAMES} == GIVEN | DENIALS
+    base = write_base(tmp_path / "own.tsv", make_rows("causes"))
+    knowledge = {"name": "own", "format": "table", "path": str(base)}
+    for is_allowed in (False, True):
+        edition = {"pool": str(pool), "allow_drafts": is_allowed, "methods": ["prototype"]}
+        config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=knowledge, edition=edition)
+        assert main(["validate", str(config)]) == (0 if is_allowed else 2)
+    assert "are a draft that nobody has reviewed" in capsys.readouterr().err
+    before = pool.read_bytes()
+    assert main(["draft", "causes", str(pool), *list_options(GIVEN)]) == 2
+    assert pool.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "message"),
+    [
+        ("none", "[Y] may cause [X].", r"names \[Y\] first"),
+        ("none", "The drug [X] cannot cause [Y].", "denies something"),
+        ("none", "Consider [X] for [Y].", "not one plain statement"),
+        ("none", "[X]!", "holds"),
+        ("inv", "[X] may cause [Y] in general.", r"inv names \[X\] first"),
+        ("inv", "\x1b[31m[Y] may be caused by [X].", "control characters"),
+        ("ins", "The person [X] may cause [Y].", "is not of the form"),
+        ("ins", "If a patient has [Y], then [X] may cause it.", r"names \[Y\] first"),
+        ("inv_ins", "If a patient does not have [Y], then [X] is among its causes.", "denies something"),
+    ],
+)
+def test_a_sentence_without_the_form_of_its_cell_is_refused(cell: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        draft_relation(GIVEN | {cell: text})
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        ("inv", "[Y] is unlikely to be caused by [X]."),
+        ("inv", "[Y] may be treated by the agent [X]."),
+        ("inv", "Resistance to [Y] may be caused by the agent [X]."),
+        ("ins", "If a patient takes [X], then this patient will get [Y]."),
+        ("inv_ins", "If a patient has [Y], then [X] is the cause."),
+    ],
+)
+def test_a_sentence_that_says_something_else_is_marked(cell: str, text: str) -> None:
+    cells = draft_relation(GIVEN | {cell: text})
+    assert cells[cell].marks
+    assert cells[cell].text == text
+
+
+def test_a_denial_that_no_rule_gives_is_a_comment(tmp_path: Path) -> None:
+    """The relation is not complete before somebody writes the cell."""
+    cells = draft_relation(GIVEN | {"inv_ins": "If a patient has [Y], then [X] causes it in some patients."})
+    assert cells["inv_ins_dn"].text is None
+    path = tmp_path / "pool.toml"
+    add_draft(path, "causes", cells)
+    assert "# inv_ins_dn is missing (no rule is sure" in path.read_text(encoding="utf-8")
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["causes"].keys() == {
+        *NAMES,
+        "status",
+        "instance",
+    } - {"inv_ins_dn"}
+
+
+@pytest.mark.parametrize(("name", "file"), [("a b", "p.toml"), ("extends", "p.toml"), ("causes", "p.csv")])
+def test_a_place_that_cannot_hold_a_draft_is_refused(tmp_path: Path, name: str, file: str) -> None:
+    with pytest.raises(InputError):
+        add_draft(tmp_path / file, name, draft_relation(GIVEN))
+    assert not list(tmp_path.iterdir())
