@@ -68,10 +68,9 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-# The page of all settings is rendered from the configuration itself, and that of all tables from the warehouse.
+# The page of all settings is rendered from the configuration itself.
 docs: $(STAMP)
 	$(BIN)/python -m pretexeval.config.reference > docs/configuration.md
-	$(BIN)/python -m warehouse.reference > docs/warehouse.md
 
 # The pictures of the README, from the quickstart: it runs first unless it is complete. Needs chromium.
 pictures: $(STAMP)

@@ -27,7 +27,7 @@ Form = Literal["polars", "arrow"]
 def open_warehouse(root: str | Path) -> duckdb.DuckDBPyConnection:
     """Return a connection to the warehouse under a data root. Close it, or use it in a `with` block.
 
-    `docs/warehouse.md` lists the tables and views. The warehouse is attached read-only to a database in
+    `pretexeval sql` lists the tables and views. The warehouse is attached read-only to a database in
     memory, in which you can create tables of your own as `memory.NAME`. Every publication renames a new file
     over the old one, so a connection shows the warehouse as it was when it was opened.
 
@@ -152,7 +152,7 @@ def load_predictions(
 ) -> "pl.DataFrame | pa.Table":
     """Return one row per model, repeat and test sample: the text, the answer, and whether it is correct.
 
-    The columns are those of the view `prediction_details` (docs/warehouse.md): model, method, relation, head,
+    The columns are those of the view `prediction_details`: model, method, relation, head,
     tail, is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, …
     `is_correct` is null where the prompt failed, and where the scoring policy excludes the sample.
 
@@ -200,7 +200,7 @@ def load_question_predictions(
 ) -> "pl.DataFrame | pa.Table":
     """Return one row per model, setting, test question and repeat: the question, the answers, and the grade.
 
-    The columns are those of the view `facet_details` (docs/warehouse.md): model, setting, relation, head,
+    The columns are those of the view `facet_details`: model, setting, relation, head,
     facet, type, is_negated, text, options, answer, prediction, is_correct, repeat, repeat_answer, response, …
     `prediction` and `is_correct` are those of the question, so all its repeats have the same.
 
@@ -264,7 +264,7 @@ class RunResult:
     def leaderboard(self) -> "pl.DataFrame":
         """One row per model, method, scoring policy and repeat of this edition, by rank.
 
-        The columns are those of the view `leaderboard` (docs/warehouse.md).
+        The columns are those of the view `leaderboard`.
         """
         sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
         with open_warehouse(self.root) as connection:

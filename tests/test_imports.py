@@ -7,9 +7,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-from importlinter.cli import lint_imports
-
 REPOSITORY = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
 PACKAGES = SETTINGS["importlinter"]["root_packages"]
@@ -42,10 +39,11 @@ def find_slow(tree: ast.AST) -> Iterator[str]:
         yield from find_slow(node)
 
 
-def test_the_contracts_of_the_layers_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The contracts are in pyproject.toml; `lint-imports` shows what breaks them."""
-    monkeypatch.chdir(REPOSITORY)
-    assert lint_imports(no_cache=True) == 0
+def test_the_contracts_of_the_layers_hold() -> None:
+    """It runs in a process of its own, because it replaces the logging of its process."""
+    command = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([command, "--no-cache"], cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_what_is_slow_is_imported_within_functions() -> None:
@@ -61,13 +59,13 @@ def test_every_folder_is_installed_and_in_the_contracts() -> None:
     """A folder that pyproject.toml does not list would be missing from the installed package."""
     inits = [path.relative_to(REPOSITORY).parent for path in REPOSITORY.glob("*/**/__init__.py")]
     folders = {".".join(folder.parts) for folder in inits if folder.parts[0] in PACKAGES}
-    assert set(SETTINGS["setuptools"]["packages"]) == folders
+    assert set(SETTINGS["setuptools"]["packages"]) == folders - {"training"}
     assert {path.parent.name for path in REPOSITORY.glob("*/__init__.py")} == set(PACKAGES)
 
 
 def test_the_command_answers_without_what_is_slow() -> None:
     code = (
-        "import sys, pathlib, cli.main, config.file",
+        "import sys, pathlib, commands.main, pretexeval.config.file",
         "commands.main.build_parser()",
         "pretexeval.config.file.load_config(pathlib.Path('configs/quickstart.toml'))",
         f"print({SLOW!r} & sys.modules.keys())",

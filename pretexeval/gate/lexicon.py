@@ -9,7 +9,7 @@ from itertools import chain, product
 from pathlib import Path
 
 CACHE_SIZE = 1 << 16
-VOCABULARY = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+VOCABULARY = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text(encoding="utf-8"))
 
 
 def list_words(text: str) -> frozenset[str]:

@@ -27,7 +27,7 @@ MESSAGE = "pretexeval: interrupted; run the same command again to continue\n"
 # The main thread computes in a library that lets no signal through; another one never ends.
 STUCK = """
 import hashlib, threading, time
-from cli import interrupts
+from commands import interrupts
 interrupts.end_on_signals()
 threading.Thread(target=time.sleep, args=(60,)).start()
 try:
@@ -39,7 +39,7 @@ except KeyboardInterrupt:  # The signal came before the computation.
 # The interrupt is turned into another exception, as libraries do.
 TURNED = """
 import time
-from cli import main, start
+from commands import main, start
 def command(_):
     print("ready", flush=True)
     try:
@@ -93,7 +93,7 @@ def test_a_process_that_is_stuck_or_crashes_at_a_signal_ends(program: str, numbe
 
 
 def test_signals_that_the_caller_ignores_stay_ignored() -> None:
-    program = "from cli import interrupts, start; import signal; interrupts.end_on_signals(); " + (
+    program = "from commands import interrupts, start; import signal; interrupts.end_on_signals(); " + (
         "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     )
     done = subprocess.run(

@@ -32,7 +32,7 @@ http.server.HTTPServer(("127.0.0.1", port), Healthy).serve_forever()
 COMMAND = """
 import sys
 from pathlib import Path
-from cli.prefect_server import start_server, wait_for_server
+from commands.prefect_server import start_server, wait_for_server
 start_server(Path(sys.argv[1]))
 wait_for_server()
 print("ready", flush=True)

@@ -1,4 +1,4 @@
-"""Every table, view and column of the warehouse has a comment, and docs/warehouse.md shows all of them."""
+"""Every table, view and column of the warehouse has a comment."""
 
 import duckdb
 

@@ -40,7 +40,7 @@ DEFAULTS = CLIENT_DEFAULTS | {
     # in memory are lost when the server restarts, and Prefect then ends the run that held the limit.
     "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
     # Show these loggers in the UI as well: they say what a run is waiting for (an endpoint, another host).
-    "PREFECT_LOGGING_EXTRA_LOGGERS": "engines,tasks",
+    "PREFECT_LOGGING_EXTRA_LOGGERS": "pretexeval.engines,tasks",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "DO_NOT_TRACK": "1",
 }

@@ -8,7 +8,7 @@ REPOSITORY = Path(__file__).parents[3]
 KEY = "sk-secret-0123456789"
 LOGGING = f"""
 import logging
-from engines.endpoint_client import keep_out_of_logs
+from pretexeval.engines.endpoint_client import keep_out_of_logs
 logging.basicConfig(level=logging.DEBUG)
 keep_out_of_logs("short")
 {{first}}

@@ -118,7 +118,7 @@ def test_verdicts_do_not_depend_on_the_order_of_sets() -> None:
     """Python orders the words of a set anew in every process, unless its hash seed is given."""
     script = """
 from tests.support.pool_texts import list_pool_texts
-from gate import check_rewordings
+from pretexeval.gate import check_rewordings
 print(check_rewordings(list_pool_texts()))
 """
     said = [

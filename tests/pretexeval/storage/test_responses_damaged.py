@@ -103,7 +103,7 @@ FILL_DISK = """
 import resource, sys
 from pathlib import Path
 from schemas.exchange import Completion, Prompt
-from storage.responses import ResponseStore
+from pretexeval.storage.responses import ResponseStore
 
 store = ResponseStore(Path(sys.argv[1]), "m-1")
 store.append(["1" * 32], [Prompt("completion", "p")], [Completion("True")])
