@@ -20,7 +20,6 @@ from pathlib import Path
 
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
 from commands.deploy.local.services import SERVER_FILE, end_with_parent
-from commands.preflight.services import require_server
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch_local
 from pretexeval.storage.user_cache import copy_cached, keep_cached
@@ -89,6 +88,9 @@ def require_named_server() -> None:
     """
     address = os.environ.get("PREFECT_API_URL", "")
     if address and address not in _answered and not is_own_server():
+        # It imports polars, which other commands do without.
+        from commands.preflight.services import require_server
+
         require_server()
         _answered.add(address)
 
