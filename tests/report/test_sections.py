@@ -1,9 +1,7 @@
 """Which sections a page has, and that each is complete."""
 
-import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from report.page import write_report
@@ -14,19 +12,6 @@ from tests.support.parsed_page import Parsed, parse
 from warehouse.publishing import build_warehouse
 
 NEW = ("comparison", "methods", "components", "steps", "probabilities", "policies", "drift", "quality")
-VIEWS = (
-    "component_ablation",
-    "transformation_ablation",
-    "model_comparison",
-    "detectable_difference",
-    "edition_drift",
-    "probability_calibration",
-    "calibration_bins",
-    "sample_quality",
-    "rejection_reasons",
-    "diversity",
-    "human_review",
-)
 
 
 @pytest.fixture(scope="module")
@@ -83,13 +68,3 @@ def test_one_model_one_method_one_policy(tmp_path: Path) -> None:
     assert "Under every method" not in page.text
     links = {str(a["href"])[1:] for a in page.find("a") if str(a["href"]).startswith("#")}
     assert links <= section_ids(page)
-
-
-def test_a_warehouse_of_before_these_views(compared: Path, tmp_path: Path) -> None:
-    shutil.copy(compared / "warehouse.duckdb", tmp_path)
-    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as connection:
-        for view in reversed(VIEWS):
-            connection.execute(f"drop view {view}")
-    page = parse(write_report(tmp_path, EDITION).read_text(encoding="utf-8"))
-    assert section_ids(page) & set(NEW) == {"methods", "policies"}
-    assert page.table_with("Model", "Mastery(joint, by pair)")[1][0] == "Recall"
