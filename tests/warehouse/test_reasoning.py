@@ -1,13 +1,12 @@
 """Reasoning in the warehouse: from a column of the responses, from marks in them, and not finished."""
 
-import json
-
 import polars as pl
 
 from tests.support.data_folder import DataFolder
-from tests.support.stage_rows import write_responses
+from tests.support.stage_rows import write_responses, write_run
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
+from warehouse.records import require_record
 
 CLOSED = "<think>False?</think> True"
 OPENED_BY_TEMPLATE = "False? </think> True"
@@ -34,9 +33,10 @@ def test_reasoning_is_shown_apart_from_the_response(data: DataFolder) -> None:
         data, "responses", reasoning=["False?"], response=[" True", CLOSED, OPENED_BY_TEMPLATE, UNFINISHED]
     )
     rewrite(data, "predictions", prediction=[True] * 3 + [None], is_unfinished_reasoning=[None] * 3 + [True])
-    record = data.root / "predictions" / EDITION / "expert" / "run.json"
+    folder = data.root / "predictions" / EDITION / "expert"
+    record = {name: v for name, v in require_record(folder / "run.json").items() if name != "files"}
     marks = {"reasoning_marks": ["<think>", "</think>"], "served": ["x, fp_1", "x, fp_2"]}
-    record.write_text(json.dumps(json.loads(record.read_text()) | marks))
+    write_run(folder, record | marks)
     build_warehouse(data.root)
     columns = "response, reasoning, is_unfinished_reasoning, logprob_true is null as has_no_logprob"
     rows = data.query(f"select {columns} from prediction_details order by prompt_key")

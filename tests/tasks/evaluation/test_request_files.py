@@ -8,8 +8,6 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pretexeval.storage.layout import RUN
-from pretexeval.storage.records import write_record
 from schemas.stages import REQUESTS
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.evaluation import requests
@@ -19,7 +17,6 @@ from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import is_complete
 from tasks.evaluation.scoring import score_again
 from tests.support.evaluations import ask_model, finish, list_keys
-from warehouse.records import require_record
 
 
 @pytest.fixture
@@ -63,18 +60,6 @@ def test_complete_evaluation_is_scored_again_without_rendering(
     predictions = pl.read_parquet(folder / "predictions/*.parquet")
     assert predictions["prediction"].null_count() == predictions.height
     assert set(predictions["scoring_policy"]) == {"strict", "excluded"}
-
-
-def test_scoring_again_validates_an_evaluation_of_an_earlier_version(evaluation: Evaluation) -> None:
-    finish(evaluation, ask_model(evaluation))
-    path = evaluation.root / evaluation.folder / RUN
-    record = require_record(path)
-    checked = record.pop("checks")
-    assert checked
-    write_record(path, record)
-    assert is_complete(evaluation)
-    score_again(evaluation)
-    assert [check["stage"] for check in require_record(path)["checks"]] == [each["stage"] for each in checked]
 
 
 @pytest.mark.parametrize("lost", ["next/requests/r.parquet", "next/prompts/r.parquet", "next/requests.json"])
