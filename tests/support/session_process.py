@@ -28,7 +28,7 @@ def share(
     folder, kept = common / name, common / f"{name}.json"
     with FileLock(common / f"{name}.lock"):
         if not kept.exists():
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
             kept.write_text(json.dumps(make(folder)))
         found: dict[str, str] = json.loads(kept.read_text())
         return found
