@@ -1,4 +1,4 @@
-"""`python -m cli` runs the command without an installed script."""
+"""`python -m commands` runs the command without an installed script."""
 
 from commands.start import run
 

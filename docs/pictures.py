@@ -37,7 +37,7 @@ def run_configuration(config: str) -> str:
     Raises:
         CalledProcessError: the run failed.
     """
-    command = [sys.executable, "-m", "cli", "run", config]
+    command = [sys.executable, "-m", "commands", "run", config]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
     return done.stdout
 

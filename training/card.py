@@ -93,7 +93,7 @@ def measure_models(
         for seed in seeds:
             file = Path(place) / f"seed{seed}.toml"
             write_toml(file, configure_measure(recipe, folders, seed, Path(place) / "data"))
-            subprocess.run([sys.executable, "-m", "cli", "run", str(file)], env=environment, check=True)
+            subprocess.run([sys.executable, "-m", "commands", "run", str(file)], env=environment, check=True)
         columns, rows = run_query(Path(place) / "data", MEASURES[recipe.kind]["query"])
     scores: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for name, *values in rows:

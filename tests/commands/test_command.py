@@ -52,11 +52,7 @@ def test_validate_describes_a_run_and_writes_nothing(
     assert main(["validate", str(config)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("may_treat ") for line in lines)
-    # 9 of the 14 heads are tested. Of all 14, 9 have one tail and 5 have two.
-    assert "questions about 9 points" in lines
-    counts = {tuple(line.split()[:2]): line.split()[2:] for line in lines if " affirmed " in line}
-    assert counts["MCQ", "affirmed"] == ["9", "9"]
-    assert counts["RQ", "affirmed"] == ["18", "9"]
+    # Of the 14 heads, 9 have one tail and 5 have two.
     (line,) = (line for line in lines if "no negated MCQ" in line and "there are 2" in line)
     assert "about 5 heads" in line
     assert not (tmp_path / "data").exists()
@@ -175,7 +171,7 @@ def test_a_disk_without_room_or_read_only(
         (["gate", "labelled.parquet"], "labelled.parquet"),
         (["gate", "labelled.parquet", "--calibrate"], "--calibrate needs a judge"),
         (["sql"], "`pretexeval run CONFIG` creates one"),
-        (["publish", "c.toml", "--score", "coin-flip"], "c"),
+        (["publish", "c.toml", "--score", "coin-flip"], "model 'm' has not been evaluated"),
         (["publish", "c.toml", "--prune", "list"], "there is no keep_editions"),
     ],
 )

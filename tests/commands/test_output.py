@@ -54,9 +54,9 @@ def test_control_characters_and_formulas_are_disarmed(root: Path) -> None:
         ('"$@" 2>&- > /dev/null', 0, ""),
         ('LC_ALL=C PYTHONIOENCODING=ascii "$@" > /dev/null', 0, ""),
         ('ALL_PROXY=socks5://127.0.0.1:9 "$@" > /dev/null', 0, "the proxy in ALL_PROXY is not used"),
-        ("\"$1\" -m cli sql $'select \\xff'", 2, "the query failed"),
-        ("\"$1\" -m cli validate $'\\xff.toml'", 2, "cannot be read"),
-        ('"$1" -m cli validate <(printf "[knowledge]\\nname = \\"\\xe9\\"")', 2, "not valid TOML"),
+        ("\"$1\" -m commands sql $'select \\xff'", 2, "the query failed"),
+        ("\"$1\" -m commands validate $'\\xff.toml'", 2, "cannot be read"),
+        ('"$1" -m commands validate <(printf "[knowledge]\\nname = \\"\\xe9\\"")', 2, "not valid TOML"),
     ],
 )
 def test_no_stream_and_no_text_ends_in_a_traceback(

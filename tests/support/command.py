@@ -42,7 +42,7 @@ class Outcome:
 
 def build_command(*arguments: str | Path) -> list[str]:
     """Return the command line of `pretexeval` with these arguments."""
-    return [sys.executable, "-m", "cli", *map(str, arguments)]
+    return [sys.executable, "-m", "commands", *map(str, arguments)]
 
 
 def build_environment(more: Environment | None = None, *, blocked: Path | None = None) -> dict[str, str]:
