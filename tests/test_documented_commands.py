@@ -68,7 +68,9 @@ def list_documented() -> list[list[str]]:
     texts = [path.read_text(encoding="utf-8") for path in PAGES]
     blocks = [block for text in texts for block in list_blocks(text) if block.kind == "sh"]
     commands = [
-        shlex.split(command, comments=True) for block in blocks for command in split_commands(block.content)
+        shlex.split(command.replace("\\\n", " "), comments=True)
+        for block in blocks
+        for command in split_commands(block.content)
     ]
     return [words[1:] for words in commands if words[0].endswith("pretexeval")]
 

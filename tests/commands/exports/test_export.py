@@ -32,6 +32,7 @@ from tests.support.question_folder import Point, QuestionFolder
 from tests.tasks.answers.test_judgements import REVISIONS, TRUTHS
 from tests.tasks.answers.test_letter_answers import ONE_LETTER, SEVERAL
 from tests.tasks.asking.test_answer_extraction import FALSE, NO_ANSWER, TRUE
+from warehouse.records import require_record
 
 EDITION = "starter-seed1-00000000"
 
@@ -235,7 +236,7 @@ def test_an_exported_task_reads_answers_to_questions_as_an_evaluation_does(tmp_p
 def test_the_licence_and_the_week_of_an_edition_are_stated(tmp_path: Path) -> None:
     folder = fill_questions(tmp_path / "data")
     path = folder.data.root / "editions" / EDITION / "manifest.json"
-    undated = json.loads(path.read_text())
+    undated = require_record(path)
     write_record(path, undated | {"label": "2026-W47"})
     arguments = ["export", EDITION, "--to", "croissant", "--root", str(folder.data.root)]
     assert main([*arguments, str(tmp_path / "dated"), "--license", "CC-BY-4.0"]) == 0

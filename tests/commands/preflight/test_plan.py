@@ -1,4 +1,3 @@
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pretexeval.config.questions import QuestionsConfig
 from pretexeval.config.schedule import AnchorsConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.records import write_record
 from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.drawing import pieces
@@ -165,7 +165,7 @@ def test_questions_of_a_cut_relation_are_counted_as_a_run_asks_them(
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat", n_heads=60))
-    config = configure(base, limit, format=2)
+    config = configure(base, limit)
     config = config.model_copy(update={"questions": QuestionsConfig(settings=("answer_only",))})
     plan = plan_here(config)
     (estimate,) = (each for each in plan.estimates if each.part == "answer_only")
@@ -236,7 +236,7 @@ def test_time_and_completions_are_as_measured_before(base: Path) -> None:
     for name, n_asked, seconds in (("one", 100, 5.0), ("two", 300, 15.0), ("reused", 0, 9.0)):
         folder = base.parent / "data" / "predictions" / name / evaluation.model_id
         folder.mkdir(parents=True)
-        (folder / "run.json").write_text(json.dumps({"n_asked": n_asked, "duration_s": seconds}))
+        write_record(folder / "run.json", {"n_asked": n_asked, "duration_s": seconds})
     broken = base.parent / "data" / "predictions" / "broken" / evaluation.model_id
     broken.mkdir(parents=True)
     (broken / "run.json").write_text("{")
