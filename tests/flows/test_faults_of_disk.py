@@ -127,6 +127,11 @@ def test_disk_that_is_full_during_a_publication(disk: Disk, calm: Path) -> None:
     """The old tables stay, and once there is space again, publishing gives the same tables."""
     root = disk.folder / "published"
     shutil.copytree(calm, root, ignore=shutil.ignore_patterns("prefect", "cache"))
+    # The next publication has something new to write.
+    measured, aside = root / "guesses", disk.folder / "guesses"
+    measured.rename(aside)
+    build_warehouse(root)
+    aside.rename(measured)
     before = (root / WAREHOUSE).read_bytes()
     disk.fill()
     with pytest.raises(InputError, match=r"cannot be written .* Make room"):
