@@ -105,7 +105,7 @@ class Site:
             "completion": ("completions", ["--model", "local-completions"]),
             "chat": ("chat/completions", ["--model", "local-chat-completions", "--apply_chat_template"]),
         }[style]
-        out = self.folder / f"{asked}-{style}"
+        out = self.folder / f"lm-eval-{asked}-{style}"
         address = f"model=tiny,base_url={self.base_url}/{path},num_concurrent=8,tokenizer_backend=None"
         tokens = () if asked == "questions" else ("--gen_kwargs", f"max_gen_toks={MAX_TOKENS}")
         run_tool(

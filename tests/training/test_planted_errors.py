@@ -149,6 +149,6 @@ def test_little_is_named_where_nothing_is_wrong(results: tuple[Planted, dict[str
     planted, found = results
     assert not found["clean"].cells
     assert not found["planted"].cells - planted.cells
-    # The model has learned five of 335 heads badly.
-    assert len(found["clean"].facts) <= 8
-    assert len(found["planted"].facts - planted.facts) <= 8
+    # The model reads some of the heads that it learned badly.
+    assert len(found["clean"].facts) <= 16
+    assert len(found["planted"].facts - planted.facts) <= 16

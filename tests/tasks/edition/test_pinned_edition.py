@@ -28,10 +28,10 @@ WEEK: dict[str, Any] = {"series": 3, "number": 5}
 STAGES = ("triplets", "variants", "statements", "samples", "questions")
 UNIFORM = {"negatives": "uniform"}
 PINNED: list[tuple[dict[str, Any], str]] = [
-    ({}, "63b68e5422463bf5 b3f5d86d2c33529d 2b58ec570c82c2e8 1a5ffa8f6e514e90 bbfd0c8edc8f7e19"),
-    (WEEK, "9c0df9fbc0be7bfd 7486e111a8cb599c a6d48b3c3ebe4b92 8065642941e28c98 83ffc14f2864180a"),
-    (UNIFORM, "452326ac708347e7 24c4d59b7f356983 ab13b96e05a44e50 c62272255fc165ef 3aef27309b0b224e"),
-    (UNIFORM | WEEK, "70cb4939f6981793 e9f72496363d10f9 2828551d93d9c4eb 2ba62e7190533303 0ab03cc32ba116c5"),
+    ({}, "8af283b721ed004f b3f5d86d2c33529d 2b58ec570c82c2e8 1a5ffa8f6e514e90 bbfd0c8edc8f7e19"),
+    (WEEK, "110c5ddd97a3ee88 7486e111a8cb599c a6d48b3c3ebe4b92 8065642941e28c98 83ffc14f2864180a"),
+    (UNIFORM, "5346cd533b7f00bc 24c4d59b7f356983 ab13b96e05a44e50 c62272255fc165ef 3aef27309b0b224e"),
+    (UNIFORM | WEEK, "665b9d42b31b2562 e9f72496363d10f9 2828551d93d9c4eb 2ba62e7190533303 0ab03cc32ba116c5"),
 ]
 
 

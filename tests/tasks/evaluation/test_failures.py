@@ -27,8 +27,8 @@ from tests.support.small_bases import make_base, make_edition, make_facts, write
 from warehouse.publishing import build_warehouse
 
 BASE = make_base(r=make_facts(12, 4), s=make_facts(12, 3))
-# 7 test pairs in each relation.
-N_SAMPLES = 2 * 7 * 16
+# 7 test pairs in one relation, and 6 in the other, where one head finds no balanced pair.
+N_SAMPLES = 13 * 16
 WORDS = "Unsupported parameter: 'max_tokens'"
 
 
@@ -132,7 +132,7 @@ def test_a_repaired_endpoint_is_asked_only_what_failed_and_published(bench: Benc
     assert len(bench.endpoint.requests) == N_SAMPLES
     bench.reply = answer_by_checksum
     assert bench.evaluate("m") == {"m": None}
-    assert len(bench.endpoint.requests) == 11
+    assert len(bench.endpoint.requests) == 10
     assert list((bench.root / "failures").rglob("*.json")) == []
     bench.publish()
     assert bench.query("from not_evaluated") == []
@@ -174,7 +174,7 @@ def test_few_failed_prompts_are_left_out_and_shown(bench: Bench) -> None:
         assert row["average_accuracy"] == sum(r["is_correct"] for r in answered) / len(answered)
         assert row["no_answer_rate"] == 0
     head, *lines = page.table_with("Model", "Mastery(joint, by pair)")
-    assert [line[head.index("Failed")] for line in lines] == ["0.4\u00a0%"] * 2
+    assert [line[head.index("Failed")] for line in lines] == ["0.5\u00a0%"] * 2
     # Each prompt is refused for its content. That it is refused again is no reason to fail.
     assert bench.evaluate(*replies) == dict.fromkeys(replies)
     assert [body["model"] for _, _, body in bench.endpoint.requests] == list(replies)
@@ -184,13 +184,13 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     bench.reply = fail_share(0.05)
     reason = bench.evaluate("m")["m"]
     assert reason is not None
-    assert reason.startswith("model 'm': 11 of 224 samples failed (4.9%), more than max_error_rate = 0.01")
+    assert reason.startswith("model 'm': 10 of 208 samples failed (4.8%), more than max_error_rate = 0.01")
     assert "HTTP 400: " in reason
     assert "content_filter" in reason
     page = bench.write_pages()
     assert bench.query("from leaderboard") == []
     assert [row[:3] for row in page.table_with("Model", "Failed", "n samples", "Reason")[1:]] == [
-        ["m", "4.9\u00a0%", "224"]
+        ["m", "4.8\u00a0%", "208"]
     ]
     assert "m masters" not in page.text
     evaluation = plan_evaluation(bench.config, bench.edition_id, "m")
@@ -198,7 +198,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     bench.publish()
     assert bench.query("from leaderboard") == []
     assert bench.evaluate("m", max_error_rate=0.05) == {"m": None}
-    assert len(bench.endpoint.requests) == 11
+    assert len(bench.endpoint.requests) == 10
     bench.publish()
     assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 11, "n_samples": 213}]
 

@@ -7,13 +7,14 @@ from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.layout import run_file
 from pretexeval.storage.records import read_reports
 from pretexeval.storage.responses import N_DIGITS
+from schemas.columns import Stage
 from schemas.stages import RESPONSES
 from tasks.evaluation import scoring
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.scoring import score_evaluation
 from tasks.quality.measurements import measure_edition
-from tasks.quality.validation import StageInvalid, check_stage
+from tasks.quality.validation import Report, StageInvalid, check_stage
 from tests.support.evaluations import ask_model, finish
 from warehouse.publishing import build_warehouse
 from warehouse.query import read_rows
@@ -39,8 +40,9 @@ def test_same_requests_and_responses_are_not_validated_again(
     record = evaluation.root / run_file(evaluation.folder)
     before = read_reports(record)
 
-    def refuse(*_: object) -> None:
-        raise AssertionError("a stage was validated again")
+    def refuse(stage: Stage, rows: pl.DataFrame, folder: str) -> Report:
+        assert stage.name == "predictions", "a stage was validated again"
+        return check_stage(stage, rows, folder)
 
     monkeypatch.setattr(scoring, "check_stage", refuse)
     scored = score_evaluation(evaluation, write_requests(evaluation))

@@ -11,7 +11,7 @@ import pytest
 from commands.deploy.local.client_settings import authorize
 from commands.deploy.local.installation import Installation
 from pretexeval.storage.layout import LOGS_FOLDER
-from tests.support.command import Outcome, find_processes, run_command, write_config
+from tests.support.command import Outcome, find_processes, run_process_command, write_config
 from tests.support.database_folder import NEEDS_POSTGRES
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]
@@ -113,7 +113,7 @@ def deploy(installation: Installation, folder: Path, name: str, *options: str) -
     root = Path(installation.environment["PREFECT_HOME"]).parent
     config = write_config(folder / "mine.toml", root)
     environment = {"PREFECT_API_URL": installation.api_url}
-    return run_command(
+    return run_process_command(
         "deploy", config, "--installation", name, *options, folder=folder, environment=environment
     )
 
