@@ -200,7 +200,7 @@ def test_too_many_failed_prompts_give_no_score_until_the_limit_is_raised(bench: 
     assert bench.evaluate("m", max_error_rate=0.05) == {"m": None}
     assert len(bench.endpoint.requests) == 10
     bench.publish()
-    assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 11, "n_samples": 213}]
+    assert bench.query("select n_errors, n_samples from leaderboard") == [{"n_errors": 10, "n_samples": 198}]
 
 
 def test_prompts_that_are_too_long_fail_with_their_own_words(bench: Bench) -> None:
