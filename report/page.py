@@ -50,7 +50,6 @@ def has_any(rows: Iterable[Mapping[str, Any]], name: str) -> bool:
     return any(row.get(name) for row in rows)
 
 
-FOLDER = Path(__file__).parent
 KINDS = (".py", ".html", ".css", ".sql", ".js")
 """The files of this folder that pages are made with."""
 LIBRARIES = ("altair", "vl-convert-python", "jinja2", "duckdb", "polars", "pyarrow")
@@ -91,7 +90,7 @@ def _list_files(record: Path, names: list[str]) -> dict[str, list[int]]:
 @cache
 def _hash_code() -> str:
     """Return a hash of the files of this folder and of the libraries."""
-    files = [path for path in sorted(FOLDER.rglob("*")) if path.suffix in KINDS]
+    files = [path for path in sorted(TEMPLATES.rglob("*")) if path.suffix in KINDS]
     texts = [path.read_text(encoding="utf-8") for path in files]
     return hash_text(*texts, *map(version, LIBRARIES))
 

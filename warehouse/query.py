@@ -171,12 +171,6 @@ def read_rows(root: Path, sql: str) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def list_views(root: Path) -> list[tuple[str, str]]:
-    """Return the views in the order of creation, each with its grain."""
-    columns = {row.name: row.meaning or "" for row in list_columns(root) if row.kind == "view"}
-    return [(name, columns[name]) for name in VIEWS if name in columns]
-
-
 class ColumnOf(NamedTuple):
     """A column of a table or a view of the warehouse."""
 

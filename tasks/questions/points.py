@@ -3,7 +3,6 @@
 The questions that a head can and cannot carry are counted here too, without drawing any of them.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from pretexeval.primitives.hashing import hash_text
-from schemas.question_stages import TYPES
 from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
 from tasks.drawing.pieces import Piece
@@ -219,11 +217,3 @@ def describe_missing(points: Points) -> list[dict[str, Any]]:
         {"type": type_, "is_negated": is_negated, "reason": reason, "n_heads": len(names), "heads": names}
         for (type_, is_negated, reason), names in sorted(heads.items())
     ]
-
-
-def count_carriers(points: Points) -> Counter[Form]:
-    """Return (type, is_negated) -> the number of tested points about which there is such a question."""
-    forms = [(type_, is_negated) for type_ in TYPES for is_negated in (False, True)]
-    tested = {point.name for point in points.tested}
-    missing = Counter((item.type, item.is_negated) for item in list_missing(points) if item.head in tested)
-    return Counter({form: len(tested) - missing[form] for form in forms})

@@ -16,17 +16,17 @@ from pretexeval.knowledge.names import fold_name, list_name_keys
 from pretexeval.primitives.errors import InputError
 from prototypes.question_wording import QuestionTexts, RelationWording, load_question_wording
 from schemas.question_rules import QUESTION_RULES
-from schemas.question_stages import QUESTIONS
+from schemas.question_stages import QUESTIONS, TYPES
 from tasks.drawing.heads import Policy, TripletSampling, list_uncertain
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.triplets import draw_triplets
 from tasks.questions.points import (
+    Form,
     MissingQuestion,
     Point,
     Points,
     collect_points,
-    count_carriers,
     identify_point,
     list_missing,
 )
@@ -58,6 +58,14 @@ class Drawn:
     @property
     def missing(self) -> list[MissingQuestion]:
         return list_missing(self.points)
+
+
+def count_carriers(points: Points) -> Counter[Form]:
+    """Return (type, is_negated) -> the number of tested points that are not listed as unable to carry it."""
+    tested = {point.name for point in points.tested}
+    missing = Counter((item.type, item.is_negated) for item in list_missing(points) if item.head in tested)
+    forms = [(type_, is_negated) for type_ in TYPES for is_negated in (False, True)]
+    return Counter({form: len(tested) - missing[form] for form in forms})
 
 
 def draw(
