@@ -28,9 +28,9 @@ from pretexeval.config.questions import Setting
 from pretexeval.knowledge.medqa import fold_option, read_medqa
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.hashing import hash_json, hash_text
-from pretexeval.storage.files import write_json, write_stage_file
+from pretexeval.storage.files import write_stage_file
 from pretexeval.storage.layout import edition_folder, manifest_file, stage_file
-from pretexeval.storage.records import list_files
+from pretexeval.storage.records import list_files, write_record
 from report.console import align
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from tasks.answers.reading import read_answer
@@ -194,7 +194,7 @@ def write_published_edition(folder: Path, root: Path) -> str:
     manifest |= dict.fromkeys(("negatives", "pool", "rephraser"), "none") | {"methods": [], "n_pairs": 0}
     manifest |= {"configuration": {"source": "the published items"}, "left_out": []}
     manifest["files"] = list_files([ref], edition_folder(edition_id))
-    write_json(root / manifest_file(edition_id), manifest)
+    write_record(root / manifest_file(edition_id), manifest)
     return edition_id
 
 
