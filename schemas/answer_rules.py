@@ -1,21 +1,21 @@
-"""Row rules of the stages of an evaluation: requests, responses and predictions."""
+"""Row rules of the stages of an evaluation: requests, responses, readings and predictions."""
 
 import polars as pl
 
-from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within, is_majority_value
+from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within
 
 _HAS_ERROR = pl.col("error").is_not_null()
-_IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & pl.col("prediction").is_null()
-_IMPLIED_LABEL = pl.col("prediction") == pl.col("is_correct")
+_HAS_NO_ANSWER = pl.col("prediction").is_null()
+_IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & _HAS_NO_ANSWER
 
 ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
     "requests": (
         SAMPLING_IS_JSON,
         Rule(
-            "prompt_is_one_per_sample",
-            "all repeats of a sample have one prompt",
-            ("sample_id", "prompt_key"),
-            is_constant_within(("prompt_key",), ("sample_id",)),
+            "prompt_is_one_per_item",
+            "all repeats of an item have one prompt",
+            ("item_id", "prompt_key"),
+            is_constant_within(("prompt_key",), ("item_id",)),
         ),
     ),
     "responses": (
@@ -32,30 +32,52 @@ ANSWER_RULES: dict[str, tuple[Rule, ...]] = {
             (pl.col("status") == "error") == _HAS_ERROR,
         ),
     ),
+    "readings": (
+        Rule(
+            "rule_fits_answer",
+            "if there is an answer, there is the rule that found it",
+            ("answer", "rule"),
+            pl.col("answer").is_null() | pl.col("rule").is_not_null(),
+        ),
+        Rule(
+            "failed_prompt_has_no_answer",
+            "a prompt that failed has no answer",
+            ("answer", "error"),
+            ~(_HAS_ERROR & pl.col("answer").is_not_null()),
+        ),
+    ),
     "predictions": (
         Rule(
             "is_correct_fits_policy",
-            "is_correct is null if and only if the prompt failed or the policy excludes no answer",
+            "is_correct is null if and only if every prompt failed or the policy excludes no answer",
             ("scoring_policy", "prediction", "is_correct", "error"),
             pl.col("is_correct").is_null() == _IS_EXCLUDED,
         ),
         Rule(
             "no_answer_is_wrong",
-            "under the policy strict, a sample without an answer is wrong unless its prompt failed",
+            "under the policy strict, an item without an answer is wrong unless every prompt failed",
             ("scoring_policy", "prediction", "is_correct"),
-            ~((pl.col("scoring_policy") == "strict") & pl.col("prediction").is_null() & pl.col("is_correct")),
+            ~((pl.col("scoring_policy") == "strict") & _HAS_NO_ANSWER & pl.col("is_correct")),
         ),
         Rule(
             "failed_prompt_has_no_prediction",
-            "a prompt that failed has no prediction",
+            "an item whose prompts all failed has no prediction",
             ("prediction", "error"),
-            ~(_HAS_ERROR & pl.col("prediction").is_not_null()),
+            _HAS_NO_ANSWER | ~_HAS_ERROR,
         ),
         Rule(
-            "sample_has_one_label",
-            "all predictions of a sample are graded by the same label",
-            ("sample_id", "prediction", "is_correct"),
-            is_majority_value(_IMPLIED_LABEL, ("sample_id",)),
+            "answer_has_one_grade",
+            "the same answer to an item is right in all rows, or wrong in all",
+            ("item_id", "prediction", "is_correct"),
+            _HAS_NO_ANSWER | is_constant_within(("is_correct",), ("item_id", "prediction")),
+        ),
+        Rule(
+            "votes_fit_prediction",
+            "there is a prediction if and only if a repeat has an answer; it has at least one vote",
+            ("prediction", "n_answers", "n_agreeing"),
+            ((pl.col("n_answers") == 0) == _HAS_NO_ANSWER)
+            & ((pl.col("n_agreeing") == 0) == _HAS_NO_ANSWER)
+            & (pl.col("n_agreeing") <= pl.col("n_answers")),
         ),
     ),
 }

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from schemas.edition_rules import SAMPLING_IS_JSON, Rule, is_constant_within
+from schemas.edition_rules import Rule, is_constant_within
 from schemas.question_stages import FACET_OF, LETTERS
 
 _TYPE, _TEXT, _ANSWER, _OFFERED = (pl.col(name) for name in ("type", "text", "answer", "offered"))
@@ -11,9 +11,6 @@ _IS_RQ, _IS_TFQ = _TYPE == "RQ", _TYPE == "TFQ"
 # The letters of the right options; TFQ have none.
 _RIGHT = _ANSWER.str.split("|").list.last()
 _ANSWER_OF = {"MCQ": "^[A-J]$", "RQ": r"^[TF]\|[A-J]$", "MAQ": "^[A-J](,[A-J])*$", "TFQ": "^[TF]$"}
-_HAS_ERROR = pl.col("error").is_not_null()
-_HAS_NO_ANSWER = pl.col("prediction").is_null()
-_IS_EXCLUDED = ((pl.col("scoring_policy") == "excluded") | _HAS_ERROR) & _HAS_NO_ANSWER
 
 
 def _fits_type() -> pl.Expr:
@@ -75,51 +72,6 @@ QUESTION_RULES: dict[str, tuple[Rule, ...]] = {
             "all questions of a point have the same relation, head, pair and split",
             ("point_id", "relation", "head", "pair_id", "split"),
             is_constant_within(("relation", "head", "pair_id", "split"), ("point_id",)),
-        ),
-    ),
-    "question_requests": (
-        SAMPLING_IS_JSON,
-        Rule(
-            "prompt_is_one_per_question",
-            "all repeats of a question have one prompt",
-            ("question_id", "prompt_key"),
-            is_constant_within(("prompt_key",), ("question_id",)),
-        ),
-    ),
-    "question_readings": (
-        Rule(
-            "rule_fits_answer",
-            "if there is an answer, there is the rule that found it",
-            ("answer", "rule"),
-            _ANSWER.is_null() | pl.col("rule").is_not_null(),
-        ),
-        Rule(
-            "failed_prompt_has_no_answer",
-            "a prompt that failed has no answer",
-            ("answer", "error"),
-            ~(_HAS_ERROR & _ANSWER.is_not_null()),
-        ),
-    ),
-    "question_predictions": (
-        Rule(
-            "is_correct_fits_policy",
-            "is_correct is null if and only if every repeat failed or the policy excludes no answer",
-            ("scoring_policy", "prediction", "is_correct", "error"),
-            pl.col("is_correct").is_null() == _IS_EXCLUDED,
-        ),
-        Rule(
-            "no_answer_is_wrong",
-            "under the policy strict, a question without an answer is wrong unless every repeat failed",
-            ("scoring_policy", "prediction", "is_correct"),
-            ~((pl.col("scoring_policy") == "strict") & _HAS_NO_ANSWER & pl.col("is_correct")),
-        ),
-        Rule(
-            "votes_fit_prediction",
-            "there is a prediction if and only if a repeat has an answer; it has at least one vote",
-            ("prediction", "n_answers", "n_agreeing"),
-            ((pl.col("n_answers") == 0) == _HAS_NO_ANSWER)
-            & ((pl.col("n_agreeing") == 0) == _HAS_NO_ANSWER)
-            & (pl.col("n_agreeing") <= pl.col("n_answers")),
         ),
     ),
 }

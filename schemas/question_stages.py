@@ -2,18 +2,7 @@
 
 import pyarrow as pa
 
-from schemas.columns import (
-    HOW_ASKED,
-    MODEL_ID,
-    PROMPT_KEY,
-    RELATION,
-    REPEAT,
-    SCORING_POLICY,
-    SPLIT,
-    Column,
-    Stage,
-    define_id,
-)
+from schemas.columns import RELATION, SPLIT, Column, Stage, define_id
 
 FACET_OF = {
     "MCQ": "comparison",
@@ -27,7 +16,7 @@ SETTINGS = ("answer_only", "chain_of_thought")
 LETTERS = "ABCDEFGHIJ"
 """The names of a question's options, in order."""
 _LETTER = "^[A-J]$"
-_ANSWER = "^(?:[A-J](?:,[A-J])*|[TF]|[TF]\\|[A-J])$"
+ANSWER_PATTERN = "^(?:[A-J](?:,[A-J])*|[TF]|[TF]\\|[A-J])$"
 
 QUESTION_ID = define_id("question_id", "hash of the point, type, form, text, options and answer")
 QUESTIONS = Stage(
@@ -52,88 +41,11 @@ QUESTIONS = Stage(
             "answer",
             pa.string(),
             "right answer: letter (MCQ), sorted letters (MAQ), T or F (TFQ), judgement|letter (RQ)",
-            pattern=_ANSWER,
+            pattern=ANSWER_PATTERN,
         ),
         Column(
             "offered", pa.string(), "letter of the offered option (RQ)", is_nullable=True, pattern=_LETTER
         ),
         Column("source", pa.string(), "where the question comes from", is_nullable=True),
-    ),
-)
-QUESTION_REQUESTS = Stage(
-    "question_requests",
-    "a question put to a model",
-    ("question_id", "repeat"),
-    (
-        QUESTION_ID,
-        MODEL_ID,
-        PROMPT_KEY,
-        REPEAT,
-        RELATION,
-        *HOW_ASKED,
-    ),
-)
-QUESTION_READINGS = Stage(
-    "question_readings",
-    "an answer to a question, as it was read",
-    ("question_id", "repeat"),
-    (
-        QUESTION_ID,
-        MODEL_ID,
-        PROMPT_KEY,
-        REPEAT,
-        RELATION,
-        Column(
-            "answer",
-            pa.string(),
-            "what the response says, written like the right answer; null for no answer",
-            is_nullable=True,
-            pattern=_ANSWER,
-        ),
-        Column("rule", pa.string(), "which rule found the answer or a part of it", is_nullable=True),
-        Column(
-            "error",
-            pa.string(),
-            "why the prompt has no response; null if it has one",
-            is_nullable=True,
-        ),
-        Column(
-            "is_unfinished_reasoning",
-            pa.bool_(),
-            "true if there is no answer because the thought did not end; null otherwise",
-            is_nullable=True,
-        ),
-    ),
-)
-QUESTION_PREDICTIONS = Stage(
-    "question_predictions",
-    "a question judged by a model under a scoring policy",
-    ("question_id", "scoring_policy"),
-    (
-        QUESTION_ID,
-        MODEL_ID,
-        RELATION,
-        SCORING_POLICY,
-        Column(
-            "prediction",
-            pa.string(),
-            "the answer that most repeats gave; null for no answer",
-            is_nullable=True,
-            pattern=_ANSWER,
-        ),
-        Column(
-            "is_correct",
-            pa.bool_(),
-            "prediction equals the right answer; null where the policy excludes the question",
-            is_nullable=True,
-        ),
-        Column("n_answers", pa.int16(), "repeats with an answer"),
-        Column("n_agreeing", pa.int16(), "repeats that gave the prediction"),
-        Column(
-            "error",
-            pa.string(),
-            "why no repeat has a response, so that no policy grades the question; null if one has",
-            is_nullable=True,
-        ),
     ),
 )

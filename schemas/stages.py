@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from schemas import transformations
 from schemas.columns import (
-    HOW_ASKED,
+    ITEM_ID,
     LABEL,
     MODEL_ID,
     PAIR_ID,
@@ -25,7 +25,7 @@ from schemas.columns import (
     Stage,
     define_id,
 )
-from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS, QUESTION_REQUESTS, QUESTIONS
+from schemas.question_stages import ANSWER_PATTERN, QUESTIONS
 
 N_DEMONSTRATIONS = 5
 """Pairs of a relation that are held out to demonstrate the task."""
@@ -230,16 +230,17 @@ HUMAN_GRADES = Stage(
 )
 REQUESTS = Stage(
     "requests",
-    "a sample put to a model",
-    ("sample_id", "repeat"),
+    "a sample or a question put to a model",
+    ("item_id", "repeat"),
     (
-        SAMPLE_ID,
+        ITEM_ID,
         MODEL_ID,
         PROMPT_KEY,
         REPEAT,
         RELATION,
-        *HOW_ASKED,
-        LABEL,
+        Column("n_demonstrations_dropped", pa.int16(), "left out from the front to fit the model"),
+        Column("prompt_style", pa.string(), "how it is asked", values=("completion", "chat")),
+        Column("sampling", pa.string(), "sampling parameters, as canonical JSON"),
     ),
 )
 RESPONSES = Stage(
@@ -273,29 +274,26 @@ RESPONSES = Stage(
         ),
     ),
 )
-PREDICTIONS = Stage(
-    "predictions",
-    "a sample judged by a model under a scoring policy",
-    ("sample_id", "repeat", "scoring_policy"),
+READINGS = Stage(
+    "readings",
+    "the answer of a model to a sample or a question, as it was read",
+    ("item_id", "repeat"),
     (
-        SAMPLE_ID,
+        ITEM_ID,
         MODEL_ID,
         PROMPT_KEY,
         REPEAT,
         RELATION,
-        SCORING_POLICY,
-        Column("prediction", pa.bool_(), "true or false; null for no answer", is_nullable=True),
         Column(
-            "is_correct",
-            pa.bool_(),
-            "prediction equals label; null where the policy excludes the sample",
-            is_nullable=True,
-        ),
-        Column(
-            "error",
+            "answer",
             pa.string(),
-            "why the prompt has no response, so that no policy grades the sample; null if it has one",
+            "what the response says, written like the right answer; T or F for a sample; null for no answer",
             is_nullable=True,
+            pattern=ANSWER_PATTERN,
+        ),
+        Column("rule", pa.string(), "which rule found the answer or a part of it", is_nullable=True),
+        Column(
+            "error", pa.string(), "why the prompt has no response; null if it has one", is_nullable=True
         ),
         Column(
             "is_unfinished_reasoning",
@@ -305,10 +303,43 @@ PREDICTIONS = Stage(
         ),
     ),
 )
+PREDICTIONS = Stage(
+    "predictions",
+    "a sample, or a question of which all repeats vote, judged under a scoring policy",
+    ("item_id", "repeat", "scoring_policy"),
+    (
+        ITEM_ID,
+        MODEL_ID,
+        REPEAT,
+        RELATION,
+        SCORING_POLICY,
+        Column(
+            "prediction",
+            pa.string(),
+            "the answer, or the one that most repeats gave; null for no answer",
+            is_nullable=True,
+            pattern=ANSWER_PATTERN,
+        ),
+        Column(
+            "is_correct",
+            pa.bool_(),
+            "prediction equals the right answer; null where the policy excludes it or every prompt failed",
+            is_nullable=True,
+        ),
+        Column("n_answers", pa.int16(), "repeats with an answer"),
+        Column("n_agreeing", pa.int16(), "repeats that gave the prediction"),
+        Column(
+            "error",
+            pa.string(),
+            "why no repeat has a response, so that no policy grades the row; null if one has",
+            is_nullable=True,
+        ),
+    ),
+)
 # The stages of an edition, in the order in which they are made. Only a language model makes attempts, and
 # questions are made only if the configuration asks for them.
 EDITION_STAGES = (TRIPLETS, VARIANTS, STATEMENTS, ATTEMPTS, SAMPLES, QUESTIONS)
 # What is measured on an edition, and stored outside it.
 APPRAISAL_STAGES = (DIVERSITY, GUESSES, HUMAN_GRADES)
-ANSWER_STAGES = (REQUESTS, RESPONSES, PREDICTIONS, QUESTION_REQUESTS, QUESTION_READINGS, QUESTION_PREDICTIONS)
+ANSWER_STAGES = (REQUESTS, RESPONSES, READINGS, PREDICTIONS)
 STAGES = {s.name: s for s in (*EDITION_STAGES, *ANSWER_STAGES, *APPRAISAL_STAGES)}

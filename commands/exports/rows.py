@@ -1,7 +1,7 @@
 """The rows of an export: every sample and question of an edition and, if it is tested, its prompt."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -13,12 +13,11 @@ from schemas.exchange import Sampling
 from schemas.question_stages import QUESTIONS
 from schemas.stages import METHODS, SAMPLES, SINGLE_METHODS, TRIPLETS
 from schemas.transformations import NAMES
-from tasks.asking.prompts import QUESTION, PromptForm
+from tasks.asking.prompts import PromptForm
 from tasks.evaluation.evaluation import divide_budget, measure_relations
-from tasks.evaluation.question_requests import QuestionRequestBuilder, select_questions
-from tasks.evaluation.requests import RequestSettings, draw_demonstrations_of_methods, select_samples
+from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
+from tasks.evaluation.requests import RequestSettings, build_requests, show_demonstrations
 
-ANSWER_ONLY = QuestionRequestBuilder()
 # Only the texts of the prompts are used, which are the same for every model in both prompt styles.
 SETTINGS = RequestSettings("none", PromptForm(), Sampling(), None, lambda _: math.inf)
 N_IN_TRIPLET = {method: 1 if method in SINGLE_METHODS else len(NAMES) for method in METHODS}
@@ -86,17 +85,10 @@ def read_stage(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame | None
 def _build_rows(
     samples: pl.DataFrame, triplets: pl.DataFrame, pairs_per_relation: int | None
 ) -> pl.DataFrame:
-    tested = select_samples(samples, pairs_per_relation)
-    prompts = pl.DataFrame(
-        {"sample_id": tested["sample_id"], "prompt": _render_prompts(samples, tested)},
-        {"sample_id": pl.String, "prompt": pl.String},
-    )
-    held_out = samples.filter(pl.col("split") == "demonstration")
     named = triplets.select("triplet_id", "head", "tail", "head_id", "tail_id", "is_positive")
     return (
-        pl.concat([tested, held_out])
+        _add_prompts(SAMPLE_ITEMS, samples, pairs_per_relation)
         .join(named, on="triplet_id", how="left", maintain_order="left")
-        .join(prompts, on="sample_id", how="left", maintain_order="left")
         .with_columns(
             pl.when("label").then(pl.lit("True")).otherwise(pl.lit("False")).alias("target"),
             pl.col("method").replace_strict(N_IN_TRIPLET, return_dtype=pl.Int8).alias("n_in_triplet"),
@@ -114,16 +106,19 @@ def _build_rows(
     )
 
 
-def _render_prompts(samples: pl.DataFrame, tested: pl.DataFrame) -> Sequence[str]:
-    """Return the text of the prompt of every tested sample: it is the same in chat and completion style."""
-    demonstrations = draw_demonstrations_of_methods(samples)
-    form = PromptForm()
-    return [
-        form.render(demonstrations[method].get((relation, transformation), ()), QUESTION.format(text)).text
-        for method, relation, transformation, text in tested.select(
-            "method", "relation", "transformation", "text"
-        ).iter_rows()
-    ]
+def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.DataFrame:
+    """Return the tested rows of one relation, and those held out, with the column ``prompt`` of the tested.
+
+    The text of a prompt is the same in chat and completion style.
+    """
+    items = kind.read_items(rows)
+    built = build_requests(select_items(items, limit), show_demonstrations(kind, items, SETTINGS), SETTINGS)
+    prompts = pl.DataFrame(
+        {kind.id_column: built.frame["item_id"], "prompt": [prompt.text for prompt in built.prompts]},
+        {kind.id_column: pl.String, "prompt": pl.String},
+    )
+    joined = rows.join(prompts, on=kind.id_column, how="left", maintain_order="left")
+    return joined.filter(pl.col("prompt").is_not_null() | (pl.col("split") == "demonstration"))
 
 
 def read_question_relations(
@@ -140,15 +135,8 @@ def read_question_relations(
     n_in_point = count_forms(questions)
     for relation in sorted(questions["relation"].unique()):
         of_relation = questions.filter(pl.col("relation") == relation)
-        built = ANSWER_ONLY(of_relation, SETTINGS, points_per_relation)
-        prompts = pl.DataFrame(
-            {"question_id": built.frame["question_id"], "prompt": [prompt.text for prompt in built.prompts]},
-            {"question_id": pl.String, "prompt": pl.String},
-        )
-        tested = select_questions(of_relation, points_per_relation)
         yield (
-            pl.concat([tested, of_relation.filter(pl.col("split") == "demonstration")])
-            .join(prompts, on="question_id", how="left", maintain_order="left")
+            _add_prompts(QUESTION_ITEMS, of_relation, points_per_relation)
             .with_columns(pl.lit(n_in_point).alias("n_in_point"))
             .sort(pl.col("split") == "demonstration", "point_id", "type", "is_negated", "question_id")
         )

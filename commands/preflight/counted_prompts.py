@@ -21,25 +21,19 @@ from commands.preflight.estimates import (
 )
 from pretexeval.primitives.hashing import render_canonical_json
 from pretexeval.storage.responses import ResponseStore
-from tasks.asking.question_prompts import ANSWER, THINK
+from tasks.asking.prompts import ANSWER, THINK
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.edition import Edition
 from tasks.edition.preview import PiecePreview, preview_questions
 from tasks.edition.rephraser import Rephraser
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation, RelationSize, divide_budget, measure_relation
-from tasks.evaluation.requests import (
-    DemonstrationsOfGroup,
-    build_requests,
-    draw_demonstrations_of_methods,
-    select_samples,
-)
+from tasks.evaluation.items import GROUP, SAMPLE_ITEMS, select_items
+from tasks.evaluation.requests import Shots, build_requests, show_demonstrations
 from tasks.judging.judge import Judge
 
 # A text that only the prompts of a setting contain.
 MARKERS = {"answer_only": ANSWER, "chain_of_thought": THINK}
-Demonstrations = dict[str, DemonstrationsOfGroup]
-"""Method -> its demonstrations."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +59,10 @@ class CountedSamples:
     n_samples: Counter[str] = field(default_factory=Counter)
     """Method -> number of its test samples."""
     _sizes: dict[str, RelationSize] = field(default_factory=dict)
-    _demonstrations: dict[str, Demonstrations] = field(default_factory=dict)
-    """Relation -> the demonstrations of its methods."""
+    _demonstrations: dict[str, pl.DataFrame] = field(default_factory=dict)
+    """Relation -> its held-out items."""
     _kept: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
-    """Relation -> the samples that the models with a limit or a budget may be asked about."""
+    """Relation -> the items that the models with a limit or a budget may be asked about."""
     _unwritten: frozenset[str] = frozenset()
     """Methods whose texts a language model has yet to write."""
 
@@ -79,17 +73,18 @@ class CountedSamples:
     def add(self, piece: PiecePreview) -> None:
         """Count a piece. The first piece of a relation has its demonstrations."""
         relation = piece.relation
+        items = SAMPLE_ITEMS.read_items(piece.samples)
         if relation not in self._demonstrations:
-            self._demonstrations[relation] = draw_demonstrations_of_methods(piece.samples)
+            self._demonstrations[relation] = items.filter(split="demonstration")
         self._unwritten |= piece.unwritten_methods
         size, earlier = measure_relation(piece.samples), self._sizes.get(relation, RelationSize(0, 0))
         n_samples_of_pair = max(earlier.n_samples_of_pair, size.n_samples_of_pair)
         self._sizes[relation] = RelationSize(earlier.n_pairs + size.n_pairs, n_samples_of_pair)
-        tested = piece.samples.filter(split="test")
-        self.n_samples.update(dict(tested.group_by("method").len().iter_rows()))
+        tested = items.filter(split="test")
+        self.n_samples.update(dict(tested.group_by("group").len().iter_rows()))
         limits = [_limit_pairs(each, size) for each in self.evaluations]
         if known := [limit for limit in limits if limit is not None]:
-            self._kept.setdefault(relation, []).append(select_samples(tested, max(known)))
+            self._kept.setdefault(relation, []).append(select_items(tested, max(known)))
         self._count(relation, tested, [limit is None for limit in limits])
 
     def count_limited(self) -> list[AskedPairs]:
@@ -109,9 +104,9 @@ class CountedSamples:
             sizes = self._sizes
             asked_pairs += [AskedPairs(model.name, r, n, sizes[r].n_pairs) for r, n in divided.items()]
         for relation, kept in self._kept.items():
-            samples, of_models = pl.concat(kept), [each[relation] for each in limits]
+            items, of_models = pl.concat(kept), [each[relation] for each in limits]
             for limit in {n for n in of_models if n is not None}:
-                self._count(relation, select_samples(samples, limit), [n == limit for n in of_models])
+                self._count(relation, select_items(items, limit), [n == limit for n in of_models])
         return asked_pairs
 
     def estimate(self) -> Iterator[Estimate]:
@@ -123,18 +118,20 @@ class CountedSamples:
             yield tally.estimate(completion, measure_throughput(each.root, each.model_id), notes)
 
     def _count(self, relation: str, asked: pl.DataFrame, is_asked: Sequence[bool]) -> None:
-        """Count the samples for some of the models; they are prepared once for all of these."""
+        """Count the items for some of the models; they are prepared once for all of these."""
         if not any(is_asked):
             return
-        demonstrations = self._demonstrations[relation]
-        is_unwritten = pl.col("method").is_in(sorted(self._unwritten))
+        held_out = self._demonstrations[relation]
+        is_unwritten = pl.col("group").is_in(sorted(self._unwritten))
         unwritten = asked.filter(is_unwritten)
-        worded = _deduplicate_prompts(asked.filter(~is_unwritten), demonstrations)
+        worded = _deduplicate_prompts(asked.filter(~is_unwritten), held_out)
         some, n = sample_rows(pl.concat([worded, unwritten])), worded.height + unwritten.height
         for tally, each, is_one in zip(self._tallies, self.evaluations, is_asked, strict=True):
             # A model with imported responses is asked nothing.
             if is_one and each.model.engine != "imported":
-                build = partial(build_requests, demonstrations=demonstrations, settings=each.request_settings)
+                settings = each.request_settings
+                shots = show_demonstrations(SAMPLE_ITEMS, held_out, settings)
+                build = partial(build_requests, shots=shots, settings=replace(settings, n_repeats=1))
                 tally.n_unwritten += unwritten.height
                 texts = [prompt.text for prompt in build(some).prompts]
                 tally.add(n, texts, lambda build=build: build(worded).frame["prompt_key"])  # type: ignore[misc]

@@ -12,7 +12,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_line
 from report.page import render_template
 from tasks.edition.preview import PiecePreview, preview_pieces
-from tasks.evaluation.requests import select_samples
+from tasks.evaluation.items import select_items
 
 UNWRITTEN = {
     "pretexeval": "a language model has yet to reword the statements, which are shown",
@@ -78,7 +78,7 @@ def preview_edition(config: Config, n_pairs: int) -> EditionPreview:
     for piece in preview_pieces(edition):
         counts[piece.relation] += piece.triplets.filter(split="test")["pair_id"].n_unique()
         # Of each piece, only as many pairs are kept as are shown of the relation.
-        samples = select_samples(piece.samples, n_pairs)
+        samples = select_items(piece.samples, n_pairs, "pair_id")
         triplets = piece.triplets.join(samples, on="pair_id", how="semi")
         shown_part = replace(piece, samples=samples, triplets=triplets, statements=piece.statements.clear())
         relations.setdefault(piece.relation, []).append(shown_part)
@@ -105,7 +105,7 @@ def _list_facts(
     pieces: Sequence[PiecePreview], methods: Sequence[str], n_pairs: int
 ) -> Iterator[PreviewedFact]:
     triplets = pl.concat(piece.triplets for piece in pieces)
-    samples = select_samples(pl.concat(piece.samples for piece in pieces), n_pairs)
+    samples = select_items(pl.concat(piece.samples for piece in pieces), n_pairs, "pair_id")
     for (pair_id,), of_pair in samples.group_by("pair_id", maintain_order=True):
         pair = triplets.filter(pair_id=pair_id).sort("is_positive", descending=True)
         texts = [

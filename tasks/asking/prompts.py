@@ -1,35 +1,100 @@
-"""Prompts of evaluated models: five demonstrations, then the question (method, 2.2 and 3)."""
+"""Prompts of evaluated models: demonstrations with their answers, then the question (method, 2.2 and 3).
+
+A sample is asked as a true/false question. The questions of MultifacetEval (section 4.1) have three more types.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from pretexeval.primitives.hashing import render_canonical_json
 from schemas.exchange import Prompt
+from schemas.question_stages import LETTERS
 
-QUESTION = 'Statement: "{}", is the statement above true or false? Please answer True or False.\nAnswer:'
 SEPARATOR = "\n\n"
-# In completion style a model would continue with a statement of its own.
-STOP_TEXTS = ("Statement",)
+ASK_LETTER = "Please answer with the letter of the correct option."
+ASK_LETTERS = (
+    "There may be one or more correct options. Please answer with the letters of all correct options."
+)
+ASK_REVISION = (
+    "Proposed answer: {offered}\nIs the proposed answer correct? Please answer True or False, and give the "
+    "letter of the correct option."
+)
+ASK_TRUTH = ", is the statement above true or false? Please answer True or False."
+ANSWER = "\nAnswer:"
+THINK = "\nLet's think step by step."
+THEREFORE = "Therefore, the answer is:"
+_MARK = '\nStatement: "'
+STATEMENT_QUESTION = f'Statement: "{{}}"{ASK_TRUTH}{ANSWER}'
+# In completion style a model would continue with a statement or a question of its own.
+SAMPLE_STOP_TEXTS = ("Statement",)
+QUESTION_STOP_TEXTS = ("Question:", "Statement:")
 
 
-class Shot(Protocol):
-    """Something held out that is shown with its answer."""
+def join_case(case: str, statement: str) -> str:
+    """Return the text of a true/false question: the case, and below it the statement in quotation marks.
 
-    def render(self) -> str:
-        """Return the question with its answer."""
+    The statement holds no straight double quotation mark, so that :func:`quote_statement` finds its ends.
+    """
+    return f'{case}{_MARK}{statement}"' if case else statement
+
+
+def quote_statement(text: str) -> str:
+    """Return the text of a true/false question as a prompt shows it, with its statement in quotation marks.
+
+    The prompt goes on after it: ", is the statement above true or false?"
+    """
+    return text if _MARK in text else f'{_MARK.lstrip()}{text}"'
 
 
 @dataclass(frozen=True)
-class Demonstration:
-    """A held-out text with its label."""
+class AskedQuestion:
+    """A question as it is shown to a model. A sample is one of type TFQ."""
 
+    type: str
     text: str
-    label: bool
+    options: Sequence[str] = ()
+    offered: str | None = None
 
-    def render(self) -> str:
-        """Return the question with its answer."""
-        return f"{QUESTION.format(self.text)} {self.label}"
+    def render(self, *, is_reasoned: bool = False) -> str:
+        """Return the question without an answer.
+
+        Args:
+            is_reasoned: whether the model reasons before it answers.
+        """
+        return self._render_body() + (THINK if is_reasoned else ANSWER)
+
+    def render_answered(self, answer: str, chain: str | None = None) -> str:
+        """Return the question with its answer, as a demonstration shows it.
+
+        Args:
+            answer: written as in the stage questions.
+            chain: the chain of thought that leads to it; None: it is answered at once.
+        """
+        said = render_answer(self.type, answer)
+        if chain is None:
+            return f"{self.render()} {said}"
+        return f"{self.render(is_reasoned=True)} {chain} {THEREFORE} {said}"
+
+    def _render_body(self) -> str:
+        if self.type == "TFQ":
+            return quote_statement(self.text) + ASK_TRUTH
+        options = (
+            f"{letter}: {option.strip()}" for letter, option in zip(LETTERS, self.options, strict=False)
+        )
+        ask = {"MCQ": ASK_LETTER, "MAQ": ASK_LETTERS, "RQ": ASK_REVISION.format(offered=self.offered)}
+        return "\n".join([f"Question: {self.text}", *options, ask[self.type]])
+
+
+def render_answer(question_type: str, answer: str) -> str:
+    """Return an answer of the stage questions in words: `B`, `A, C`, `True`, `False. The answer is B.`."""
+    if question_type == "RQ":
+        judgement, letter = answer.split("|")
+        return f"{_name_truth(judgement)}. The answer is {letter}."
+    return _name_truth(answer) if question_type == "TFQ" else answer.replace(",", ", ")
+
+
+def _name_truth(letter: str) -> str:
+    return "True" if letter == "T" else "False"
 
 
 @dataclass(frozen=True)
@@ -39,10 +104,9 @@ class PromptForm:
     style: str = "completion"
     system_prompt: str | None = None
 
-    def render(self, demonstrations: Sequence[Shot], question: str) -> Prompt:
+    def render(self, demonstrations: Sequence[str], question: str) -> Prompt:
         """Return the prompt with these demonstrations and the question."""
-        parts = [*(shot.render() for shot in demonstrations), question]
-        return self.wrap(SEPARATOR.join(parts))
+        return self.wrap(SEPARATOR.join([*demonstrations, question]))
 
     def wrap(self, content: str) -> Prompt:
         """Return a prompt with this content: raw text, or chat messages with all of it in one user turn."""
@@ -56,7 +120,7 @@ class PromptForm:
 
 def fit_prompt(
     form: PromptForm,
-    demonstrations: Sequence[Shot],
+    demonstrations: Sequence[str],
     question: str,
     n_tokens_left: int | None,
     count_tokens: Callable[[str], float],

@@ -19,9 +19,10 @@ from pretexeval.storage.mirror import Mirror
 from schemas.exchange import Prompt, hash_prompt
 from tasks.answers.reading import read_answer
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
+from tasks.asking.prompts import AskedQuestion
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import Evaluation
-from tasks.evaluation.question_requests import GROUP, build_question, select_demonstrations
+from tasks.evaluation.items import GROUP
 
 Row = Mapping[str, Any]
 ANSWER = re.compile(r"\banswers?\b", re.IGNORECASE)
@@ -38,15 +39,16 @@ class ChainRequest:
 
 
 def read_chains(evaluation: Evaluation) -> dict[str, str]:
-    """Return question_id -> the chain of thought that is shown; empty for settings without reasoning.
+    """Return question_id -> the chain of thought that is shown; empty where none is.
 
     Raises:
         InputError: the file of demonstrations cannot be read.
     """
-    if not evaluation.subject.is_reasoned:
+    subject = evaluation.subject
+    if not subject.is_reasoned or subject.imported is not None:
         return {}
-    if evaluation.subject.chains is not None:
-        return read_chain_file(evaluation.subject.chains)
+    if subject.chains is not None:
+        return read_chain_file(subject.chains)
     return _read_right_chains(evaluation, list_chain_requests(evaluation))
 
 
@@ -56,7 +58,7 @@ def _read_right_chains(evaluation: Evaluation, requests: Sequence[ChainRequest])
     stored = evaluation.store.read_selected(frozenset(rows)).drop_nulls("response")
     # Of several right chains, the one of the lowest repeat is kept, because it comes last.
     return {
-        str(rows[key]["question_id"]): chain
+        str(rows[key]["item_id"]): chain
         for key, _, response in stored.sort("repeat", descending=True).iter_rows()
         if (chain := extract_chain(evaluation, rows[key], response)) is not None
     }
@@ -64,13 +66,14 @@ def _read_right_chains(evaluation: Evaluation, requests: Sequence[ChainRequest])
 
 def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
     """Return the held-out questions that are shown as demonstrations, as prompts without demonstrations."""
-    settings = evaluation.request_settings
+    settings, kind = evaluation.request_settings, evaluation.subject.kind
     requests = []
     for refs in evaluation.relation_files().values():
-        questions = read_stage_files(evaluation.root, refs, evaluation.subject.rows)
-        shown = select_demonstrations(questions).group_by(*GROUP, maintain_order=True)
+        items = kind.read_items(read_stage_files(evaluation.root, refs, kind.stage))
+        shown = kind.draw_demonstrations(items).group_by(*GROUP, maintain_order=True)
         for row in shown.head(settings.n_demonstrations).iter_rows(named=True):
-            prompt, _ = settings.fit((), build_question(row).render(is_reasoned=True))
+            question = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
+            prompt, _ = settings.fit((), question.render(is_reasoned=True))
             key = hash_prompt(settings.model_id, prompt, settings.sampling)
             requests.append(ChainRequest(row, key, prompt))
     return requests
@@ -106,7 +109,7 @@ def _list_waiting(evaluation: Evaluation, requests: Sequence[ChainRequest], repe
     return {
         request.key: request.prompt
         for request in requests
-        if request.row["question_id"] not in right and request.key not in settled
+        if request.row["item_id"] not in right and request.key not in settled
     }
 
 

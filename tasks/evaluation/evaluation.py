@@ -25,11 +25,9 @@ from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.prompts import PromptForm
 from tasks.asking.reasoning import find_marks
 from tasks.drawing.pieces import split_piece
-from tasks.evaluation.imported_subject import select_imported
 from tasks.evaluation.predictions import STRICT, Scoring
-from tasks.evaluation.question_subject import build_question_subject
 from tasks.evaluation.requests import RequestSettings
-from tasks.evaluation.subject import OF_SAMPLES, Subject
+from tasks.evaluation.subject import Subject, select_subject
 
 
 @dataclass(frozen=True)
@@ -90,10 +88,10 @@ class Evaluation:
     storage: StorageConfig
     edition_id: str
     model: ModelConfig
+    subject: Subject
     scoring: Scoring = STRICT
     max_error_rate: float = MAX_ERROR_RATE
     """The share of failed requests above which the model counts as not evaluated."""
-    subject: Subject = OF_SAMPLES
     period: str | None = None
     """The period of a schedule in which the anchors of the edition are asked; null for other editions."""
 
@@ -138,6 +136,7 @@ class Evaluation:
             counter.count,
             n_demonstrations=self.model.n_demonstrations,
             n_repeats=self.subject.n_repeats,
+            is_reasoned=self.subject.is_reasoned,
         )
 
     def read_settled_keys(self) -> set[str]:
@@ -216,12 +215,11 @@ def plan_evaluation(
     table, model = config.scoring, find_model(config, model_name)
     words = AnswerWords(table.true_words, table.false_words)
     scoring = Scoring(table.policies, words, find_marks(model))
-    of_samples = replace(OF_SAMPLES, n_repeats=model.repeats)
-    subject = of_samples if setting is None else build_question_subject(config, setting)
+    subject = select_subject(config, model, setting)
     if model.engine == "imported":
         store = ResponseStore(config.storage.root, identify_model(model).model_id)
-        subject = select_imported(subject, store)
-    return Evaluation(config.storage, edition_id, model, scoring, table.max_error_rate, subject, period)
+        subject = replace(subject, n_repeats=1, imported=store)
+    return Evaluation(config.storage, edition_id, model, subject, scoring, table.max_error_rate, period)
 
 
 def find_model(config: Config, name: str) -> ModelConfig:

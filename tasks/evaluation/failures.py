@@ -43,7 +43,7 @@ def require_evaluated(evaluation: Evaluation) -> None:
 
 def _find_commonest_error(evaluation: Evaluation) -> str:
     files = read_files(read_run(evaluation), evaluation.folder)
-    requests = RequestFiles("", select_requests(evaluation, files), None)
+    requests = RequestFiles("", select_requests(files), None)
     errors = dict(evaluation.store.read(["prompt_key", "error"]).drop_nulls("error").iter_rows())
     counts = Counter(errors[key] for key in list_prompt_keys(evaluation, requests) if key in errors)
     return max(sorted(counts), key=counts.__getitem__, default="unknown")

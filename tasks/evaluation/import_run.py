@@ -16,12 +16,11 @@ from pretexeval.storage.mirror import Mirror
 from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
 from tasks.asking.model_session import ModelSession
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
-from tasks.evaluation.imported_subject import ImportedRequestBuilder, hash_import
+from tasks.evaluation.items import select_items
 from tasks.evaluation.missing_answers import AskingReport
-from tasks.evaluation.question_requests import select_questions
 from tasks.evaluation.recorded_rows import RecordedFile, RecordedRow, list_some
 from tasks.evaluation.request_files import RequestFiles, write_requests
-from tasks.evaluation.requests import select_samples
+from tasks.evaluation.requests import hash_import
 from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
 
@@ -128,18 +127,12 @@ def require_match(report: ImportReport, rows: Sequence[RecordedRow]) -> None:
 
 
 def list_groups(tested: pl.DataFrame) -> dict[str, Group]:
-    """Return id -> group of the tested questions or samples: what a file can leave out as a whole."""
-    if "question_id" in tested.columns:
-        offer = pl.when(type="RQ").then(
-            pl.when(pl.col("answer").str.starts_with("T"))
-            .then(pl.lit("right option offered"))
-            .otherwise(pl.lit("wrong option offered"))
-        )
-        form = pl.when("is_negated").then(pl.lit("negated"))
-        groups = tested.select("question_id", "relation", "type", offer.alias("offer"), form.alias("form"))
-    else:
-        groups = tested.select("sample_id", "relation", "method", "transformation")
-    return {row_id: tuple(group) for row_id, *group in groups.iter_rows()}
+    """Return id -> group of the tested items: what a file can leave out as a whole."""
+    is_right = pl.col("answer").str.starts_with("T")
+    right, wrong = pl.lit("right option offered"), pl.lit("wrong option offered")
+    offer = pl.when(type="RQ").then(pl.when(is_right).then(right).otherwise(wrong))
+    groups = tested.select("item_id", "relation", "group", offer.alias("offer"), "form")
+    return {item_id: tuple(group) for item_id, *group in groups.iter_rows()}
 
 
 def _count_not_asked(tested: Mapping[str, Group], asked: set[Group]) -> dict[str, int]:
@@ -204,25 +197,26 @@ def _match_file(
     evaluation: Evaluation, recorded: RecordedFile
 ) -> tuple[dict[Place, RecordedRow], ImportReport]:
     files = list(evaluation.row_files().values())
-    stage = evaluation.subject.rows
+    kind = evaluation.subject.kind
+    stage = kind.stage
     if not files:
         raise InputError(f"edition {evaluation.edition_id} has no {stage.name}")
-    if recorded.id_column != stage.key[0]:
+    if recorded.id_column != kind.id_column:
         raise InputError(
-            f"{recorded.path} has the column {recorded.id_column}, but {stage.name} need {stage.key[0]}"
+            f"{recorded.path} has the column {recorded.id_column}, but {stage.name} need {kind.id_column}"
         )
     tested = _select_asked(evaluation, read_stage_files(evaluation.root, files, stage))
     found, report = match_rows(recorded.rows, list_groups(tested))
     require_match(report, recorded.rows)
-    if evaluation.subject.setting is None and any(row.repeat for row in recorded.rows):
+    if not kind.has_votes and any(row.repeat for row in recorded.rows):
         raise InputError(f"{recorded.path}: samples are asked once, so that repeat must be 0")
     return found, report
 
 
 def _select_asked(evaluation: Evaluation, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the tested samples or questions that the file should have."""
-    select = select_samples if evaluation.subject.setting is None else select_questions
-    return pl.concat(select(group, evaluation.limit_pairs(group)) for group in rows.partition_by("relation"))
+    """Return the tested items that the file should have."""
+    groups = evaluation.subject.kind.read_items(rows).partition_by("relation")
+    return pl.concat(select_items(group, evaluation.limit_pairs(group)) for group in groups)
 
 
 def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) -> dict[Place, RecordedRow]:
@@ -272,13 +266,11 @@ def _build_completion(row: RecordedRow, source: Path) -> Completion:
 
 def _list_prompts(evaluation: Evaluation) -> dict[str, Prompt]:
     """Return id -> prompt of every tested question or sample."""
-    builder = evaluation.subject.build_requests
-    assert isinstance(builder, ImportedRequestBuilder)
     prompts: dict[str, Prompt] = {}
     for refs in evaluation.relation_files().values():
         rows = read_stage_files(evaluation.root, refs, evaluation.subject.rows)
-        built = builder.build_once(rows, evaluation.request_settings)
-        prompts.update(zip(built.frame[builder.id_column], built.prompts, strict=True))
+        built = evaluation.subject.show_imported(rows, evaluation.request_settings)
+        prompts.update(zip(built.frame["item_id"], built.prompts, strict=True))
     return prompts
 
 

@@ -1,14 +1,19 @@
-"""Stage predictions: responses read as true, false or no answer, and scored (method, section 3)."""
+"""Stages readings and predictions: what responses answer, and whether it is right (method, sections 3 and 5)."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from pretexeval.primitives.hashing import hash_text
-from schemas.stages import PREDICTIONS
-from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion, extract_answer
+from schemas.question_stages import LETTERS
+from schemas.stages import PREDICTIONS, READINGS
+from tasks.asking.answer_extraction import PAPERS_WORDS, AnswerWords, cut_completion
 from tasks.asking.thoughts import THINK_MARKS, ReasoningMarks
+from tasks.evaluation.items import ItemKind
+
+PREDICTIONS_VERSION = 2
+"""Count it up when `read_responses` or `score_readings` gives other rows for the same arguments."""
+NEVER_ASKED = "the prompt was never asked"
 
 
 @dataclass(frozen=True)
@@ -21,70 +26,113 @@ class Scoring:
 
 
 STRICT = Scoring()
-NEVER_ASKED = "the prompt was never asked"
 
 
-PREDICTIONS_VERSION = 1
-"""Count it up when the function gives other predictions for the same arguments."""
-
-
-def score_samples(
-    requests: pl.DataFrame, _: Callable[[], pl.DataFrame], answers: pl.DataFrame, scoring: Scoring
-) -> tuple[pl.DataFrame]:
-    """Return the predictions of one relation; the requests hold all that is needed of the samples."""
-    return (score_responses(requests, answers, scoring),)
-
-
-def score_responses(requests: pl.DataFrame, answers: pl.DataFrame, scoring: Scoring = STRICT) -> pl.DataFrame:
-    """Return one row per request and policy: the prediction, and whether it equals the label.
-
-    No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
-    `excluded`, and decided by a coin under `coin-flip` (as in the papers; seeded by sample and model).
-    A failed prompt is not an answer: no policy grades it, and its row has the error.
+def read_responses(
+    kind: ItemKind,
+    requests: pl.DataFrame,
+    items: pl.DataFrame,
+    answers: pl.DataFrame,
+    words: AnswerWords,
+    *,
+    is_reasoned: bool = False,
+) -> pl.DataFrame:
+    """Return one row per request: what was read in the response to it.
 
     Args:
+        items: the items of the relation.
         answers: columns prompt_key, repeat, response, error, answer and is_unfinished_reasoning, from
             `read_answers`; failed prompts have a null response.
+        is_reasoned: whether the model reasons before it answers: then all lines of a completion are read.
     """
-    read = _read_answers(requests, answers, scoring.words)
-    graded = read.with_columns((pl.col("prediction") == pl.col("label")).alias("is_right"))
-    return pl.concat(_apply_policy(graded, policy) for policy in scoring.policies)
-
-
-def _read_answers(requests: pl.DataFrame, answers: pl.DataFrame, words: AnswerWords) -> pl.DataFrame:
-    is_chat = (requests["prompt_style"] == "chat").any()
-    predictions = {
-        text: extract_answer(text if is_chat else cut_completion(text), words)
-        for text in answers["answer"].unique()
-    }
-    prediction = pl.col("answer").replace_strict(predictions, default=None, return_dtype=pl.Boolean)
+    said = pl.col("said")
+    if not is_reasoned and (requests["prompt_style"] == "completion").any():
+        cut = {text: cut_completion(text) for text in answers["answer"].drop_nulls().unique()}
+        said = said.replace_strict(cut, default=None, return_dtype=pl.String)
     error = pl.when(pl.col("response").is_null()).then(pl.coalesce("error", pl.lit(NEVER_ASKED)))
-    is_unfinished = pl.when("is_unfinished_reasoning").then(True)
-    return requests.join(
-        answers, on=["prompt_key", "repeat"], how="left", maintain_order="left"
-    ).with_columns(
-        prediction.alias("prediction"),
-        error.alias("error"),
-        is_unfinished.alias("is_unfinished_reasoning"),
+    asked = (
+        requests.join(
+            answers.rename({"answer": "said"}), on=["prompt_key", "repeat"], how="left", maintain_order="left"
+        )
+        .join(items.drop("relation"), on="item_id", how="left", maintain_order="left")
+        .with_columns(said, error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True))
+    )
+    readings = kind.read_texts(asked, words)
+    return asked.with_columns(
+        answer=pl.Series([reading.answer for reading in readings], dtype=pl.String),
+        rule=pl.Series([reading.rule for reading in readings], dtype=pl.String),
+    ).select(READINGS.names)
+
+
+def score_readings(
+    kind: ItemKind, readings: pl.DataFrame, items: pl.DataFrame, policies: tuple[str, ...] = ("strict",)
+) -> pl.DataFrame:
+    """Return one row per policy and item, and per repeat if these do not vote.
+
+    No answer is a null prediction under every policy. It is wrong under `strict`, not graded under
+    `excluded`, and replaced by a guess under `coin-flip` (as the papers do; seeded by item, model and
+    repeat). If every repeat failed, there is no answer: no policy grades the row, and it has the error.
+
+    Args:
+        items: the items of the relation.
+    """
+    voted = _count_votes(readings, ["item_id"] if kind.has_votes else ["item_id", "repeat"])
+    right = items.select("item_id", "type", "options", right="answer")
+    graded = voted.join(right, on="item_id", how="left", maintain_order="left").with_columns(
+        is_right=pl.col("prediction") == pl.col("right")
+    )
+    return pl.concat(_apply_policy(graded, policy) for policy in policies)
+
+
+def _count_votes(readings: pl.DataFrame, voters: list[str]) -> pl.DataFrame:
+    """Return one row per group of voters with the answer that most of them gave, the earliest in a tie."""
+    votes = (
+        readings.drop_nulls("answer")
+        .group_by(*voters, "answer", maintain_order=True)
+        .agg(n_agreeing=pl.len().cast(pl.Int16))
+        .sort("n_agreeing", descending=True, maintain_order=True)
+        .unique(voters, keep="first", maintain_order=True)
+        .rename({"answer": "prediction"})
+    )
+    repeat = [pl.lit(0, pl.Int16).alias("repeat")] if "repeat" not in voters else []
+    return (
+        readings.group_by(voters, maintain_order=True)
+        .agg(
+            pl.col("model_id", "relation").first(),
+            *repeat,
+            n_answers=pl.col("answer").count().cast(pl.Int16),
+            error=pl.when(pl.col("error").is_not_null().all()).then(pl.col("error").first()),
+        )
+        .join(votes, on=voters, how="left", maintain_order="left")
+        .with_columns(pl.col("n_agreeing").fill_null(0))
     )
 
 
 def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
+    is_correct = pl.col("is_right")
     if policy == "strict":
-        is_correct = pl.col("is_right").fill_null(False)
+        is_correct = is_correct.fill_null(False)
     elif policy == "coin-flip":
-        is_correct = pl.coalesce("is_right", _flip_coins(graded.select("sample_id", "model_id", "repeat")))
-    else:
-        is_correct = pl.col("is_right")
-    scored = pl.when(pl.col("error").is_null()).then(is_correct)
-    return graded.with_columns(pl.lit(policy).alias("scoring_policy"), scored.alias("is_correct")).select(
-        PREDICTIONS.names
-    )
+        open_items = graded.filter(pl.col("prediction").is_null())
+        columns = ("item_id", "model_id", "repeat", "type", "options", "right")
+        guesses = [_guess(*row) == row[-1] for row in open_items.select(columns).iter_rows()]
+        guessed = open_items.select("item_id", "repeat").with_columns(is_guess_right=pl.Series(guesses, dtype=pl.Boolean))
+        graded = graded.join(guessed, on=["item_id", "repeat"], how="left", maintain_order="left")
+        is_correct = pl.coalesce("is_right", "is_guess_right")
+    return graded.with_columns(
+        scoring_policy=pl.lit(policy), is_correct=pl.when(pl.col("error").is_null()).then(is_correct)
+    ).select(PREDICTIONS.names)
 
 
-def _flip_coins(rows: pl.DataFrame) -> pl.Series:
-    coins: Sequence[bool] = [
-        int(hash_text("coin", sample_id, model_id, str(repeat)), 16) % 2 == 1
-        for sample_id, model_id, repeat in rows.iter_rows()
-    ]
-    return pl.Series("coin", coins, pl.Boolean)
+def _guess(
+    item_id: str, model_id: str, repeat: int, type_: str, options: list[str], _: str
+) -> str | None:
+    """Return an answer seeded by item, model and repeat, as the authors fill in at random; none to an MAQ."""
+    if type_ == "MAQ":
+        return None
+    number = int(hash_text("guess", item_id, model_id, str(repeat)), 16)
+    judgement, number = "TF"[number % 2], number // 2
+    if type_ == "TFQ":
+        return judgement
+    letter = LETTERS[number % len(options)]
+    return letter if type_ == "MCQ" else f"{judgement}|{letter}"

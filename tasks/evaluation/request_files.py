@@ -25,6 +25,7 @@ from pretexeval.storage.records import (
     write_record,
 )
 from schemas.exchange import Prompt
+from schemas.stages import REQUESTS
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.requests import Requests
@@ -93,7 +94,7 @@ def key_requests(evaluation: Evaluation) -> str:
             "n_demonstrations": settings.n_demonstrations,
             "n_repeats": evaluation.subject.n_repeats,
             "chains": read_chains(evaluation),
-            "schema": str(evaluation.subject.requests.schema),
+            "schema": str(REQUESTS.schema),
             "requests": evaluation.subject.requests_key,
             **({} if evaluation.divided_budget is None else {"asked_pairs": evaluation.divided_budget}),
         },
@@ -125,7 +126,7 @@ def _find_written(evaluation: Evaluation, key: str) -> RequestFiles | None:
     folder = _locate_pending(evaluation)
     for record, prompts in ((run, None), (folder / RECORD, folder / "prompts")):
         listed = _read_files(evaluation, record, key)
-        files = select_requests(evaluation, listed)
+        files = select_requests(listed)
         used = files if prompts is None else listed
         if files and all(ref.is_intact(evaluation.root) for ref in used):
             found = RequestFiles(key, files, prompts, tuple(read_reports(record)))
@@ -145,9 +146,9 @@ def _read_files(evaluation: Evaluation, path: Path, key: str) -> tuple[FileRef, 
     return tuple(refs)
 
 
-def select_requests(evaluation: Evaluation, refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
+def select_requests(refs: Iterable[FileRef]) -> tuple[FileRef, ...]:
     """Return the files of requests among those of an evaluation."""
-    return tuple(ref for ref in refs if f"/{evaluation.subject.requests.name}/" in ref.path)
+    return tuple(ref for ref in refs if f"/{REQUESTS.name}/" in ref.path)
 
 
 def _has_every_prompt(evaluation: Evaluation, found: RequestFiles) -> bool:
@@ -168,19 +169,18 @@ def _write_pending(evaluation: Evaluation, key: str) -> RequestFiles:
     folder = next_requests_folder(evaluation.folder)
     prompts = evaluation.root / folder / "prompts"
     known, files, frames = evaluation.read_settled_keys(), [], []
-    stage = evaluation.subject.requests
     for name, built in build_relation_requests(evaluation):
         frames.append(built.frame)
-        path = evaluation_file(folder, stage.name, name)
-        files.append(write_stage_file(evaluation.root, path, built.frame, stage))
+        path = evaluation_file(folder, REQUESTS.name, name)
+        files.append(write_stage_file(evaluation.root, path, built.frame, REQUESTS))
         fresh = {
             k: p for k, p in zip(built.frame["prompt_key"], built.prompts, strict=True) if k not in known
         }
         known.update(fresh)
         files += _write_prompts(evaluation.root, f"{folder}/prompts/{name}", fresh)
-    requests = select_requests(evaluation, files)
-    content = key_content(stage.name, [ref.sha256 for ref in requests])
-    check = check_stage(stage, pl.concat(frames), evaluation.folder) | {"content": content}
+    requests = select_requests(files)
+    content = key_content(REQUESTS.name, [ref.sha256 for ref in requests])
+    check = check_stage(REQUESTS, pl.concat(frames), evaluation.folder) | {"content": content}
     record: dict[str, Any] = {"requests_key": key, "checks": [check], "files": list_files(files, folder)}
     write_record(evaluation.root / folder / RECORD, record)
     return RequestFiles(key, requests, prompts, (check,))

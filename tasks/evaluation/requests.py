@@ -1,56 +1,22 @@
-"""Stage requests: the prompt of every sample for one model, and the key of its answer."""
+"""Stage requests: the prompt of every item for one model, and the key of its answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
-from pretexeval.primitives.hashing import draw_order, hash_text
+from pretexeval.primitives.hashing import hash_text
+from pretexeval.storage.responses import ResponseStore
 from schemas.exchange import Prompt, Sampling, hash_prompt
-from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS, REQUESTS
-from tasks.asking.prompts import QUESTION, Demonstration, PromptForm, Shot, fit_prompt
+from schemas.stages import N_DEMONSTRATIONS, REQUESTS
+from tasks.asking.prompts import AskedQuestion, PromptForm, fit_prompt
+from tasks.evaluation.items import GROUP, Group, ItemKind
 
-DemonstrationsOfGroup = dict[tuple[str, str | None], tuple[Demonstration, ...]]
-"""(relation, transformation) -> the demonstrations of this group."""
-
-
-def draw_demonstrations_of_methods(samples: pl.DataFrame) -> dict[str, DemonstrationsOfGroup]:
-    """Return method -> the demonstrations of its groups. The prompts of a method do not depend on others."""
-    methods = samples.partition_by("method", as_dict=True, maintain_order=True)
-    return {str(method): draw_demonstrations(group) for (method,), group in methods.items()}
-
-
-def draw_demonstrations(samples: pl.DataFrame) -> DemonstrationsOfGroup:
-    """Return (relation, transformation) -> demonstrations: one sample per held-out pair, 2 or 3 of them true.
-
-    They depend on the pairs and their texts alone, not on the edition's seed. Samples without a
-    transformation (llmeval) have one group per relation.
-
-    Args:
-        samples: the samples of one method.
-    """
-    held_out = samples.filter(pl.col("split") == "demonstration")
-    groups = held_out.partition_by("relation", "transformation", as_dict=True, maintain_order=True)
-    return {
-        (str(relation), transformation): _draw_group(group, str(relation), str(transformation))
-        for (relation, transformation), group in groups.items()
-    }
-
-
-def _draw_group(group: pl.DataFrame, relation: str, transformation: str) -> tuple[Demonstration, ...]:
-    key = (DEMONSTRATION_SALT, relation, transformation)
-    texts: dict[tuple[str, bool], str] = {
-        (pair_id, label): text
-        for pair_id, label, text in group.select("pair_id", "label", "text")
-        .sort("pair_id", "label", "text")
-        .iter_rows()
-    }
-    pairs = draw_order({pair_id for pair_id, _ in texts}, *key)[:N_DEMONSTRATIONS]
-    n_true = len(pairs) // 2 + int(hash_text(*key, "n_true"), 16) % 2
-    true_pairs = set(draw_order(pairs, *key, "true")[:n_true])
-    # A triplet of llmeval may have no usable text. The other triplet of its pair is then shown.
-    labels = {p: (p in true_pairs) == ((p, p in true_pairs) in texts) for p in pairs}
-    return tuple(Demonstration(texts[p, labels[p]], labels[p]) for p in pairs)
+REQUESTS_VERSION = 2
+"""Count it up when `build_requests` gives other requests for the same arguments."""
+UNKNOWN_SAMPLING = "{}"
+Shots = dict[Group, tuple[str, ...]]
+"""Group -> its demonstrations, as they are shown."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +30,17 @@ class RequestSettings:
     """The most tokens that prompt and answer together may have; None: not known."""
     count_tokens: Callable[[str], float]
     chains: Mapping[str, str] = field(default_factory=dict)
-    """question_id -> the chain of thought that is shown with a demonstration."""
+    """item_id -> the chain of thought that is shown with a demonstration."""
     n_demonstrations: int = N_DEMONSTRATIONS
     """How many demonstrations are shown, the first ones in their drawn order."""
     n_repeats: int = 1
     """How often each prompt is asked."""
+    is_reasoned: bool = False
+    """Whether the model reasons before it answers, after demonstrations that do so too."""
 
-    def fit(self, demonstrations: Sequence[Shot], question: str) -> tuple[Prompt, int]:
+    def fit(self, shots: Sequence[str], question: str) -> tuple[Prompt, int]:
         """Return the prompt, and how many demonstrations were dropped from its front to make it fit."""
-        limit, shown = self.n_tokens_limit, demonstrations[: self.n_demonstrations]
+        limit, shown = self.n_tokens_limit, shots[: self.n_demonstrations]
         n_tokens_left = None if limit is None else limit - self.sampling.max_tokens
         return fit_prompt(self.form, shown, question, n_tokens_left, self.count_tokens)
 
@@ -85,63 +53,68 @@ class Requests:
     prompts: list[Prompt]
 
 
-REQUESTS_VERSION = 1
-"""Count it up when the function gives other requests for the same arguments."""
-
-
-def build_sample_requests(
-    samples: pl.DataFrame, settings: RequestSettings, pairs_per_relation: int | None
-) -> Requests:
-    """Return one request per test sample of one relation and repeat.
+def show_demonstrations(kind: ItemKind, items: pl.DataFrame, settings: RequestSettings) -> Shots:
+    """Return group -> its demonstrations. Those of a reasoned setting need a chain of thought.
 
     Args:
-        samples: the samples of the relation, of both splits.
-        pairs_per_relation: how many pairs the model is asked about; None: all of them.
+        items: the items of whole relations, of both splits.
     """
-    asked = select_samples(samples, pairs_per_relation)
-    once = build_requests(asked, draw_demonstrations_of_methods(samples), settings)
-    repeats = [pl.lit(n, pl.Int16).alias("repeat") for n in range(settings.n_repeats)]
-    frame = pl.concat(once.frame.with_columns(repeat) for repeat in repeats)
-    return Requests(frame, once.prompts * settings.n_repeats)
+    shots: dict[Group, list[str]] = {}
+    for row in kind.draw_demonstrations(items).iter_rows(named=True):
+        chain = settings.chains.get(row["item_id"])
+        if settings.is_reasoned == (chain is not None):
+            group = (row["relation"], row["group"], row["form"])
+            shot = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
+            shots.setdefault(group, []).append(shot.render_answered(row["answer"], chain))
+    return {group: tuple(texts) for group, texts in shots.items()}
 
 
-def select_samples(samples: pl.DataFrame, pairs_per_relation: int | None) -> pl.DataFrame:
-    """Return the test samples of one relation: of all pairs, or of the first pairs in the order of hashes."""
-    tested = samples.filter(pl.col("split") == "test")
-    if pairs_per_relation is None:
-        return tested
-    kept = draw_order(tested["pair_id"].unique(), "asked")[:pairs_per_relation]
-    return tested.filter(pl.col("pair_id").is_in(kept))
-
-
-def build_requests(
-    samples: pl.DataFrame, demonstrations: dict[str, DemonstrationsOfGroup], settings: RequestSettings
-) -> Requests:
-    """Return one request per sample. Samples that share their demonstrations follow each other.
+def build_requests(asked: pl.DataFrame, shots: Shots, settings: RequestSettings) -> Requests:
+    """Return one request per item and repeat. Items that share their demonstrations follow each other.
 
     Args:
-        demonstrations: method -> the demonstrations of its groups.
+        asked: items.
     """
-    ordered = samples.sort("method", "transformation", "sample_id", maintain_order=True)
+    ordered = asked.sort(*GROUP[1:], "item_id", maintain_order=True)
     prompts, n_dropped = [], []
-    for method, relation, transformation, text in ordered.select(
-        "method", "relation", "transformation", "text"
+    for relation, group, form, *item in ordered.select(
+        *GROUP, "type", "text", "options", "offered"
     ).iter_rows():
+        question = AskedQuestion(*item).render(is_reasoned=settings.is_reasoned)
         # llmeval may have no usable text of any held-out pair, and so no demonstrations.
-        shots = demonstrations[method].get((relation, transformation), ())
-        prompt, dropped = settings.fit(shots, QUESTION.format(text))
+        prompt, dropped = settings.fit(shots.get((relation, group, form), ()), question)
         prompts.append(prompt)
         n_dropped.append(dropped)
     keys = [hash_prompt(settings.model_id, prompt, settings.sampling) for prompt in prompts]
-    frame = ordered.select(
-        "sample_id",
+    once = ordered.select(
+        "item_id",
         pl.lit(settings.model_id).alias("model_id"),
         pl.Series("prompt_key", keys, pl.String),
-        pl.lit(0, pl.Int16).alias("repeat"),
         "relation",
         pl.Series("n_demonstrations_dropped", n_dropped, pl.Int16),
         pl.lit(settings.form.style).alias("prompt_style"),
         pl.lit(settings.sampling.render_json()).alias("sampling"),
-        "label",
     )
-    return Requests(frame.select(REQUESTS.names), prompts)
+    repeats = (once.with_columns(repeat=pl.lit(n, pl.Int16)) for n in range(settings.n_repeats))
+    return Requests(pl.concat(repeats).select(REQUESTS.names), prompts * settings.n_repeats)
+
+
+def hash_import(model_id: str, setting: str | None, item_id: str) -> str:
+    """Return the key of the imported responses to an item (32 hex digits).
+
+    Nobody knows the prompts of imported responses, so they are stored under keys of the items.
+    """
+    return hash_text("imported", model_id, setting or "", item_id, digits=32)
+
+
+def select_imported(built: Requests, setting: str | None, store: ResponseStore) -> Requests:
+    """Return one request per imported response to an item, from the requests of one repeat."""
+    keys = [hash_import(*row) for row in built.frame.select("model_id", pl.lit(setting), "item_id").iter_rows()]
+    stored = store.read(["prompt_key", "repeat"]).sort("prompt_key", "repeat")
+    joined = (
+        built.frame.drop("repeat")
+        .with_columns(pl.Series("prompt_key", keys, pl.String), sampling=pl.lit(UNKNOWN_SAMPLING))
+        .with_row_index("place")
+        .join(stored, on="prompt_key", maintain_order="left_right")
+    )
+    return Requests(joined.select(REQUESTS.names), [built.prompts[place] for place in joined["place"]])

@@ -14,6 +14,7 @@ from pretexeval.storage.records import find_record, list_files, read_files, writ
 from schemas.columns import SCORING_POLICIES
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.missing_answers import AskingReport
+from tasks.evaluation.predictions import PREDICTIONS_VERSION
 from tasks.evaluation.request_files import (
     RequestFiles,
     key_requests,
@@ -40,7 +41,7 @@ def key_run(evaluation: Evaluation, requests_key: str) -> str:
             "requests": requests_key,
             "words": [evaluation.scoring.words.true, evaluation.scoring.words.false],
             "marks": vars(evaluation.scoring.marks),
-            "version": evaluation.subject.results_version,
+            "version": PREDICTIONS_VERSION,
         },
         digits=32,
     )

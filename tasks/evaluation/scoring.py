@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -13,10 +12,10 @@ from pretexeval.storage.layout import evaluation_file, run_file
 from pretexeval.storage.records import key_content, read_reports
 from pretexeval.storage.responses import ResponseStore, prefer_responses, read_response_file
 from schemas.columns import Stage
-from schemas.stages import RESPONSES
+from schemas.stages import PREDICTIONS, READINGS, REQUESTS, RESPONSES
 from tasks.asking.reasoning import read_answers
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
-from tasks.evaluation.predictions import Scoring
+from tasks.evaluation.predictions import Scoring, read_responses, score_readings
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, write_requests
 from tasks.evaluation.run_record import (
     ScoredFiles,
@@ -28,6 +27,7 @@ from tasks.evaluation.run_record import (
 )
 from tasks.quality.validation import Report, check_stage
 
+RESULTS = (READINGS, PREDICTIONS)
 LONG_TEXTS = ("prompt", "response", "reasoning")
 
 
@@ -37,12 +37,11 @@ def check_requests(evaluation: Evaluation, requests: RequestFiles, known: Iterab
     Args:
         known: reports of the last record of the evaluation.
     """
-    stage = evaluation.subject.requests
     return _find_or_check(
         evaluation,
-        stage,
+        REQUESTS,
         [ref.sha256 for ref in requests.files],
-        lambda: read_stage_files(evaluation.root, list(requests.files), stage),
+        lambda: read_stage_files(evaluation.root, list(requests.files), REQUESTS),
         known,
     )
 
@@ -95,21 +94,21 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
         InputError: a prompt was never asked; or the requests, the stored responses or what is made of
             them does not meet the expectations of its stage. The stored responses are kept.
     """
-    root, folder, subject = evaluation.root, evaluation.folder, evaluation.subject
+    root, folder = evaluation.root, evaluation.folder
     known = [*requests.checks, *read_reports(root / run_file(folder))]
     checks = [check(evaluation, requests, known) for check in (check_requests, check_responses)]
     scoring = replace(evaluation.scoring, policies=list_policies(evaluation))
     scored = list(score_relations(evaluation, requests, scoring))
-    for k, stage in enumerate(subject.results):
+    for k, stage in enumerate(RESULTS):
         checks.append(check_stage(stage, pl.concat(frames[k] for _, frames in scored), folder))
     remove_run(evaluation)
     files = [
-        link_file(root, ref, evaluation_file(folder, subject.requests.name, Path(ref.path).name))
+        link_file(root, ref, evaluation_file(folder, REQUESTS.name, Path(ref.path).name))
         for ref in requests.files
     ]
     files += [
         write_stage_file(root, evaluation_file(folder, stage.name, name), frames[k], stage)
-        for k, stage in enumerate(subject.results)
+        for k, stage in enumerate(RESULTS)
         for name, frames in scored
     ]
     return ScoredFiles(tuple(files), scoring.policies, tuple(checks))
@@ -118,23 +117,25 @@ def score_evaluation(evaluation: Evaluation, requests: RequestFiles) -> ScoredFi
 def score_relations(
     evaluation: Evaluation, requests: RequestFiles, scoring: Scoring
 ) -> Iterator[tuple[str, tuple[pl.DataFrame, ...]]]:
-    """Yield (file name, one frame per result stage) of each relation."""
+    """Yield (file name, readings and predictions) of each relation."""
     stored = evaluation.store.read(["prompt_key", "repeat", "response", "error", "finish_reason"])
     responses = stored.filter(pl.col("prompt_key").is_in(list_prompt_keys(evaluation, requests)))
     is_chat = evaluation.model.prompt_style == "chat"
     answers = read_answers(responses, scoring.marks, is_chat=is_chat)
     row_files = evaluation.relation_files()
     subject = evaluation.subject
+    kind, is_reasoned = subject.kind, subject.is_reasoned
     for ref in requests.files:
-        name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, subject.requests)
+        name, frame = Path(ref.path).name, read_stage_file(evaluation.root / ref.path, REQUESTS)
         missing = frame.join(answers, on=["prompt_key", "repeat"], how="anti")["prompt_key"].n_unique()
         if missing:
             raise InputError(
                 f"{evaluation.model_id} was never asked {missing} prompts of {name} in "
                 f"{evaluation.edition_id}; run `pretexeval evaluate` again"
             )
-        read_rows = partial(read_stage_files, evaluation.root, row_files[name], subject.rows)
-        yield name, subject.score(frame, read_rows, answers, scoring)
+        items = kind.read_items(read_stage_files(evaluation.root, row_files[name], subject.rows))
+        readings = read_responses(kind, frame, items, answers, scoring.words, is_reasoned=is_reasoned)
+        yield name, (readings, score_readings(kind, readings, items, scoring.policies))
 
 
 def score_again(evaluation: Evaluation) -> None:

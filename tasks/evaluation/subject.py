@@ -1,19 +1,28 @@
-"""What a model is asked about in an evaluation, and what is made of its answers."""
+"""What a model is asked about in an evaluation: the samples of an edition, or its questions in a setting."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from pretexeval.config.engines import ModelConfig
+from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.primitives.hashing import hash_json
+from pretexeval.storage.responses import ResponseStore
 from schemas.columns import Stage
 from schemas.exchange import Sampling
-from schemas.stages import PREDICTIONS, REQUESTS, SAMPLES
-from tasks.asking.prompts import STOP_TEXTS
+from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
 from tasks.asking.sampling import build_sampling
-from tasks.evaluation.predictions import PREDICTIONS_VERSION, Scoring, score_samples
-from tasks.evaluation.requests import REQUESTS_VERSION, Requests, RequestSettings, build_sample_requests
+from tasks.evaluation.items import QUESTION_ITEMS, SAMPLE_ITEMS, ItemKind, select_items
+from tasks.evaluation.requests import (
+    REQUESTS_VERSION,
+    Requests,
+    RequestSettings,
+    build_requests,
+    select_imported,
+    show_demonstrations,
+)
 
 # At the end of any of these texts, the answer that is read (tasks.asking.answer_extraction) is known. Without
 # the character after the word it is not: "Falsehood" is no answer.
@@ -23,51 +32,97 @@ ANSWER_TEXTS = tuple(
 # A parameter of vLLM: the text at which generation ends is part of the response.
 KEEP_STOP_TEXT = {"include_stop_str_in_output": True}
 
-ReadRows = Callable[[], pl.DataFrame]
-"""Reads the rows of one relation that the model was asked about."""
-
 
 @dataclass(frozen=True)
 class Subject:
-    """What a model is asked about."""
+    """What a model is asked about, and how."""
 
-    rows: Stage
-    """The stage of the edition that is put to the model."""
-    requests: Stage
-    results: tuple[Stage, ...]
-    """The stages that are made of the answers; the last one holds the predictions."""
-    build_sampling: Callable[[ModelConfig], Sampling]
-    build_requests: Callable[[pl.DataFrame, RequestSettings, int | None], Requests]
-    """Takes the rows of one relation, how the model is asked, and how many pairs or points it is asked."""
-    score: Callable[[pl.DataFrame, ReadRows, pl.DataFrame, Scoring], tuple[pl.DataFrame, ...]]
-    """Takes the requests of one relation, its rows, and the answers; returns one frame per result stage."""
-    requests_version: int
-    """The version of `build_requests`."""
-    results_version: int
-    """The version of `score`."""
-    setting: str | None = None
+    kind: ItemKind
+    config: Config
+    setting: Setting | None = None
     """How questions are asked; samples are asked in one way only."""
     n_repeats: int = 1
     """How often each prompt is asked."""
-    is_reasoned: bool = False
-    """Whether the model reasons before it answers, after demonstrations that do so too."""
-    chains: Path | None = None
-    """The file of the chains of thought of the demonstrations; None: the model writes them."""
+    imported: ResponseStore | None = None
+    """The imported responses, of which the evaluation then consists. No model is asked, not even for chains."""
+
+    @property
+    def rows(self) -> Stage:
+        """The stage of the edition that is put to the model."""
+        return self.kind.stage
+
+    @property
+    def is_reasoned(self) -> bool:
+        """Whether the model reasons before it answers, after demonstrations that do so too."""
+        return self.setting == "chain_of_thought"
+
+    @property
+    def chains(self) -> Path | None:
+        """The file of the chains of thought of the demonstrations; None: the model writes them."""
+        return self.config.chain_of_thought.demonstrations
 
     @property
     def asks_for_chains(self) -> bool:
         """Whether the model itself writes the chains of thought of the demonstrations."""
-        return self.is_reasoned and self.chains is None
+        return self.is_reasoned and self.chains is None and self.imported is None
 
     @property
     def requests_key(self) -> str:
-        """The version of the function that builds the requests, and what they depend on besides the rows."""
-        return str(self.requests_version)
+        """The version of the requests, and the keys of the imported responses."""
+        if self.imported is None:
+            return str(REQUESTS_VERSION)
+        stored = self.imported.read(["prompt_key", "repeat"]).sort("prompt_key", "repeat")
+        return hash_json([REQUESTS_VERSION, stored.rows()])
+
+    def build_requests(self, rows: pl.DataFrame, settings: RequestSettings, limit: int | None) -> Requests:
+        """Return the requests about one relation.
+
+        Args:
+            rows: the rows of the relation, of both splits.
+            limit: how many pairs or points the model is asked about; None: all of them.
+        """
+        items = self.kind.read_items(rows)
+        if self.imported is None:
+            shots = show_demonstrations(self.kind, items, settings)
+            return build_requests(select_items(items, limit), shots, settings)
+        return select_imported(self.show_imported(rows, settings), self.setting, self.imported)
+
+    def show_imported(self, rows: pl.DataFrame, settings: RequestSettings) -> Requests:
+        """Return one request per test item, without demonstrations, as it is shown with imported responses."""
+        items = select_items(self.kind.read_items(rows), None)
+        return build_requests(items, {}, replace(settings, n_repeats=1))
+
+    def build_sampling(self, model: ModelConfig) -> Sampling:
+        """Return the sampling parameters with which a model is asked; by default greedy."""
+        if self.setting is None:
+            return _build_sample_sampling(model)
+        stop = QUESTION_STOP_TEXTS if model.prompt_style == "completion" else ()
+        if not self.is_reasoned:
+            max_tokens = self.config.questions.max_tokens
+            return build_sampling(
+                model, max_tokens=max_tokens, temperature=model.temperature, seed=model.seed, stop=stop
+            )
+        chain = self.config.chain_of_thought
+        return build_sampling(
+            model,
+            max_tokens=chain.max_tokens,
+            temperature=chain.temperature,
+            seed=chain.seed,
+            stop=stop,
+            top_p=chain.top_p,
+        )
+
+
+def select_subject(config: Config, model: ModelConfig, setting: Setting | None) -> Subject:
+    """Return the samples, or the questions in a setting, as a model is asked about them."""
+    if setting is None:
+        return Subject(SAMPLE_ITEMS, config, n_repeats=model.repeats)
+    n_repeats = config.chain_of_thought.repeats if setting == "chain_of_thought" else 1
+    return Subject(QUESTION_ITEMS, config, setting, n_repeats)
 
 
 def _build_sample_sampling(model: ModelConfig) -> Sampling:
-    """Return the sampling parameters for samples: by default greedy, for few tokens."""
-    stop: tuple[str, ...] = STOP_TEXTS if model.prompt_style == "completion" else ()
+    stop: tuple[str, ...] = SAMPLE_STOP_TEXTS if model.prompt_style == "completion" else ()
     if model.early_stop:
         stop += ANSWER_TEXTS
         model = model.model_copy(update={"extra_body": model.extra_body | KEEP_STOP_TEXT})
@@ -79,15 +134,3 @@ def _build_sample_sampling(model: ModelConfig) -> Sampling:
         stop=stop,
         logprobs=model.logprobs,
     )
-
-
-OF_SAMPLES = Subject(
-    SAMPLES,
-    REQUESTS,
-    (PREDICTIONS,),
-    _build_sample_sampling,
-    build_sample_requests,
-    score_samples,
-    REQUESTS_VERSION,
-    PREDICTIONS_VERSION,
-)
