@@ -72,12 +72,11 @@ class EngineConfig(ConfigTable):
     """These keys say which language model it is and how to reach it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=MAX_MODEL_NAME)]
-    """Name of the model in this file and in all results. No two models share a name, and no two writers
-    do."""
+    """Name of the model in this file and in all results."""
     engine: Literal["vllm", "openai", "recorded", "imported", "entailment"] = "vllm"
-    """`vllm`: load the model into this process, on GPU or CPU. `openai`: send requests to an endpoint that
-    speaks the OpenAI protocol. `recorded`: look up the answer to each prompt in a Parquet file. `imported`:
-    the responses come from `pretexeval import-responses`. `entailment`: set by `[judge]` alone."""
+    """`vllm`: load the model into this process. `openai`: send requests to an endpoint. `recorded`: look up
+    the answer to each prompt in a Parquet file. `imported`: the responses come from `pretexeval
+    import-responses`. `entailment`: set by `[judge]` alone."""
     model: str
     """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
     knows it. With `recorded`, a Parquet file with the columns prompt and response. With `imported`, the file
@@ -85,22 +84,22 @@ class EngineConfig(ConfigTable):
     revision: str | None = None
     """Revision on the hub, or the declared revision of the model of an endpoint or of imported responses."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """Only `vllm`: type of the weights. `auto`: the type in the model's own configuration."""
+    """Only `vllm`: type of the weights; `auto` takes that of the model's own configuration."""
     quantization: str | None = None
     """Only `vllm`: quantization method, by the name that vLLM gives it."""
     max_model_len: Annotated[int, Field(ge=64)] | None = None
-    """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the limit in the
-    model's own configuration."""
+    """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the model's
+    own."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes this
     number times `tensor_parallel_size` GPUs."""
     data_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: must be 1. For more copies, use `workers`, or start `vllm serve --data-parallel-size n`
-    and use the engine `openai`."""
+    """Only `vllm`: must be 1. For more copies, use `workers`, or `vllm serve --data-parallel-size n` as an
+    endpoint."""
     max_num_seqs: Annotated[int, Field(ge=1)] | None = None
-    """Only `vllm`: maximum number of prompts that are answered at the same time. The default is vLLM's."""
+    """Only `vllm`: maximum number of prompts that are answered at the same time."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
     """Only `vllm`: share of the GPU's memory that the model may use."""
     base_url: str | None = None
@@ -134,7 +133,7 @@ class EngineConfig(ConfigTable):
     template opens every thought, and an empty list if nothing is a mark (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
     """Price of a million prompt tokens, for `pretexeval plan` and the view `cost`. Give both prices or
-    neither. `pretexeval publish --score` stores a changed price."""
+    neither."""
     price_output: Annotated[float, Field(ge=0)] | None = None
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
@@ -280,9 +279,8 @@ class ModelConfig(EngineConfig):
     seed: int | None = None
     """Seed of the sampling, for a temperature above 0."""
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
-    """How often each prompt about samples is asked, with the seeds `seed`, `seed` + 1 and so on
-    (docs/models.md). It needs a temperature above 0 (or `temperature` in `leave_out`), and a seed, which
-    only endpoints may lack."""
+    """How often each prompt about samples is asked (docs/models.md). It needs a temperature above 0 (or
+    `temperature` in `leave_out`), and a seed, which only endpoints may lack."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
     """Number of pairs of each relation that the model is asked about. The default is all pairs."""
     budget: Annotated[int, Field(ge=1)] | None = None

@@ -12,10 +12,7 @@ from pretexeval.config.engines import ConfigTable
 
 
 class AnchorsConfig(ConfigTable):
-    """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md).
-
-    Without this table, there are none.
-    """
+    """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md)."""
 
     n_pairs: Annotated[int, Field(ge=1)] = 100
     """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each."""
@@ -59,8 +56,7 @@ class ScheduleConfig(ConfigTable):
     (docs/operations.md)."""
 
     cron: str = "0 3 * * 1"
-    """When runs begin: minute, hour, day of the month, month, day of the week. `"0 3 * * *"` is every day,
-    `"0 3 1 * *"` the first day of every month."""
+    """When runs begin: minute, hour, day of the month, month, day of the week."""
     timezone: str = "Etc/UTC"
     """Time zone of `cron` and of `period`, such as `"Europe/Berlin"`."""
     period: Period = "week"

@@ -73,17 +73,14 @@ class KnowledgeConfig(ConfigTable):
 
 
 class EditionConfig(ConfigTable):
-    """The settings that define an edition.
-
-    Its name is `<knowledge.name>-<label>-<hash>`. The hash changes with everything that changes a text of the
-    test set.
-    """
+    """The settings that define an edition. Its name is `<knowledge.name>-<label>-<hash>`
+    (docs/editions.md)."""
 
     seed: Annotated[int, Field(ge=0)] = 1
     """Seed with which positives, negatives and wordings are drawn. The demonstrations do not depend on
     it."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
-    """Middle part of the edition's name. The default is `seed<N>`."""
+    """Middle part of the edition's name; `seed<N>` by default."""
     negatives: Literal["balanced", "uniform"] = "balanced"
     """How the false triplet of each head is drawn (docs/knowledge-bases.md). `balanced`: each tail is as
     often false as true. `uniform`: with equal probability, as in the papers."""
@@ -98,15 +95,13 @@ class EditionConfig(ConfigTable):
     anchor_pairs: Annotated[int, Field(ge=1)] | None = None
     """A schedule sets it for the edition that `[anchors]` describes; do not set it yourself."""
     pool: str = "revised"
-    """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
-    of the papers' authors."""
+    """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the authors' CSV or
+    Parquet file."""
     allow_drafts: bool = False
-    """Whether prototypes that `pretexeval draft` wrote, and that nobody has reviewed, may be used."""
+    """Whether prototypes that `pretexeval draft` wrote may be used before a person has reviewed them."""
     methods: tuple[Method, ...] = ("pretexeval",)
-    """How samples are made (docs/method.md). `pretexeval`: eight variants, reworded. `prototype`: eight
-    variants, not reworded. `direct`: only the plain statement. `llmeval`: statements that a language model
-    writes from the triplet. `origin`: only the column `default_prompt` of the authors' CSV, or with another
-    pool the name of the relation between the two names."""
+    """How samples are made: docs/method.md. For `origin`, the template is the column `default_prompt` of the
+    authors' CSV, or with another pool the name of the relation between the two names."""
 
     @model_validator(mode="after")
     def _check_series(self) -> Self:
@@ -158,10 +153,8 @@ class RephraserConfig(ConfigTable):
 
 
 class LlmevalConfig(ConfigTable):
-    """The writer of the statements of method `llmeval`.
-
-    It gives one greedy reply per triplet, with one statement per line. At most eight lines are used.
-    """
+    """The writer of the statements of method `llmeval`, one greedy reply per triplet with one statement per
+    line."""
 
     writer: str | None = None
     """Name of one of the `[[writers]]`; required with the method `llmeval`."""
@@ -183,16 +176,16 @@ class JudgeConfig(ConfigTable):
     """A model that judges the rewordings that the gate accepted (docs/rephrasing.md)."""
 
     writer: str | None = None
-    """Name of one of the `[[writers]]`, which answers Yes or No. Without `writer` and `model` there is no
-    judge. It is allowed only if `rephraser.kind` is `model`."""
+    """Name of one of the `[[writers]]`, which answers Yes or No. Allowed only if `rephraser.kind` is
+    `model`."""
     model: str | None = None
-    """An entailment model in place of a writer: a folder, or a name on the hub, of a text-classification
-    model of transformers. With `base_url`, the name by which the endpoint knows the model."""
+    """An entailment model in place of a writer: a folder, or a name on the hub. With `base_url`, the name by
+    which the endpoint knows the model."""
     revision: str | None = None
     """Only with `model`: its revision."""
     base_url: str | None = None
-    """Only with `model`: address of an endpoint that classifies texts as vLLM does (`POST /classify`), for
-    example `"http://127.0.0.1:8000"`."""
+    """Only with `model`: address of an endpoint that classifies texts as vLLM does, for example
+    `"http://127.0.0.1:8000"`."""
     api_key_env: str | None = None
     """Only with `base_url`: name of the environment variable that holds the key."""
     price_input: Annotated[float, Field(ge=0)] | None = None
@@ -278,11 +271,9 @@ class ScoringConfig(ConfigTable):
 
     policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
-    the papers. `excluded`: it is not graded. `pretexeval publish --score` adds a policy later without asking
-    a model."""
+    the papers. `excluded`: it is not graded."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
-    """Share of failed prompts above which a model counts as not evaluated. Below it, failed prompts are left
-    out of the scores and counted."""
+    """Share of failed prompts above which a model counts as not evaluated (docs/statistics.md)."""
     true_words: tuple[str, ...] = ("true", "entailed", "correct", "yes")
     """Words that mean true, matched as whole words in any case."""
     false_words: tuple[str, ...] = ("false", "contradicted", "wrong", "no")
@@ -318,9 +309,7 @@ class ReportConfig(ConfigTable):
     title: str = "PretexEval"
     """Title of the pages."""
     base_url: str | None = None
-    """Address at which the folder `report` is served, for links in the Prefect UI. The default is the web
-    server of Compose or of `commands.deploy.local`."""
+    """Address at which the folder `report` is served, for links in the Prefect UI."""
     min_new_texts: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The least share of an edition's texts that no earlier edition of its base may have used, for example
-    `0.5` (docs/editions.md). If it is smaller, a scheduled run ends as failed after it has published
-    everything."""
+    """The least share of an edition's texts that no earlier edition of its base may have used, or else a
+    scheduled run ends as failed (docs/editions.md)."""
