@@ -1,4 +1,4 @@
-"""What is imported of a model's responses, as the subject of an evaluation (docs/multifaceteval.md).
+"""What is imported of a model's responses, as the subject of an evaluation (docs/models.md).
 
 Nobody knows the prompts of imported responses. They are therefore stored under keys of the ids of their
 questions or samples, and the evaluation consists of what was stored under such keys.
