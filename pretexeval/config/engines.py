@@ -72,85 +72,75 @@ class EngineConfig(ConfigTable):
     """These keys say which language model it is and how to reach it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$", max_length=MAX_MODEL_NAME)]
-    """Name of the model in the other tables of this file and in all results. No two models share a name,
-    and no two writers do."""
+    """Name of the model in this file and in all results."""
     engine: Literal["vllm", "openai", "recorded", "imported", "entailment"] = "vllm"
-    """`vllm`: load the model into this process, on GPU or CPU. `openai`: send requests to any endpoint that
-    speaks the OpenAI protocol. `recorded`: look up the answer to each prompt in a Parquet file. `imported`:
-    the responses come from `pretexeval import-responses`, by the ids of questions or samples; only their
-    scoring can be repeated. `entailment` is for the model of `[judge]` alone, which sets it."""
+    """`vllm`: load the model into this process. `openai`: send requests to an endpoint. `recorded`: look up
+    the answer to each prompt in a Parquet file. `imported`: the responses come from `pretexeval
+    import-responses`. `entailment`: set by `[judge]` alone."""
     model: str
     """With `vllm`, a folder or the model's name on the hub. With `openai`, the name by which the endpoint
-    knows the model. With `recorded`, a Parquet file with the columns prompt and response. With `imported`,
-    the file that was imported."""
+    knows it. With `recorded`, a Parquet file with the columns prompt and response. With `imported`, the file
+    that was imported."""
     revision: str | None = None
-    """Revision on the hub, or the declared revision of the model that an endpoint serves, or under which
-    responses were imported."""
+    """Revision on the hub, or the declared revision of the model of an endpoint or of imported responses."""
     dtype: Literal["auto", "bfloat16", "float16", "float32"] = "auto"
-    """Only `vllm`: type of the weights. `auto`: the type in the model's own configuration."""
+    """Only `vllm`: type of the weights; `auto` takes that of the model's own configuration."""
     quantization: str | None = None
     """Only `vllm`: quantization method, by the name that vLLM gives it."""
     max_model_len: Annotated[int, Field(ge=64)] | None = None
-    """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the limit in the
-    model's own configuration. Demonstrations are dropped from the front of a prompt that is too long."""
+    """Only `vllm`: maximum number of tokens of prompt and answer together. The default is the model's
+    own."""
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes
-    `tensor_parallel_size` times as many GPUs."""
+    """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes this
+    number times `tensor_parallel_size` GPUs."""
     data_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: must be 1, because vLLM does not take more copies within one process. For more, use
-    `workers`, or start `vllm serve --data-parallel-size n` and use the engine `openai`."""
+    """Only `vllm`: must be 1. For more copies, use `workers`, or `vllm serve --data-parallel-size n` as an
+    endpoint."""
     max_num_seqs: Annotated[int, Field(ge=1)] | None = None
-    """Only `vllm`: maximum number of prompts that are answered at the same time. The default is vLLM's."""
+    """Only `vllm`: maximum number of prompts that are answered at the same time."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
     """Only `vllm`: share of the GPU's memory that the model may use."""
     base_url: str | None = None
-    """Only `openai`, where it is required: address of the endpoint, for example
-    `"http://127.0.0.1:8000/v1"`, without user, password and query."""
+    """Only `openai`, required: address of the endpoint, for example `"http://127.0.0.1:8000/v1"`, without
+    user, password and query."""
     api_key_env: str | None = None
-    """Only `openai`: name of the environment variable that holds the key (capital letters, digits and _). If
-    the variable is not set, the Prefect Secret block with the corresponding name is used: `openrouter-key`
-    for `OPENROUTER_KEY`. The key itself must not be in the file; a file that contains one is refused."""
+    """Only `openai`: name of the environment variable that holds the key (capital letters, digits and _), or
+    else of a Prefect Secret block (docs/operations.md). A file that contains a key is refused."""
     concurrency: Annotated[int, Field(ge=1)] = 32
     """Only `openai`: maximum number of concurrent requests."""
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
-    """Only `openai`: time for one request until its answer is complete, in seconds."""
+    """Only `openai`: time until the answer to a request is complete, in seconds."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
     """Only `openai`: number of times that a request is sent before it counts as failed (no answer in time,
-    408, 409, 5xx). A request whose answer has begun to arrive is not sent again. If the endpoint becomes
-    unavailable after it has answered (lost connections, 502, 503, 504), the run waits up to ten minutes for
-    it. If the endpoint limits the rate (429), the request waits as long as the endpoint asks."""
+    408, 409, 5xx). A request whose answer has begun to arrive is not sent again."""
     extra_body: dict[str, JsonValue] = {}
-    """Further parameters of every request, as a table. With `openai` they are added to the body of the
-    request, for example `{ reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat
-    template, and every other key is a sampling parameter of vLLM, for example
-    `{ top_p = 0.95, chat_template_kwargs = { enable_thinking = false } }`."""
+    """Further parameters of every request. With `openai` they are added to its body, for example `{
+    reasoning_effort = "low" }`. With `vllm`, `chat_template_kwargs` goes to the chat template, and every
+    other key is a sampling parameter of vLLM, for example `{ top_p = 0.95, chat_template_kwargs = {
+    enable_thinking = false } }`."""
     rename: dict[Parameter, str] = {}
-    """Only `openai`: parameters that the endpoint knows by another name, for example
-    `{ max_tokens = "max_completion_tokens" }`."""
+    """Only `openai`: parameters that the endpoint knows by another name, for example `{ max_tokens =
+    "max_completion_tokens" }`."""
     leave_out: tuple[Parameter, ...] = ()
-    """Only `openai`: parameters that are not sent, for example `["temperature"]`, because the endpoint
-    refuses them. It then uses its own default."""
+    """Only `openai`: parameters that are not sent, for example `["temperature"]`."""
     reasoning_parser: str | None = None
-    """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, by the name
-    that vLLM gives it, for example `"qwen3"`. Most models need none (see `reasoning_marks`)."""
+    """Only `vllm`: vLLM's parser that separates the reasoning of a chat reply from its answer, for example
+    `"qwen3"`. Most models need none (see `reasoning_marks`)."""
     reasoning_marks: tuple[str, ...] = ("<think>", "</think>")
-    """The two texts between which the model writes what it thinks. Only what follows the thought is its
-    answer. Stored answers stay as they came; after a change they are read again, and no model is asked. Give
-    an empty first text if the chat template opens every thought, and an empty list if nothing is a mark
-    (docs/models.md)."""
+    """The two texts between which the model writes what it thinks. Give an empty first text if the chat
+    template opens every thought, and an empty list if nothing is a mark (docs/models.md)."""
     price_input: Annotated[float, Field(ge=0)] | None = None
-    """Price of a million prompt tokens, for the estimate of `pretexeval plan` and the view `cost`. Give both
-    prices or neither. A changed price asks no model again; `pretexeval publish --score` stores it for the
-    view."""
+    """Price of a million prompt tokens, for `pretexeval plan` and the view `cost`. Give both prices or
+    neither."""
     price_output: Annotated[float, Field(ge=0)] | None = None
     """Price of a million generated tokens."""
     price_currency: Annotated[str, Field(min_length=1)] = "USD"
     """Currency of the two prices."""
     pool: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = DEFAULT_POOL
     """Work pool in which a deployed run asks this model: `gpu`, `cpu` (for an endpoint), or another name,
-    for example `"gpu-4x80"` (docs/operations.md). A change asks nothing again."""
+    for example `"gpu-4x80"` (docs/operations.md)."""
 
     @property
     def n_gpus(self) -> int:
@@ -268,47 +258,39 @@ def _list_names(value: JsonValue) -> list[str]:
 class ModelConfig(EngineConfig):
     """A model to evaluate; one table per model.
 
-    The model's answers are stored by its identity, the prompt and the sampling parameters. After a change of
-    `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`, `temperature`, `seed`,
-    `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model is asked again. After a
-    change of `name`, or of anything else that identifies the model (weights, tokenizer, `revision`, `dtype`,
-    `quantization`), it counts as another model. After a change of `concurrency`, `timeout_s`, `pool`,
-    `workers`, a price or the address of an endpoint, nothing is asked again.
+    After a change of `prompt_style`, `system_prompt`, `n_demonstrations`, `max_tokens`, `early_stop`,
+    `temperature`, `seed`, `logprobs`, `extra_body`, `rename`, `leave_out` or `reasoning_parser`, the model
+    is asked again. After a change of `name`, or of what identifies the model (weights, tokenizer,
+    `revision`, `dtype`, `quantization`), it counts as another model. A change of how it is reached
+    (`concurrency`, `timeout_s`, `pool`, `workers`, `base_url`) or of a price asks nothing again.
     """
 
     prompt_style: Literal["completion", "chat"] = "completion"
     """`completion`: raw text that the model continues. `chat`: one user turn in the model's own chat
     template."""
     system_prompt: str | None = None
-    """Only `chat`: text of the system turn. Without it there is no system turn."""
+    """Only `chat`: text of the system turn."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
-    """Maximum number of tokens in an answer, including what the model thinks before it."""
+    """Maximum number of tokens in an answer, including what the model thinks."""
     early_stop: bool = False
-    """Only `vllm`: end the answer to a sample after its first `True` or `False`, instead of generating
-    `max_tokens` tokens. The predictions are the same (docs/models.md). Not for models that think before they
-    answer."""
+    """Only `vllm`: end the answer to a sample after its first `True` or `False` (docs/models.md)."""
     temperature: Annotated[float, Field(ge=0)] = 0.0
     """Sampling temperature. With 0, the most likely answer is taken."""
     seed: int | None = None
     """Seed of the sampling, for a temperature above 0."""
     repeats: Annotated[int, Field(ge=1, le=100)] = 1
-    """How often each prompt about samples is asked, with the seeds `seed`, `seed` + 1 and so on. The view
-    `repeat_spread` has the means and the spread. Only for models that sample: with a temperature above 0 (or
-    `temperature` in `leave_out`), and a seed, which only endpoints may lack. If there are more repeats than
-    before, only the further ones are asked."""
+    """How often each prompt about samples is asked (docs/models.md). It needs a temperature above 0 (or
+    `temperature` in `leave_out`), and a seed, which only endpoints may lack."""
     pairs_per_relation: Annotated[int, Field(ge=1)] | None = None
-    """Number of pairs of each relation that the model is asked about. The pairs are the same for every model.
-    The default is all pairs."""
+    """Number of pairs of each relation that the model is asked about. The default is all pairs."""
     budget: Annotated[int, Field(ge=1)] | None = None
-    """Number of prompts that the model is asked at most in an evaluation. They are divided over the relations
-    in equal numbers of whole pairs (docs/budget.md), and a larger budget asks only the further ones. It takes
-    the place of `pairs_per_relation`, and is only for samples. The default is all prompts."""
+    """Number of prompts about samples that the model is asked at most in an evaluation, in place of
+    `pairs_per_relation` (docs/budget.md). The default is all prompts."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Number of workers among which a deployed run divides the prompts of an evaluation. Each of them loads
-    the model, or sends `concurrency` requests at a time (docs/operations.md). A change asks nothing again."""
+    """Number of workers among which a deployed run divides the prompts of an evaluation
+    (docs/operations.md)."""
     n_demonstrations: Annotated[int, Field(ge=0, le=5)] = 5
-    """Number of held-out samples, or questions, that each prompt shows with their answers. The papers show
-    five."""
+    """Number of held-out samples, or questions, that each prompt shows with their answers."""
     logprobs: bool = False
     """Whether to read the log-probabilities of ` True` and ` False` from the same forward pass."""
 
@@ -343,11 +325,8 @@ class ModelConfig(EngineConfig):
 
 
 class WriterConfig(EngineConfig):
-    """A model that writes rewordings, statements of `llmeval` or verdicts on rewordings; one table per model.
-
-    Its replies are stored by its identity and the prompt, like the answers of an evaluated model, so that no
-    request is sent twice.
-    """
+    """A model that writes rewordings, statements of `llmeval` or verdicts on rewordings; one table per
+    model."""
 
     prompt_style: Literal["completion", "chat"] = "chat"
     """`chat`: one user turn in the model's own chat template. `completion`: raw text that the model continues

@@ -18,17 +18,16 @@ class QuestionsConfig(ConfigTable):
     """The questions of an edition: every knowledge point asked from four sides."""
 
     settings: tuple[Setting, ...] = ()
-    """How models are asked. An edition has questions if a setting is given. `answer_only`: the model gives
-    the answer at once. `chain_of_thought`: it reasons first, several times, and the answer of the majority
-    counts."""
+    """How models are asked (docs/multifaceteval.md). An edition has questions if a setting is given.
+    `answer_only`: at once. `chain_of_thought`: after reasoning, several times; the majority counts."""
     wording: str = "bundled"
     """Wording of the questions: `bundled`, or the path of a TOML file like `prototypes/questions.toml`."""
     synonyms: Path | None = None
     """Only with `knowledge.format = "medqa"`: table of synonyms of right answers, from which questions with
-    several right options are made. Without it, every question has one right option."""
+    several right options are made."""
     max_tokens: Annotated[int, Field(ge=1)] = 32
-    """Maximum number of tokens in an answer of the setting `answer_only`, including what the model thinks
-    before it."""
+    """Maximum number of tokens in an answer of the setting `answer_only`, including what the model
+    thinks."""
 
     @model_validator(mode="after")
     def _require_distinct_settings(self) -> Self:
@@ -45,12 +44,11 @@ class ChainOfThoughtConfig(ConfigTable):
     temperature: Annotated[float, Field(ge=0)] = 0.8
     """Sampling temperature."""
     top_p: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Probability of the most likely tokens, which are sampled from."""
+    """Only the most likely tokens that have this probability together are sampled."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum number of tokens in a chain of thought and its answer."""
     seed: int = 0
     """Seed of the first repeat. Each further repeat adds 1, so that repeats differ."""
     demonstrations: Path | None = None
-    """JSON lines with the keys question_id and reasoning: chains of thought for the questions that are held
-    out as demonstrations. By default the model writes them itself, and those that reach the right answer are
-    shown."""
+    """JSON lines with the keys question_id and reasoning: chains of thought for the demonstrations. By
+    default the model writes them itself."""

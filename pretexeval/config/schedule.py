@@ -12,14 +12,10 @@ from pretexeval.config.engines import ConfigTable
 
 
 class AnchorsConfig(ConfigTable):
-    """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md).
-
-    Without this table, there are none. Imported and recorded models are not asked.
-    """
+    """Anchors: fixed pairs that a schedule asks again in every period (docs/anchors.md)."""
 
     n_pairs: Annotated[int, Field(ge=1)] = 100
-    """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each. With
-    method `pretexeval`, each pair costs 16 prompts per model and period."""
+    """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each."""
     seed: Annotated[int, Field(ge=0)] | None = None
     """Seed with which the anchors are drawn. The default is the seed of `[edition]`."""
 
@@ -56,19 +52,15 @@ def find_first_day(label: str) -> date | None:
 
 
 class ScheduleConfig(ConfigTable):
-    """When `pretexeval deploy` lets the configuration run, and how often it makes a new edition.
-
-    Commands such as `run` do not read this table (docs/operations.md).
-    """
+    """When `pretexeval deploy` lets the configuration run, and how often it makes a new edition
+    (docs/operations.md)."""
 
     cron: str = "0 3 * * 1"
-    """When runs begin, in five fields: minute, hour, day of the month, month, day of the week. The default is
-    every Monday at 3:00; `"0 3 * * *"` is every day, `"0 3 1 * *"` the first day of every month."""
+    """When runs begin: minute, hour, day of the month, month, day of the week."""
     timezone: str = "Etc/UTC"
     """Time zone of `cron` and of `period`, such as `"Europe/Berlin"`."""
     period: Period = "week"
-    """For how long a scheduled edition counts. It is named after its period: `2026-11-22`, `2026-W47` or
-    `2026-11`. Runs of the same period make the same edition, so the second one asks only what is missing."""
+    """For how long a scheduled edition counts. Runs of the same period make the same edition."""
 
     @field_validator("timezone")
     @classmethod

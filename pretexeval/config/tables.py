@@ -32,33 +32,28 @@ class KnowledgeConfig(ConfigTable):
     """The knowledge base from which the true triplets come."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$", max_length=MAX_BASE_NAME)] = "starter"
-    """Short name of the base. It is the first part of the edition's name."""
+    """First part of the edition's name."""
     format: Literal["starter", "medlama", "table", "sql", "disek", "medqa"] = "starter"
-    """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the folder of CSV files as its authors
-    publish it. `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail, and
-    optionally ids, marks and aliases (docs/knowledge-bases.md). `sql`: the result of a query of the files
-    as somebody else publishes them (docs/knowledge-bases.md). `disek`: one row per disease and
-    aspect (docs/disek.md). `medqa`: the questions of MedQA, which has no triplets, so that editions of it
-    have only questions (docs/multifaceteval.md)."""
+    """`starter`: the bundled base. `medlama`: `medlama.parquet`, or the authors' folder of CSV files.
+    `table`: CSV, TSV, JSON lines or Parquet with the columns head, relation and tail; `sql`: the result of a
+    query of published files (both: docs/knowledge-bases.md). `disek`: one row per disease and aspect
+    (docs/disek.md). `medqa`: the questions of MedQA, for editions that have only questions
+    (docs/multifaceteval.md)."""
     path: Path | None = None
-    """File or folder of the base. It is required with every format except `starter`, which does not allow
-    it."""
+    """File or folder of the base; required with every format except `starter`, which does not allow it."""
     query: Path | None = None
-    """Only `sql`, where it is required: file with one SELECT of DuckDB, in which `$path` stands for `path`.
-    The query can read nothing else."""
+    """Only `sql`, required: file with one SELECT of DuckDB, in which `$path` stands for `path`."""
     relations: tuple[str, ...] = ()
     """Relations to use. An empty list means all relations, and for MedLAMA the 17 of the papers."""
     aliases: Path | None = None
-    """Table of other names of heads and tails: CSV, TSV or Parquet with the columns alias and name, or alias
-    and id (docs/knowledge-bases.md). The gate accepts a rewording that uses one of them, and a triplet that
-    is true under another name is never drawn as a negative."""
+    """Table of other names of heads and tails, with the columns alias and name, or alias and id
+    (docs/knowledge-bases.md)."""
     since: Path | None = None
-    """An older release of the base: a file or folder in the same format. Only facts that it does not hold are
-    tested (docs/knowledge-bases.md)."""
+    """An older release of the base in the same format. Only facts that it does not hold are tested
+    (docs/knowledge-bases.md)."""
     releases: tuple[ReleaseConfig, ...] = ()
-    """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. The age of
-    a fact is the oldest of them that holds it, and the view `accuracy_by_age` divides the scores by it.
-    Without releases, the column since of a query gives the ages (docs/knowledge-bases.md)."""
+    """Older releases of the base, the oldest first: `[{ name = "2023AA", path = "2023AA.csv" }]`. They give
+    the ages of facts (docs/knowledge-bases.md)."""
 
     @model_validator(mode="after")
     def _check_path(self) -> "KnowledgeConfig":
@@ -78,47 +73,35 @@ class KnowledgeConfig(ConfigTable):
 
 
 class EditionConfig(ConfigTable):
-    """The settings that define an edition.
-
-    Its name is `<knowledge.name>-<label>-<hash>`. The hash changes with everything that changes a text of the
-    test set.
-    """
+    """The settings that define an edition. Its name is `<knowledge.name>-<label>-<hash>`
+    (docs/editions.md)."""
 
     seed: Annotated[int, Field(ge=0)] = 1
-    """Seed with which positives, negatives and wordings are drawn. Another seed gives another edition, but
-    the demonstrations stay the same."""
+    """Seed with which positives, negatives and wordings are drawn. The demonstrations do not depend on
+    it."""
     label: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$", max_length=MAX_LABEL)] | None = None
-    """Middle part of the edition's name. The default is `seed<N>`."""
+    """Middle part of the edition's name; `seed<N>` by default."""
     negatives: Literal["balanced", "uniform"] = "balanced"
-    """`balanced`: each tail is as often in a true triplet as in a false one, and resembles the head as much
-    in false triplets as in true ones, as far as the base allows, so that neither statistics of the tail nor
-    the letters of the names reveal the label; tails that generalise or specialise a true tail are not drawn,
-    and heads for which this is impossible are left out and listed. `uniform`: negatives are drawn from the
-    relation's tails with equal probability, as in the papers."""
+    """How the false triplet of each head is drawn (docs/knowledge-bases.md). `balanced`: each tail is as
+    often false as true. `uniform`: with equal probability, as in the papers."""
     heads_per_relation: Annotated[int, Field(ge=6)] | None = None
-    """Maximum number of heads per relation, including the five of the demonstrations. The papers use 1000;
-    the default is no limit."""
+    """Maximum number of heads per relation, including the five of the demonstrations. The papers use
+    1000."""
     series: Annotated[int, Field(ge=0)] | None = None
-    """Seed of a series of editions, in which facts, negatives and wordings take turns (docs/editions.md). The
-    default is an edition by itself. A schedule makes a series of its periods, with `seed` as the seed of the
-    series."""
+    """Seed of a series of editions, in which facts, negatives and wordings take turns (docs/editions.md). A
+    schedule sets it from `seed`."""
     number: Annotated[int, Field(ge=0)] | None = None
-    """Number of the edition in its series. Successive editions have successive numbers."""
+    """Number of the edition in its series."""
     anchor_pairs: Annotated[int, Field(ge=1)] | None = None
-    """Makes the edition one of anchors, with about so many pairs. A schedule sets it for the edition that
-    `[anchors]` describes; do not set it yourself."""
+    """A schedule sets it for the edition that `[anchors]` describes; do not set it yourself."""
     pool: str = "revised"
-    """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the CSV or Parquet file
-    of the papers' authors."""
+    """Prototype pool: `revised` (the bundled pool), or the path of a TOML file or of the authors' CSV or
+    Parquet file."""
     allow_drafts: bool = False
-    """Whether prototypes that `pretexeval draft` wrote, and that nobody has reviewed, may be used. The
-    edition then has another name than with reviewed ones, and its page names the relations."""
+    """Whether prototypes that `pretexeval draft` wrote may be used before a person has reviewed them."""
     methods: tuple[Method, ...] = ("pretexeval",)
-    """How samples are made. `pretexeval`: eight variants, reworded. `prototype`: eight variants, not
-    reworded. `direct`: only the plain statement. `llmeval`: statements that a language model writes directly
-    from the triplet. `origin`: only the template of the base itself, as in the first paper's "Origin": the
-    column `default_prompt` of the authors' CSV, and otherwise what MedLAMA's own templates are, the name of
-    the relation between the two names."""
+    """How samples are made: docs/method.md. For `origin`, the template is the column `default_prompt` of the
+    authors' CSV, or with another pool the name of the relation between the two names."""
 
     @model_validator(mode="after")
     def _check_series(self) -> Self:
@@ -133,11 +116,9 @@ class RephraserConfig(ConfigTable):
 
     kind: Literal["none", "reviewed", "model"] = "reviewed"
     """`none`: the statement stays as it is. `reviewed`: the edition's seed draws one of the pool's wordings.
-    Those of the bundled pool were reviewed by hand; those of another pool are used as they are written, and
-    `pretexeval validate` names those that the gate would reject. `model`: a language model rewords the
-    statement, and the gate checks the result (docs/gate.md)."""
+    `model`: a language model rewords the statement, and the gate checks the result (docs/gate.md)."""
     writer: str | None = None
-    """Name of one of the `[[writers]]`. It is required with kind `model` and not allowed with the others."""
+    """Name of one of the `[[writers]]`; required with kind `model` and not allowed with the others."""
     instruction: str = (
         "Paraphrase the following statement: say the same thing in other words. Keep its meaning and "
         "its basic sentence structure, and name both medical terms. Output the paraphrased statement "
@@ -145,21 +126,16 @@ class RephraserConfig(ConfigTable):
     )
     """Prompt for the writer. `{statement}` is replaced by the statement."""
     temperature: Annotated[float, Field(ge=0)] = 0.7
-    """Sampling temperature. The edition's seed and the number of the attempt seed the sampling. With 0, the
-    first attempt is greedy."""
+    """Sampling temperature. With 0, the first attempt is greedy."""
     max_tokens: Annotated[int, Field(ge=1)] = 128
     """Maximum number of tokens in a rewording."""
     max_attempts: Annotated[int, Field(ge=1, le=100)] = 3
-    """Number of rewordings to try before the statement itself becomes the sample. Every attempt is stored,
-    with the reasons for its rejection, in the table `attempts`."""
+    """Number of rewordings to try before the statement itself becomes the sample."""
     gate: Literal["on", "off"] = "on"
-    """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers. The first reply of the
-    writer becomes the sample as it is, or the statement if the reply is empty; `max_attempts` is 1. The table
-    `attempts` and the page say that the gate was off (docs/gate.md)."""
+    """Only with kind `model`. `off`: nothing checks the rewordings, as in the papers (docs/gate.md)."""
     max_new_words: Annotated[int, Field(ge=0)] | None = None
     """The most words that a rewording may add, drop or exchange, apart from harmless changes (docs/gate.md).
-    Many of the free rewordings of a weak writer are wrong in ways that no rule sees. With 0, only harmless
-    changes are accepted: articles, plurals, a few synonyms, a class noun before a name. null: any number."""
+    Set 0 for a weak writer. The default is any number."""
 
     @model_validator(mode="after")
     def _check_writer(self) -> Self:
@@ -177,13 +153,11 @@ class RephraserConfig(ConfigTable):
 
 
 class LlmevalConfig(ConfigTable):
-    """The writer of the statements of method `llmeval`.
-
-    It gives one greedy reply per triplet, with one statement per line. At most eight lines are used.
-    """
+    """The writer of the statements of method `llmeval`, one greedy reply per triplet with one statement per
+    line."""
 
     writer: str | None = None
-    """Name of one of the `[[writers]]`. It is required with the method `llmeval`."""
+    """Name of one of the `[[writers]]`; required with the method `llmeval`."""
     instruction: str = (
         "Based on the following piece of knowledge, write 8 statements that express it in different "
         "ways. Output one statement per line, and no other text.\nKnowledge triplet: {triplet}"
@@ -199,57 +173,46 @@ class LlmevalConfig(ConfigTable):
 
 
 class JudgeConfig(ConfigTable):
-    """A model that judges the rewordings that the gate accepted (docs/rephrasing.md).
-
-    It says whether the rewording follows from the statement, and the statement from the rewording. It is one
-    of the `[[writers]]`, which answers Yes or No, or an entailment model, which gives probabilities. Its
-    verdicts and scores are stored beside those of the gate in the table `attempts`.
-    """
+    """A model that judges the rewordings that the gate accepted (docs/rephrasing.md)."""
 
     writer: str | None = None
-    """Name of one of the `[[writers]]`. Without `writer` and `model` there is no judge. It is allowed only if
-    `rephraser.kind` is `model`."""
+    """Name of one of the `[[writers]]`, which answers Yes or No. Allowed only if `rephraser.kind` is
+    `model`."""
     model: str | None = None
-    """An entailment model in place of a writer: a folder, or a name on the hub, of any text-classification
-    model of transformers that has one label for entailment. It runs in this process, on GPU or CPU. With
-    `base_url`, the name by which the endpoint knows the model."""
+    """An entailment model in place of a writer: a folder, or a name on the hub. With `base_url`, the name by
+    which the endpoint knows the model."""
     revision: str | None = None
-    """Only with `model`: revision on the hub, or the declared revision of the model that the endpoint
-    serves."""
+    """Only with `model`: its revision."""
     base_url: str | None = None
-    """Only with `model`: address of an endpoint that classifies texts as vLLM does (`POST /classify`), for
-    example `"http://127.0.0.1:8000"`, without user, password and query."""
+    """Only with `model`: address of an endpoint that classifies texts as vLLM does, for example
+    `"http://127.0.0.1:8000"`."""
     api_key_env: str | None = None
-    """Only with `base_url`: name of the environment variable that holds the key, as for a writer."""
+    """Only with `base_url`: name of the environment variable that holds the key."""
     price_input: Annotated[float, Field(ge=0)] | None = None
-    """Only with `base_url`: price of a million tokens in USD, for `pretexeval plan` and the view `cost`."""
+    """Only with `base_url`: price of a million tokens in USD."""
     pair: str = "{premise}</s></s>{conclusion}"
-    """Only with `base_url`: how the two texts become the one text that the endpoint classifies. It contains
-    the separators of the model: `</s></s>` for RoBERTa and BART, `[SEP]` for BERT and DeBERTa."""
+    """Only with `base_url`: how the two texts become one, with the separators of the model: `</s></s>` for
+    RoBERTa and BART, `[SEP]` for BERT and DeBERTa."""
     entailment_index: Annotated[int, Field(ge=0)] | None = None
-    """Only with `base_url`, where it is required: which of the probabilities is that of entailment, from 0
-    (see `id2label` in the config.json of the model)."""
+    """Only with `base_url`, required: which of the probabilities is that of entailment, from 0 (see
+    `id2label` in the config.json of the model)."""
     mask_names: bool = False
-    """Only with `model`: whether the judge sees X and Y in place of the two names, in texts that contain both
-    of them."""
+    """Only with `model`: whether the judge sees X and Y in place of the two names."""
     logprobs: bool = False
-    """Only with `writer`: whether to read the log-probabilities of Yes and No as the first token. The score
-    of an answer is then p(Yes) / (p(Yes) + p(No)), and without them 1 or 0. The judge is asked again if this
-    changes."""
+    """Only with `writer`: whether the score of an answer is p(Yes) / (p(Yes) + p(No)) of the first token,
+    instead of 1 or 0."""
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     """Score from which an answer is a yes; 0.5 unless it is given here or in `calibration`."""
     calibration: Path | None = None
-    """File that `pretexeval gate FILE --judge CONFIG --calibrate` writes and editions read. It holds the
-    threshold, and the score from which the judge overrules the rules, if that helps."""
+    """File with thresholds that `pretexeval gate FILE --judge CONFIG --calibrate` writes."""
     instruction: str = (
         'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
         "Answer Yes or No.\nAnswer:"
     )
-    """Only with `writer`: prompt for the judge, which is asked once in each direction. `{premise}` and
-    `{conclusion}` are replaced by the two texts."""
+    """Only with `writer`: prompt for the judge. `{premise}` and `{conclusion}` are replaced by the two
+    texts."""
     max_tokens: Annotated[int, Field(ge=1)] = 8
-    """Only with `writer`: maximum number of tokens in a verdict, including what the judge thinks before
-    it."""
+    """Only with `writer`: maximum number of tokens in a verdict, including what the judge thinks."""
     is_binding: bool = True
     """Whether a rewording is rejected unless the judge says yes in both directions."""
 
@@ -308,15 +271,11 @@ class ScoringConfig(ConfigTable):
 
     policies: tuple[Literal["strict", "coin-flip", "excluded"], ...] = ("strict",)
     """How a sample without an answer counts. `strict`: as wrong. `coin-flip`: a seeded coin decides, as in
-    the papers. `excluded`: it is not graded. Every score is shown with the rate of such samples.
-    `pretexeval publish --score` adds a policy later without asking a model."""
+    the papers. `excluded`: it is not graded."""
     max_error_rate: Annotated[float, Field(ge=0, le=1)] = MAX_ERROR_RATE
-    """Share of failed prompts (refused, too long, or without a response for another reason) above which a
-    model counts as not evaluated: the run fails, and no score of the model is shown. Below it, failed prompts
-    are left out of the scores and counted."""
+    """Share of failed prompts above which a model counts as not evaluated (docs/statistics.md)."""
     true_words: tuple[str, ...] = ("true", "entailed", "correct", "yes")
-    """Words that mean true. They are matched as whole words in any case. The first word of either list in an
-    answer decides, unless it is negated."""
+    """Words that mean true, matched as whole words in any case."""
     false_words: tuple[str, ...] = ("false", "contradicted", "wrong", "no")
     """Words that mean false."""
 
@@ -338,12 +297,10 @@ class StorageConfig(ConfigTable):
     """Folder of editions, responses, predictions, the warehouse and the report pages."""
     shared: Annotated[str, Field(pattern=r"^(s3|gs|az)://[^@?#]+$")] | None = None
     """Object storage that several hosts share: `"s3://bucket/prefix"`, `"gs://bucket/prefix"` or
-    `"az://container/prefix"`. `root` is then a local folder of each host, which may be deleted. Keys come
-    from the environment."""
+    `"az://container/prefix"`."""
     keep_editions: Annotated[int, Field(ge=1)] | None = None
-    """How many scheduled editions of this configuration are kept; scheduled runs and `pretexeval publish
-    --prune` remove older ones with their predictions and pages, but no answer of a model
-    (docs/operations.md). The default is all."""
+    """How many scheduled editions of this configuration are kept (docs/operations.md). The default is
+    all."""
 
 
 class ReportConfig(ConfigTable):
@@ -352,10 +309,7 @@ class ReportConfig(ConfigTable):
     title: str = "PretexEval"
     """Title of the pages."""
     base_url: str | None = None
-    """Address at which the folder `report` is served, for example `"https://reports.example.org"`. The
-    Prefect UI links to it. The default is the web server of Compose or of `commands.deploy.local`; a run
-    without one links to the files."""
+    """Address at which the folder `report` is served, for links in the Prefect UI."""
     min_new_texts: Annotated[float, Field(ge=0, le=1)] | None = None
-    """The least share of an edition's texts that no earlier edition of its base may have used, for example
-    `0.5` (docs/editions.md). If the share is smaller, a scheduled run ends as failed after it has published
-    everything, and `run` says so. The default is no check."""
+    """The least share of an edition's texts that no earlier edition of its base may have used, or else a
+    scheduled run ends as failed (docs/editions.md)."""
