@@ -14,6 +14,7 @@ from commands.preflight.services import (
     check_room,
     check_server,
     check_shared,
+    check_workers,
     find_key,
     provide_keys,
 )
@@ -70,7 +71,7 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
             findings += _check("edition", check_edition)
         if shared:
             findings += _check("shared storage", lambda: [check_shared(shared)])
-        findings += _check("Prefect", lambda: [check_server()])
+        findings += _check("Prefect", lambda: [check_server(), *(check_workers(config) if config else ())])
     for key in filter(None, keys.values()):
         # A reply may contain anything, even the key.
         findings = [replace(found, found=hide_value(found.found, key.value)) for found in findings]

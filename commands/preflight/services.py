@@ -10,9 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from commands.deploy.local.client_settings import authorize
+from commands.deploy.local.client_settings import authorize, list_workers
 from commands.preflight.machine import Finding
 from pretexeval.config.engines import EngineConfig
+from pretexeval.config.file import Config
+from pretexeval.config.installation_names import find_installation
 from pretexeval.engines.endpoint_client import (
     explain_missing_key,
     name_secret_block,
@@ -162,6 +164,20 @@ def check_server() -> Finding:
     remedy = "" if theirs == ours else f"run the server in version {ours}, as it is installed here"
     found = f"{_hide_user(os.environ['PREFECT_API_URL'])} answers, version {theirs}"
     return Finding("Prefect", "warning" if remedy else "ok", found, remedy)
+
+
+def check_workers(config: Config) -> Iterator[Finding]:
+    """Yield a warning per work pool of the models that has no worker; none if no server is named."""
+    for role, models in config.list_pools().items() if os.environ.get("PREFECT_API_URL") else ():
+        pool = find_installation().name_pool(role)
+        if not list_workers(os.environ, pool):
+            names = ", ".join(model.name for model in models)
+            yield Finding(
+                f"pool {pool}",
+                "warning",
+                f"no worker of this work pool is online, so a deployed run of {names} would wait for one",
+                f"run `pretexeval deploy` if the pool is new, and `prefect worker start --pool {pool}`",
+            )
 
 
 def check_room(root: Path) -> Finding:

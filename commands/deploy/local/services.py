@@ -14,6 +14,7 @@ from commands.deploy.local.client_settings import (
     SERVER_PASSWORD_VARIABLE,
     URL_VARIABLE,
     authorize,
+    list_workers,
 )
 from commands.deploy.local.postgres import Database
 from pretexeval.config.installation_names import INSTALLATION_VARIABLE, InstallationNames
@@ -55,14 +56,6 @@ NOT_INHERITED = (
     "PREFECT_HOME",
     SERVER_PASSWORD_VARIABLE,
 )
-
-
-def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
-    """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", signal, "--", *command] if setpriv else command
-
-
 HEAD = """\
 [supervisord]
 logfile={logs}/supervisord.log
@@ -98,6 +91,12 @@ stopwaitsecs=10
 redirect_stderr=true
 stdout_logfile={log}
 """
+
+
+def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
+    """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", signal, "--", *command] if setpriv else command
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ def _build_worker(
     limit = ["--limit", "1"] if role == "gpu" else []
     return Service(
         [sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
-        is_ready=lambda: _asks_for_work(environment, pool, name),
+        is_ready=lambda: name in list_workers(environment, pool),
         variables=variables,
         folder=folder,
         is_worker=True,
@@ -214,22 +213,10 @@ def create_pool(environment: Mapping[str, str], name: str, limit: int | None) ->
         fetch_local(pools, pool, authorization)
 
 
-def _asks_for_work(environment: Mapping[str, str], pool: str, name: str) -> bool:
-    """Return whether the server has got a heartbeat of the worker and takes it for online."""
-    address = f"{environment[URL_VARIABLE]}/work_pools/{pool}/workers/filter"
-    workers = fetch_local(address, {}, authorize(environment)).read_json()
-    found = workers if isinstance(workers, list) else []
-    return any(each["name"] == name and each["status"] == "ONLINE" for each in found)
-
-
 def write_configuration(path: Path, socket_file: Path, services: Mapping[str, Service], logs: Path) -> None:
     """Write the configuration of `supervisord`, which only its owner can read."""
-    head = HEAD.format(
-        logs=logs,
-        path=path,
-        socket_file=socket_file,
-        user="user=root" if os.geteuid() == 0 else "",
-    )
+    user = "user=root" if os.geteuid() == 0 else ""
+    head = HEAD.format(logs=logs, path=path, socket_file=socket_file, user=user)
     workers = [name for name, service in services.items() if service.is_worker]
     group = GROUP.format(",".join(workers)) if workers else ""
     programs = (

@@ -1,5 +1,6 @@
 """The doctor: findings about everything that a run needs, and no key in them."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from tests.support.command import (
     write_base,
     write_config,
 )
-from tests.support.web_server import serve_routes
+from tests.support.web_server import Route, serve_routes
 
 ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
 SECRET = "sk-very-secret"
@@ -81,6 +82,26 @@ def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
     assert "the environment variable NOWHERE is not set" in findings["configuration"].found
     assert findings["machine"].state == "ok"
     assert {"vLLM", "storage", "Prefect"} <= set(findings)
+
+
+def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write_small(tmp_path, **ENDPOINT, base_url="http://127.0.0.1:9/v1", pool="gpu-4x80")
+    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    assert not [each for each in collect_findings(config) if each.name.startswith("pool")]
+    server: dict[str, Route] = {"/api/health": (200, True), "/api/admin/version": (200, version("prefect"))}
+    found = []
+    for workers in (None, [], [{"name": "a", "status": "OFFLINE"}], [{"name": "a", "status": "ONLINE"}]):
+        path = "/api/work_pools/lab-gpu-4x80/workers/filter"
+        with serve_routes(server | ({path: (200, workers)} if workers is not None else {})) as web:
+            monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
+            found.append([each for each in collect_findings(config) if each.name == "pool lab-gpu-4x80"])
+    assert [len(each) for each in found] == [1, 1, 1, 0]
+    assert found[0][0].state == "warning"
+    assert "a deployed run of far would wait" in found[0][0].found
+    assert "prefect worker start --pool lab-gpu-4x80" in found[0][0].remedy
 
 
 def test_a_missing_base_fails(tmp_path: Path) -> None:
