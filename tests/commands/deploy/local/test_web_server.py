@@ -42,13 +42,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "../editions/e-1/samples/may%2Ftreat <b>.parquet",
         "../editions/e-1/.manifest.json.next",
         "../predictions/e-1/m-1/run.json",
-        "../question_predictions/e-1/answer_only/m-1/run.json",
         "../anchor_predictions/e-0/2026-W47/m-1/run.json",
         "../warehouse.duckdb",
     ):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(f"<p>{path}")
-    for path in ("prefect/client.env", "responses/m-1/model.json", "warehouse.duckdb.wal", ".publish.lock"):
+    for path in ("prefect/client.env", "responses/m-1/model.json", "warehouse.duckdb.wal"):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text("secret")
     for place in (folder, root / "editions"):
@@ -69,46 +68,33 @@ REQUESTS = pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/", 200),
-        ("HEAD", "/", 200),
         ("GET", "/healthz", 200),
         ("GET", "/edition-1/", 200),
-        ("GET", "/edition-1/index.html", 200),
         ("GET", "/edition-1", 301),
         ("GET", "/edition-1/samples/", 404),
-        ("GET", "/edition-1/samples/data/0.js", 404),
-        ("GET", "/samples/", 404),
         ("GET", "/empty/", 404),
-        ("GET", "/missing", 404),
         ("GET", "/.index.html.1.next", 404),
-        ("GET", "/edition-1/.hidden", 404),
         ("GET", "/edition-1/%2ehidden", 404),
         ("GET", "/prefect/client.env", 404),
-        ("GET", "/../prefect/client.env", 404),
         ("GET", "/%2e%2e/prefect/client.env", 404),
-        ("GET", "/editions/../prefect/client.env", 404),
         ("GET", "/editions/%2e%2e/prefect/client.env", 404),
         ("GET", "/responses/m-1/model.json", 404),
         ("GET", "/warehouse.duckdb.wal", 404),
-        ("GET", "/.publish.lock", 404),
         ("GET", "/out.txt", 404),
         ("GET", "/linked/prefect/client.env", 404),
         ("GET", "/editions/out.txt", 404),
-        ("GET", "/editions/linked/", 404),
         ("GET", "/editions/linked/prefect/client.env", 404),
         ("GET", "/editions/e-1/.manifest.json.next", 404),
         ("GET", "/editions/", 200),
         ("GET", "/editions/e-1", 301),
-        ("GET", "/editions/e-1/", 200),
         ("HEAD", "/editions/e-1/samples/", 200),
         ("GET", "/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet", 200),
         ("GET", "/editions/e-2/", 404),
         ("GET", "/predictions/e-1/m-1/", 200),
-        ("GET", "/question_predictions/e-1/answer_only/m-1/run.json", 200),
         ("GET", "/anchor_predictions/e-0/2026-W47/m-1/run.json", 200),
         ("GET", "/warehouse.duckdb", 200),
         ("GET", "/\x00", 404),
         ("POST", "/", 501),
-        ("DELETE", "/index.html", 501),
     ],
 )
 
@@ -119,7 +105,9 @@ def test_only_pages_and_results_are_served_and_every_answer_has_the_headers(
 ) -> None:
     answer = ask(port, method, path)
     assert answer.status == status
-    require_headers(answer, path)
+    body = require_headers(answer, path)
+    if status == 404 and "\0" not in path:
+        assert body.decode() == MISSING
 
 
 def ask(port: int, method: str, path: str) -> http.client.HTTPResponse:
@@ -130,12 +118,15 @@ def ask(port: int, method: str, path: str) -> http.client.HTTPResponse:
     return connection.getresponse()
 
 
-def require_headers(answer: http.client.HTTPResponse, path: str) -> None:
+def require_headers(answer: http.client.HTTPResponse, path: str) -> bytes:
+    """Check the headers, and that nothing secret is sent; return the content."""
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert answer.headers["Content-Security-Policy"] == (
         BROWSER_POLICY if path.startswith("/edition-1/samples/") else POLICY
     )
-    assert b"secret" not in answer.read()
+    content = answer.read()
+    assert b"secret" not in content
+    return content
 
 
 def test_list_of_a_folder_links_its_files_and_hides_what_is_being_written(port: int) -> None:
@@ -147,21 +138,11 @@ def test_list_of_a_folder_links_its_files_and_hides_what_is_being_written(port: 
     assert httpx.get(f"{address}samples/{name}").text == "<p>../editions/e-1/samples/may%2Ftreat <b>.parquet"
 
 
-def test_page_that_is_not_written_yet_is_a_page_that_says_so(port: int) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{port}/edition-2/index.html")
-    assert (answer.status_code, answer.text) == (404, MISSING)
-    assert "written when the edition is published" in answer.text
-
-
-def test_nginx_serves_the_same_and_says_the_same_of_missing_pages() -> None:
+def test_the_configuration_of_nginx_says_the_same() -> None:
     text = NGINX.read_text(encoding="utf-8")
     assert f"return 404 '{MISSING}';" in text
     assert f"location ~ ^/({'|'.join(LISTED_FOLDERS)})/ {{" in text
     assert "location = /warehouse.duckdb {" in text
-
-
-def test_nginx_sends_the_same_headers_always() -> None:
-    text = NGINX.read_text(encoding="utf-8")
     found = re.findall(r"add_header (\S+) (\"[^\"]*\"|\S+) always;", text)
     policy = {"Content-Security-Policy": "$content_security_policy"}
     assert {name: value.strip('"') for name, value in found} == HEADERS | policy
@@ -209,10 +190,3 @@ def test_nginx_serves_the_same(nginx_port: int, method: str, path: str, status: 
     assert answer.status == status if status < 400 else 400 <= answer.status < 500
     if answer.status not in (400, 405):
         require_headers(answer, path)
-
-
-def test_nginx_says_that_a_page_is_not_written_yet(nginx_port: int) -> None:
-    answer = httpx.get(f"http://127.0.0.1:{nginx_port}/edition-2/index.html")
-    assert (answer.status_code, answer.text) == (404, MISSING)
-    parquet = "/editions/e-1/samples/may%252Ftreat%20%3Cb%3E.parquet"
-    assert "may%2Ftreat" in httpx.get(f"http://127.0.0.1:{nginx_port}{parquet}").text
