@@ -86,7 +86,6 @@ CASES: dict[str, tuple[Answer, str, str, str]] = {
         "max_tokens",
     ),
     "refused": (lambda *_: build_error(401, f"wrong key {SECRET}"), "failing", "401", ""),
-    "broken": (lambda *_: build_error(500, "out of memory"), "failing", "500", ""),
 }
 
 
@@ -150,12 +149,6 @@ def test_an_edition_without_samples_is_tried_with_a_question(tmp_path: Path, set
     # A short answer ends with its line; a chain of thought is read to its end.
     assert f"read as {'B' if setting == 'answer_only' else 'C'} (right: " in found.found
     assert found.state == "ok"
-
-
-def test_only_the_first_line_of_a_completion_is_read(tmp_path: Path) -> None:
-    with serve_endpoint(lambda *_: build_reply(" maybe\nTrue")) as endpoint:
-        found = find_answer(write(tmp_path, endpoint))
-    assert "read as no answer" in found.found
 
 
 LINES = "\n".join(f"{n}. This is the statement number {n}." for n in range(1, 9))
@@ -224,7 +217,6 @@ REPLIES: dict[str, tuple[str, WriterAnswer, str, str, str]] = {
     "no verdict": ("verdict of judge", say("Perhaps."), "warning", "no answer", "[judge]"),
     "denial": ("verdict of judge", say("No"), "warning", "read as no", "every rewording"),
     "few lines": ("statements of author", say("One short statement."), "warning", "1 of 8", "[llmeval]"),
-    "refused": ("statements of author", lambda _: build_error(401, "wrong key"), "failing", "401", ""),
     "broken": ("rewording of poet", lambda _: build_error(500, "no memory"), "failing", "500", ""),
 }
 
