@@ -72,6 +72,7 @@ def test_a_service_is_pinned_and_confined(name: str) -> None:
     ports = service.get("ports", [])
     assert [port for port in ports if not port.startswith("${BIND_ADDRESS:-127.0.0.1}:")] == []
     assert name != "database" or not ports
+    assert ("deploy" in service) == ("-gpu" in service["image"])
     secrets = {key: value for key, value in service.get("environment", {}).items() if SECRET.search(key)}
     # None: passed on from .env; `:?`: required there.
     required = tuple(f"${{{each}:?" for each in REQUIRED)
@@ -97,23 +98,6 @@ def test_data_is_in_named_volumes() -> None:
     mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
     assert {mount.partition(":")[0] for mount in mounted if mount[0] not in ".$"} == volumes.keys()
     assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
-
-
-def test_both_pools_have_workers_and_only_some_services_need_a_gpu() -> None:
-    pools = {
-        name: argument.rpartition("-")[2]
-        for name, service in SERVICES.items()
-        for argument in service.get("command", [])
-        if argument.startswith("--pool=${PRETEXEVAL_INSTALLATION:-pretexeval}-")
-    }
-    gpu = {"gpu-worker": "gpu", "second-gpu-worker": "gpu", "laptop-worker": "gpu"}
-    assert pools == {"cpu-worker": "cpu"} | gpu
-    reserved = {name for name, service in SERVICES.items() if "deploy" in service}
-    assert reserved == {name for name, service in SERVICES.items() if "-gpu" in service["image"]}
-    assert reserved == {"gpu-worker", "second-gpu-worker", "vllm"}
-    assert {name for name, service in SERVICES.items() if "profiles" in service} == reserved | {
-        "laptop-worker"
-    }
 
 
 def test_every_variable_is_explained_in_the_example() -> None:
