@@ -1,6 +1,5 @@
 """Keys, endpoints, Prefect's server and the shared storage: a problem is found, and no key is shown."""
 
-import os
 import socket
 from datetime import timedelta
 from importlib.metadata import version
@@ -11,25 +10,22 @@ import pytest
 from commands.preflight import services
 from commands.preflight.machine import Finding
 from commands.preflight.services import (
-    FoundKey,
     check_endpoint,
-    check_key,
+    check_keys,
     check_room,
     check_server,
     check_shared,
-    find_key,
-    provide_keys,
     require_server,
 )
+from flows.support import keys
 from pretexeval.config.engines import ModelConfig
 from pretexeval.primitives import http_client
 from pretexeval.primitives.errors import InputError
-from tests.support.object_storage import KEYS, serve_moto, serve_rclone
+from tests.support.object_storage import KEYS, ObjectStorage, serve_rclone
 from tests.support.web_server import Route, serve_routes
 
 SECRET = "sk-very-secret"
 LISTED = {"data": [{"id": "llama"}, {"id": "gemma"}]}
-BLOCK = "/api/block_types/slug/secret/block_documents/name/my-key?include_secrets=true"
 OURS = version("prefect")
 
 
@@ -40,27 +36,18 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def test_a_key_of_a_block_is_found_with_the_servers_authorization(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PREFECT_API_KEY", "entry")
-    with serve_routes({BLOCK: (200, {"data": {"value": SECRET}})}) as web:
-        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
-        assert find_key("MY_KEY") == FoundKey(SECRET, "in the Prefect Secret block 'my-key'")
-        monkeypatch.setenv("MY_KEY", f" {SECRET}2\n")
-        key = find_key("MY_KEY")
-        assert key == FoundKey(f"{SECRET}2", "in the environment as MY_KEY")
-    assert SECRET not in f"{key}"
-    assert web.requests == [(BLOCK, "Bearer entry")]
-
-
-@pytest.mark.parametrize("body", [{"data": {"value": " "}}, 3])
-def test_a_block_without_a_text_is_no_key(monkeypatch: pytest.MonkeyPatch, body: object) -> None:
-    with serve_routes({BLOCK: (200, body)}) as web:
-        monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api")
-        assert find_key("MY_KEY") is None
-    missing = check_key("MY_KEY", None)
+def test_keys_are_found_where_a_run_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", f" {SECRET}\n")
+    monkeypatch.setenv("OTHER_KEY", "")
+    monkeypatch.setattr(keys, "provide_variables", lambda _: monkeypatch.setenv("OTHER_KEY", SECRET))
+    names = ["MY_KEY", "OTHER_KEY"]
+    (given, missing) = check_keys(names, ["OPTIONAL_KEY"], has_server=False)
+    assert given == Finding("key MY_KEY", "ok", "in the environment as MY_KEY")
     assert missing.state == "failing"
-    assert "block 'my-key'" in missing.found
+    assert "block 'other-key'" in missing.found
     assert "prefect block create secret" in missing.remedy
+    _, found = check_keys(names, ["OPTIONAL_KEY"], has_server=True)
+    assert found == Finding("key OTHER_KEY", "ok", "in the Prefect Secret block 'other-key'")
 
 
 def ask(base_url: str, **settings: object) -> Finding:
@@ -167,18 +154,9 @@ def test_a_root_that_cannot_be_written_or_is_full(tmp_path: Path, monkeypatch: p
     assert not (tmp_path / "not").exists()
 
 
-def test_storage_with_conditional_writes_is_ok_with_keys_that_were_found_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = {name: FoundKey(value, "in a block") for name, value in KEYS.items()}
-    with serve_moto() as server:
-        server.set_environment(monkeypatch)
-        monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", " ")
-        with provide_keys(found):
-            assert check_shared(server.address).state == "ok"
-    assert "AWS_ACCESS_KEY_ID" not in os.environ
-    assert os.environ["AWS_SECRET_ACCESS_KEY"] == " "
+def test_storage_with_conditional_writes_is_ok(monkeypatch: pytest.MonkeyPatch, moto: ObjectStorage) -> None:
+    moto.set_environment(monkeypatch)
+    assert check_shared(moto.address).state == "ok"
 
 
 def test_storage_without_conditional_writes_is_failing_and_nothing_is_left(
