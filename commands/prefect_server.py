@@ -19,19 +19,24 @@ from importlib.metadata import version
 from pathlib import Path
 
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
-from commands.deploy.local.services import SERVER_FILE, end_with_parent
+from commands.deploy.local.services import SERVER_FILE, end_with_parent, stop
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch_local
 from pretexeval.storage.user_cache import copy_cached, keep_cached
 
 TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 MAX_STARTS = 3
+STOP_S = 5.0
 # Prefect's marks of a server for one process: it serves no UI and runs no service that looks for late runs.
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 HISTORY = "prefect.db"
 LOG = "server.log"
 COPY = f"prefect-{version('prefect')}.db"
 """Name of the user's copy of a new history."""
+_own: dict[str, "_OwnServer"] = {}
+"""Address -> the server that this process started there."""
+_answered: set[str] = set()
+"""Addresses of servers that have answered."""
 
 
 @dataclass
@@ -43,12 +48,6 @@ class _OwnServer:
     process: "subprocess.Popen[bytes]"
     is_new: bool
     """Whether the server creates the tables of its history."""
-
-
-_own: dict[str, _OwnServer] = {}
-"""Address -> the server."""
-_answered: set[str] = set()
-"""Addresses of servers that have answered."""
 
 
 def start_server(home: Path) -> None:
@@ -153,17 +152,8 @@ def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     # Handlers run in reverse order: this one is registered before Prefect's own, which still need the server.
-    atexit.register(_stop, server)
+    atexit.register(stop, server, STOP_S)
     return server
-
-
-def _stop(server: "subprocess.Popen[bytes]") -> None:
-    server.terminate()
-    try:
-        server.wait(5)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
 
 
 def _require_intact_history(path: Path) -> None:

@@ -48,7 +48,7 @@ def tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     stopped: list[subprocess.Popen[bytes]] = []
     (tmp_path / "failing.py").write_text(FAILING)
     monkeypatch.setattr(prefect_server, "SERVER_FILE", tmp_path / "failing.py")
-    monkeypatch.setattr(atexit, "register", lambda _, process: stopped.append(process))
+    monkeypatch.setattr(atexit, "register", lambda _, process, __: stopped.append(process))
     for name in ("PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         monkeypatch.setenv(name, "set back after the test")
     yield folder

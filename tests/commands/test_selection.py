@@ -91,6 +91,8 @@ def test_a_limit_never_replaces_a_larger_evaluation(path: Path) -> None:
     assert limit_pairs(select_models(config, ["two"]), 2).models[0].pairs_per_relation == 2
     evaluate(limit_pairs(select_models(config, ["two"]), 2), "two")
     assert limit_pairs(select_models(config, ["two"]), 3).models[0].pairs_per_relation == 3
+    with pytest.raises(InputError, match="larger evaluations"):
+        limit_pairs(select_models(config, ["two"]), 1)
 
 
 def test_a_plan_counts_what_is_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -93,6 +94,16 @@ stdout_logfile={log}
 """
 
 
+def stop(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
+    """Ask a process to end, and kill it if it takes longer."""
+    process.terminate()
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
 def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
     """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
     setpriv = shutil.which("setpriv")
@@ -150,12 +161,15 @@ def list_services(
     ports: Ports,
     environment: Mapping[str, str],
     database: Database,
-    *,
-    n_cpu_workers: int,
-    n_gpu_workers: int,
+    workers: Mapping[str, int],
     folder: Path,
 ) -> dict[str, Service]:
-    """Return `database`, `server`, `report` and the workers; each needs only the services before it."""
+    """Return `database`, `server`, `report` and the workers; each needs only the services before it.
+
+    Args:
+        workers: role of a pool -> the number of its workers.
+        folder: the working directory of flow runs.
+    """
     api, pages = environment[URL_VARIABLE], f"http://127.0.0.1:{ports.report}/healthz"
     services = {
         "database": Service(
@@ -179,7 +193,7 @@ def list_services(
             folder=REPOSITORY,
         ),
     }
-    for role, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
+    for role, n_workers in workers.items():
         for number in range(n_workers):
             name = f"{role}-{number + 1}" if number else role
             # Of several GPU workers, each sees one GPU.
