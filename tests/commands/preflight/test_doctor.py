@@ -1,5 +1,7 @@
 """The doctor: findings about everything that a run needs, and no key in them."""
 
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from commands.preflight.reading import list_asked_models
 from pretexeval.config.file import Config
 from tests.support.command import (
     block_packages,
+    build_environment,
     make_rows,
     run_command,
     run_process_command,
@@ -69,6 +72,23 @@ def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> N
     assert SECRET not in refused.out + refused.err
     assert "the environment variable FAR_KEY is not set" in unset.out
     assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
+
+
+@pytest.mark.slow
+def test_a_key_is_read_from_the_block_that_a_run_would_read(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    save = "from prefect.blocks.system import Secret; Secret(value='%s').save('doctor-key', overwrite=True)"
+    subprocess.run([sys.executable, "-c", save % SECRET], check=True, env=build_environment(prefect_server))
+    with serve_routes({"/v1/models": (200, {"data": [{"id": "llama"}]})}) as web:
+        config = write_small(tmp_path, **ENDPOINT, base_url=f"{web.address}/v1", api_key_env="DOCTOR_KEY")
+        found = run_process_command(
+            "doctor", config, "--no-prompt", folder=tmp_path, environment=prefect_server
+        ).require()
+    assert "in the Prefect Secret block 'doctor-key'" in found.out
+    assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
+    assert SECRET not in found.out + found.err
+    assert found.err == ""
 
 
 def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
