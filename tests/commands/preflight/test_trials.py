@@ -231,6 +231,8 @@ def test_a_reply_that_a_run_cannot_use_is_explained(
 ) -> None:
     with serve_endpoint(answer_as({name.split()[-1]: each[0] for name, each in replies.items()})) as endpoint:
         found = find_replies(write_writers(tmp_path, endpoint))
+        # Nobody is asked a second time, not even after HTTP 500.
+        assert len(endpoint.requests) == 3
     for name, (_, state, words, remedy) in replies.items():
         assert found[name].state == state
         assert words in found[name].found
