@@ -28,24 +28,18 @@ from pretexeval.config.installation_names import InstallationNames
 SILENCE = timedelta(seconds=90)
 ANY_RUN = ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]})
 ENDS = {f"prefect.flow-run.{name}" for name in ("Completed", "Failed", "TimedOut", "Cancelled", "Crashed")}
-TITLES = ("crash what lost its worker", "begin a crashed regenerate again")
 
 
 def build_crash_lost(installation: InstallationNames) -> AutomationCore:
     """Return the automation that marks runs with the tag of the installation as crashed."""
     return AutomationCore(
-        name=f"{installation.name}: {TITLES[0]}",
+        name=f"{installation.name}: crash what lost its worker",
         description="Marks a run whose heartbeats stop as crashed, so that nothing waits for it any longer.",
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.heartbeat", *ENDS},
             match=ANY_RUN,
-            match_related=ResourceSpecification(
-                {
-                    "prefect.resource.role": ["tag"],
-                    "prefect.resource.id": [f"prefect.tag.{installation.tag}"],
-                }
-            ),
+            match_related=_specify("tag", [f"prefect.tag.{installation.tag}"]),
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,
@@ -66,16 +60,13 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
     limits the number of retries.
     """
     return AutomationCore(
-        name=f"{installation.name}: {TITLES[1]}",
+        name=f"{installation.name}: begin a crashed regenerate again",
         description="Retries the flow, which reuses complete results and starts missing evaluations again.",
         trigger=EventTrigger(
             expect={"prefect.flow-run.Crashed"},
             match=ANY_RUN,
-            match_related=ResourceSpecification(
-                {
-                    "prefect.resource.role": ["deployment"],
-                    "prefect.resource.id": sorted(f"prefect.deployment.{each}" for each in deployment_ids),
-                }
+            match_related=_specify(
+                "deployment", sorted(f"prefect.deployment.{each}" for each in deployment_ids)
             ),
             for_each={"prefect.resource.id"},
             posture=Posture.Reactive,
@@ -91,6 +82,10 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
             )
         ],
     )
+
+
+def _specify(role: str, ids: list[str]) -> ResourceSpecification:
+    return ResourceSpecification({"prefect.resource.role": [role], "prefect.resource.id": ids})
 
 
 def provide_automations(client: SyncPrefectClient, installation: InstallationNames) -> list[Change]:

@@ -75,14 +75,6 @@ class Registration:
             *(f"{flow}/{name}" for flow, name, _ in self.pool_names),
         ]
 
-    def has_config_of(self, deployment: DeploymentResponse) -> bool:
-        """Return whether the deployment runs this configuration, or any that it is given."""
-        file = deployment.parameters.get("config_file")
-        return file is None or self._resolve(str(file)) == self._resolve(str(self.config_file))
-
-    def _resolve(self, file: str) -> str:
-        return os.path.normpath(self.home / file)
-
 
 def read_deployments(client: SyncPrefectClient, names: Sequence[str]) -> dict[str, DeploymentResponse]:
     """Return those of the deployments that exist on the server."""
@@ -115,9 +107,12 @@ def require_own(full_name: str, deployment: DeploymentResponse, registration: Re
             f"{registration.home}; give this installation another name (--installation NAME), or, if it has "
             f"moved from there, delete its deployments first: {DELETE}"
         )
-    if not registration.has_config_of(deployment):
+    # A deployment without a file runs any configuration that it is given.
+    file = deployment.parameters.get("config_file")
+    ours = os.path.normpath(registration.home / registration.config_file)
+    if file is not None and os.path.normpath(registration.home / file) != ours:
         raise InputError(
-            f"the deployment {full_name} runs {deployment.parameters['config_file']}; deployments are named "
+            f"the deployment {full_name} runs {file}; deployments are named "
             "after the configuration: rename one of the two files, or, if the file has moved, delete this "
             f"deployment first: {DELETE}"
         )
