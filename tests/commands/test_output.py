@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from commands.arguments import report_error, write_json, write_output
 from tests.support.command import build_command, build_environment
 
 HOSTILE = "select chr(27) || '[31m' || chr(8238) || chr(155) || chr(10) || 'x' as a, '=1+1' as f, -1 as n"
@@ -41,6 +42,13 @@ def test_control_characters_and_formulas_are_disarmed(root: Path) -> None:
     ]
     assert '"a": "\\u001b[31m\\u202e\\u009b\\nx"' in done.stdout
     assert not {"\x1b", "\u202e", "\x9b"} & set(done.stdout)
+
+
+def test_every_way_to_print_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    for write in (write_output, write_json, report_error):
+        write("a\x1b[31m\x9b")
+    said = capsys.readouterr()
+    assert (said.out.count("a\\u001b[31m\\u009b"), said.err.count("a\\u001b[31m\\u009b")) == (2, 1)
 
 
 @pytest.mark.parametrize(
