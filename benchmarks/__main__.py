@@ -7,19 +7,82 @@ Without --only: builds, the bare engine beside the pipeline, and a small job bes
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
-from benchmarks import (
-    coverage,
-    gate,
-    guessing,
-    instrument,
-    other_tools,
-    real_model,
-    replay,
-    speed,
-)
+import polars as pl
+
+from benchmarks import coverage, instrument, other_tools, real_model, replay, speed
+from benchmarks.measuring import build_edition, read_tables, run_command
+from pretexeval.gate import check_rewordings
+from report.console import align
+from warehouse.query import run_query
+
+TRIPLETS = """
+    select
+        baseline, 100 * avg(average_accuracy), 100 * avg(mastery), 100 * max(mastery),
+        arg_max(relation, mastery)
+    from shortcut_baselines
+    where method = 'pretexeval' and relation is not null
+    group by baseline order by baseline
+"""
+QUESTIONS = """
+    select type, is_negated, baseline, 100 * avg(accuracy), 100 * max(accuracy), arg_max(relation, accuracy)
+    from option_baselines
+    where relation is not null and baseline not like 'position_%'
+    group by type, is_negated, baseline order by type, is_negated, baseline
+"""
+COLUMNS = {
+    TRIPLETS: ("guesser of triplets", "accuracy", "mastery", "most mastery", "in"),
+    QUESTIONS: ("type", "is negated", "guesser of options", "accuracy", "most", "in"),
+}
+DEFAULT = ("builds", "engine", "small-jobs")
+
+
+def score_guessers(arguments: Sequence[str]) -> None:
+    """Print the scores of guessers without medical knowledge on the edition of a configuration.
+
+    They are those of the views `shortcut_baselines` (triplets) and `option_baselines` (questions): the mean
+    of the relations, and the relation in which a guesser does best. No model is asked.
+    """
+    tables = read_tables("guessers", score_guessers.__doc__, arguments)
+    with tempfile.TemporaryDirectory(prefix="pretexeval-guessers-") as name:
+        folder = Path(name)
+        build_edition(folder, **tables, questions={"settings": ["answer_only"]})
+        run_command(folder, "publish", folder / "config.toml")
+        for query, columns in COLUMNS.items():
+            _, rows = run_query(folder / "data", query)
+            cells = [[f"{x:.1f}" if isinstance(x, float) else str(x) for x in row] for row in rows]
+            print(align(columns, cells), end="\n\n")
+
+
+def check_gate(_: Sequence[str]) -> None:
+    """Print how the gate judges rewordings that were read and labelled.
+
+    `labelled_rewordings.tsv` has those of 14 relations outside the pool by a strong language model, and
+    `weak_writer_rewordings.tsv` those of four relations by a weak one (SmolLM2-135M-Instruct). `error` is
+    null where a rewording is sound. Measure your own labelled rewordings with `pretexeval gate FILE`.
+    """
+    labelled, weak = (
+        pl.read_csv(Path(__file__).with_name(name), separator="\t", quote_char=None, infer_schema=False)
+        for name in ("labelled_rewordings.tsv", "weak_writer_rewordings.tsv")
+    )
+    kind = pl.col("error").str.split(":").list.first().fill_null("sound")
+    verdicts = labelled.with_columns(kind=kind, is_rejected=pl.Series(map(bool, check_rewordings(labelled))))
+    for (name,), part in verdicts.group_by("kind", maintain_order=True):
+        n_rejected = part["is_rejected"].sum()
+        print(f"{name}: {n_rejected} of {len(part)} rejected ({n_rejected / len(part):.1%})")
+    for (sample,), part in weak.group_by("sample", maintain_order=True):
+        for limit in (None, 1, 0):
+            accepted = part.filter(pl.Series([not reasons for reasons in check_rewordings(part, limit)]))
+            n_wrong = accepted["error"].count()
+            print(
+                f"weak writer, drawn with max_new_words {sample}: {len(accepted)} of {len(part)} accepted "
+                f"with {limit}, {n_wrong} wrong ({n_wrong / max(1, len(accepted)):.1%})"
+            )
+
 
 PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "builds": partial(speed.measure, "builds"),
@@ -27,13 +90,12 @@ PARTS: dict[str, Callable[[Sequence[str]], None]] = {
     "small-jobs": partial(other_tools.measure, "small-jobs"),
     "publication": partial(speed.measure, "publication"),
     "coverage": coverage.main,
-    "guessers": guessing.main,
-    "gate": gate.main,
+    "guessers": score_guessers,
+    "gate": check_gate,
     "instrument": instrument.main,
     "replay": replay.main,
     "real-model": real_model.main,
 }
-DEFAULT = ("builds", "engine", "small-jobs")
 
 
 def main() -> None:

@@ -28,6 +28,14 @@ ALL, NEVER, COIN = (1.0,) * 8, (0.0,) * 8, (0.5,) * 8
 AFFIRMED = tuple(float(not each.is_negated) for each in TRANSFORMATIONS)
 NEGATED = tuple(float(each.is_negated) for each in TRANSFORMATIONS)
 FORWARD = tuple(float(not each.is_inverted) for each in TRANSFORMATIONS)
+K = len(TRANSFORMATIONS)
+FORMS = tuple(each.name for each in TRANSFORMATIONS)
+HALF = ("none", "inv", "dn", "inv_dn")
+# The steps of the view transformation_ablation.
+STEPS = {
+    "pretexeval": (("none",), ("none", "inv"), HALF, FORMS),
+    "pretexttrans": (("none",), ("none", "dn"), HALF, FORMS),
+}
 
 
 @dataclass(frozen=True)
@@ -169,16 +177,6 @@ MODELS = (
         no_answer_rate=1.0,
     ),
 )
-
-
-K = len(TRANSFORMATIONS)
-FORMS = tuple(each.name for each in TRANSFORMATIONS)
-HALF = ("none", "inv", "dn", "inv_dn")
-# The steps of the view transformation_ablation.
-STEPS = {
-    "pretexeval": (("none",), ("none", "inv"), HALF, FORMS),
-    "pretexttrans": (("none",), ("none", "dn"), HALF, FORMS),
-}
 
 
 def expect_scores(model: DesignedModel, pairs: Pairs) -> dict[str, float]:

@@ -1,19 +1,20 @@
 """Shared parts of the benchmarks: measured processes, built editions, and an endpoint with a rule."""
 
+import argparse
 import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pretexeval.primitives.toml_files import write_toml
+from pretexeval.primitives.toml_files import parse_toml, write_toml
 from pretexeval.storage.layout import edition_folder
 from report.console import align
 
@@ -73,6 +74,19 @@ def write_config(path: Path, root: Path, **tables: Any) -> Path:  # noqa: ANN401
     path.parent.mkdir(parents=True, exist_ok=True)
     write_toml(path, {"storage": {"root": str(root.absolute())}, **tables})
     return path
+
+
+def read_tables(name: str, description: str | None, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the base and the edition of the configuration that the arguments name, or else the bundled base.
+
+    Args:
+        name: the name of the measurement, for its help.
+    """
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks --only {name}", description=description)
+    parser.add_argument("config", type=Path, nargs="?", help="a TOML file; by default the bundled base")
+    options = parser.parse_args(arguments)
+    tables = parse_toml(options.config) if options.config else {"edition": {"seed": 1}}
+    return {key: tables[key] for key in ("knowledge", "edition") if key in tables}
 
 
 def build_edition(folder: Path, **tables: Any) -> Path:  # noqa: ANN401

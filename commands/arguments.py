@@ -6,43 +6,15 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.untrusted_text import escape_controls
 
 Command = Callable[[argparse.Namespace], int]
 """Takes the parsed options and returns the exit status."""
-
-
-class PrintVersion(argparse.Action):
-    """An option that prints the version of the installed package and ends the command."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
-        """Make an option without a value."""
-        super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print the version. Reading it takes 40 ms, which no other command needs to wait for."""
-        from importlib.metadata import version
-
-        write_output(f"pretexeval {version('pretexeval')}")
-        parser.exit()
-
-
-class Subcommands(Protocol):
-    """What `ArgumentParser.add_subparsers` returns; its class has no public name."""
-
-    def add_parser(
-        self,
-        name: str,
-        *,
-        help: str,
-        description: str,
-        epilog: str | None,
-        formatter_class: type[argparse.HelpFormatter],
-    ) -> argparse.ArgumentParser:
-        """Add a subcommand and return its parser."""
+Subcommands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What `ArgumentParser.add_subparsers` returns."""
 
 
 def add_command(
@@ -58,7 +30,6 @@ def add_command(
         name,
         help=summary,
         description=summary,
-        epilog="",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.epilog = "\n  ".join(["examples:", *(f"{parser.prog} {each}".rstrip() for each in examples)])
@@ -93,6 +64,14 @@ def read_count(text: str) -> int:
     if count < 1:
         raise ValueError("not a count")
     return count
+
+
+def read_share(text: str) -> float:
+    """Return a share that an option gives, such as 0.02 for 2 points; it is at least 0 and below 1."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (share := float(text)) < 1:
+            return share
+    raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to below 1 (0.02 is 2 points)")
 
 
 def write_json(value: object) -> None:

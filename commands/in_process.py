@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import is_own_server, require_named_server, start_server, wait_for_server
@@ -20,9 +20,6 @@ from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
 from pretexeval.storage.layout import PREFECT_FOLDER, WAREHOUSE, freshness_record, model_file, page_file
 from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.records import find_record
-
-if TYPE_CHECKING:
-    from pretexeval.storage.mirror import Mirror
 
 
 def is_evaluated_here(config: Config, edition_id: str) -> bool:
@@ -42,7 +39,6 @@ def find_published(config: Config, edition_id: str) -> list[Path] | None:
 
     The tokens of a judge and of the writer of llmeval are only counted by a publication.
     """
-    from pretexeval.engines.identity import identify_model
     from report.page import are_pages_current
     from tasks.quality.measurements import is_measured
     from warehouse.publishing import is_warehouse_current
@@ -113,8 +109,8 @@ def prepare_prefect(root: Path) -> None:
 
 
 @contextmanager
-def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
-    """Wait until the server answers, and tag the runs of the block as those of this installation.
+def _begin_flows(root: Path, config_file: Path | None = None) -> Iterator[None]:
+    """Import the flows while the server starts, and tag the runs of the block as those of this installation.
 
     Runs on a server that was started here are not tagged, because it has no automations. Prefect asks for the
     limits of every tag before each task, and if another request has locked a local database in that moment,
@@ -123,7 +119,10 @@ def _begin_flows(config_file: Path | None = None) -> Iterator[None]:
     Args:
         config_file: the configuration's file, after which artifacts are named.
     """
+    prepare_prefect(root)
     with pause_collector():
+        # It imports all flows but `score_again`, which is small.
+        import_module("flows.regenerate")
         from flows.support.configurations import OF_COMMAND
         from flows.support.run_names import tag_runs
 
@@ -145,7 +144,7 @@ def _require_room(folder: Path) -> None:
         )
 
 
-def open_mirror(storage: StorageConfig) -> "Mirror":
+def open_mirror(storage: StorageConfig) -> Mirror:
     """Return the mirror of the storage that hosts share.
 
     If the environment names a Prefect server, keys are also read from its Secret blocks.
@@ -154,8 +153,6 @@ def open_mirror(storage: StorageConfig) -> "Mirror":
         InputError: if the storage cannot be used.
     """
     if storage.shared is None or "PREFECT_API_URL" not in os.environ:
-        from pretexeval.storage.mirror import Mirror
-
         return Mirror(storage)
     prepare_prefect(storage.root)
     from flows.support import keys
@@ -183,16 +180,17 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
         return edition.edition_id
     prepare_prefect(config.storage.root)
     with pause_collector():
-        from flows.build_test_set import build_test_set
         from tasks.quality.validation import import_great_expectations
 
         # The server needs longer to start than this process to import.
         import_great_expectations()
-    with _begin_flows(config_file):
+    with _begin_flows(config.storage.root, config_file):
+        from flows.build_test_set import build_test_set
+
         return build_test_set(config=config)
 
 
-def _begin_evaluations(config: Config, mirror: "Mirror") -> None:
+def _begin_evaluations(config: Config, mirror: Mirror) -> None:
     """Begin to import the engine of the first model that has no stored answers, while Prefect starts.
 
     Prefect's server is a separate process that needs at least 5 s of one core; importing vLLM needs 6 s of
@@ -214,22 +212,18 @@ def run_evaluations(config: Config, edition_id: str, config_file: Path) -> dict[
     """Evaluate every configured model; return model -> why it failed, of those that failed."""
     if is_evaluated_here(config, edition_id):
         return {}
-    prepare_prefect(config.storage.root)
-    with pause_collector():
+    with _begin_flows(config.storage.root, config_file):
         from flows.regenerate import evaluate_models
 
-    with _begin_flows(config_file):
         outcomes = evaluate_models(config, edition_id)
     return {name: reason for name, reason in outcomes.items() if reason is not None}
 
 
 def run_publish(config: Config, edition_id: str | None, config_file: Path | None = None) -> list[Path]:
     """Publish what is complete; return the warehouse and the edition's page, or the index of all pages."""
-    prepare_prefect(config.storage.root)
-    with pause_collector():
+    with _begin_flows(config.storage.root, config_file):
         from flows.publish import publish
 
-    with _begin_flows(config_file):
         return publish(edition_id=edition_id, config=config)
 
 
@@ -248,11 +242,9 @@ def run_score(config: Config, policies: Sequence[str] | None, config_file: Path)
     for name, setting in config.list_evaluations():
         if evaluation := plan_scored(config, edition_id, name, setting, mirror):
             require_finished(evaluation)
-    prepare_prefect(config.storage.root)
-    with pause_collector():
+    with _begin_flows(config.storage.root, config_file):
         from flows.score_again import score_again
 
-    with _begin_flows(config_file):
         return score_again(config, policies)
 
 
@@ -273,10 +265,8 @@ def run_all(config: Config, tell: Callable[[str], None], config_file: Path | Non
     if is_evaluated_here(config, edition_id) and (paths := find_published(config, edition_id)):
         tell("everything is complete and published already")
         return RunReport(edition_id, paths, {})
-    prepare_prefect(config.storage.root)
-    with pause_collector():
+    with _begin_flows(config.storage.root, config_file):
         from flows.regenerate import evaluate_and_publish
 
-    with _begin_flows(config_file):
         results = evaluate_and_publish(config, edition_id, tell)
     return RunReport(edition_id, results.paths, results.failures, results.left_out)

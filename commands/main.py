@@ -8,9 +8,10 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from commands import before_run, pipeline, preparation, results, transfer
-from commands.arguments import Command, PrintVersion, report_error
+from commands.arguments import Command, report_error
 from commands.interrupts import STATUS, is_interrupted, report_interrupt
 from pretexeval.primitives.errors import UNWRITABLE_DISK, InputError
 from pretexeval.primitives.http_client import bypass_proxies
@@ -76,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
         "sets from knowledge bases, evaluates models on them, and stores their accuracy in DuckDB.",
         epilog="`pretexeval COMMAND --help` shows the options of a command and examples.",
     )
-    parser.add_argument("--version", action=PrintVersion, help="show the installed version and end")
+    parser.add_argument("--version", action="version", version=f"pretexeval {version('pretexeval')}")
     subcommands = parser.add_subparsers(required=True, metavar="COMMAND")
     for module in (preparation, pipeline, before_run, transfer, results):
         module.add_commands(subcommands)

@@ -6,48 +6,48 @@ is killed and dies before a command that Ctrl-C interrupts. This one starts whil
 """
 
 import atexit
-import contextlib
 import os
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 from commands.deploy.local.client_settings import PASSWORD_VARIABLE, SERVER_PASSWORD_VARIABLE, create_password
-from commands.deploy.local.services import SERVER_FILE, end_with_parent
+from commands.deploy.local.services import SERVER_FILE, end_with_parent, stop
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.http_client import fetch_local
 from pretexeval.storage.user_cache import copy_cached, keep_cached
 
 TIMEOUT_VARIABLE = "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"
 MAX_STARTS = 3
+STOP_S = 5.0
 # Prefect's marks of a server for one process: it serves no UI and runs no service that looks for late runs.
 MARKS = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"}
 HISTORY = "prefect.db"
 LOG = "server.log"
+COPY = f"prefect-{version('prefect')}.db"
+"""Name of the user's copy of a new history."""
+_own: dict[str, "_OwnServer"] = {}
+"""Address -> the server that this process started there."""
+_answered: set[str] = set()
+"""Addresses of servers that have answered."""
 
 
 @dataclass
 class _OwnServer:
     """A server that this process started."""
 
-    address: str
     command: list[str]
     home: Path
     process: "subprocess.Popen[bytes]"
     is_new: bool
     """Whether the server creates the tables of its history."""
-    has_answered: bool = False
-
-
-_own: list[_OwnServer] = []
-_answered: set[str] = set()
-"""Addresses of other servers that have answered."""
 
 
 def start_server(home: Path) -> None:
@@ -66,18 +66,18 @@ def start_server(home: Path) -> None:
     _require_intact_history(home / HISTORY)
     # Prefect creates the tables by more than a hundred migrations, which take 4 s of one core. Changes that
     # SQLite left in files beside the history must not be applied to a copy.
-    is_new = not list(home.glob(f"{HISTORY}*")) and not copy_cached(_name_copy(), home / HISTORY)
+    is_new = not list(home.glob(f"{HISTORY}*")) and not copy_cached(COPY, home / HISTORY)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     os.environ[PASSWORD_VARIABLE] = os.environ[SERVER_PASSWORD_VARIABLE] = create_password()
     address = os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
     command = [sys.executable, "-P", str(SERVER_FILE), "--port", str(port), "--log-level", "error"]
-    _own.append(_OwnServer(address, command, home, _launch(command, home), is_new))
+    _own[address] = _OwnServer(command, home, _launch(command, home), is_new)
 
 
 def is_own_server() -> bool:
     """Return whether the server was started here, so that no other process uses it."""
-    return _find_own() is not None
+    return os.environ.get("PREFECT_API_URL") in _own
 
 
 def require_named_server() -> None:
@@ -104,12 +104,13 @@ def wait_for_server() -> None:
     Raises:
         InputError: it ends too often, or does not answer within the timeout that the environment sets.
     """
-    server = _find_own()
-    if server is None or server.has_answered:
+    address = os.environ.get("PREFECT_API_URL", "")
+    server = _own.get(address)
+    if server is None or address in _answered:
         return
     timeout_s = float(os.environ.get(TIMEOUT_VARIABLE, "120"))
     deadline, n_starts = time.monotonic() + timeout_s, 1
-    while fetch_local(f"{server.address}/health").status != 200:
+    while fetch_local(f"{address}/health").status != 200:
         status = server.process.poll()
         if status is not None and n_starts < MAX_STARTS:
             n_starts += 1
@@ -124,30 +125,18 @@ def wait_for_server() -> None:
                 "start`) and set PREFECT_API_URL to its address"
             )
         time.sleep(0.05)
-    server.has_answered = True
+    _answered.add(address)
     # The environment may name another database.
     if server.is_new and (server.home / HISTORY).is_file():
-        keep_cached(_name_copy(), partial(_copy_history, server.home / HISTORY))
+        keep_cached(COPY, partial(_copy_history, server.home / HISTORY))
 
 
 def _copy_history(history: Path, copy: Path) -> None:
     try:
-        with (
-            contextlib.closing(sqlite3.connect(history)) as source,
-            contextlib.closing(sqlite3.connect(copy)) as target,
-        ):
+        with closing(sqlite3.connect(history)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
     except sqlite3.Error as error:
         raise OSError(str(error)) from error
-
-
-def _name_copy() -> str:
-    return f"prefect-{version('prefect')}.db"
-
-
-def _find_own() -> _OwnServer | None:
-    address = os.environ.get("PREFECT_API_URL", "")
-    return next((server for server in _own if server.address == address), None)
 
 
 def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
@@ -163,17 +152,8 @@ def _launch(command: list[str], home: Path) -> "subprocess.Popen[bytes]":
             start_new_session=True,
         )
     # Handlers run in reverse order: this one is registered before Prefect's own, which still need the server.
-    atexit.register(_stop, server)
+    atexit.register(stop, server, STOP_S)
     return server
-
-
-def _stop(server: "subprocess.Popen[bytes]") -> None:
-    server.terminate()
-    try:
-        server.wait(5)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
 
 
 def _require_intact_history(path: Path) -> None:
@@ -181,7 +161,7 @@ def _require_intact_history(path: Path) -> None:
     if not path.is_file():
         return
     try:
-        with contextlib.closing(sqlite3.connect(path)) as connection:
+        with closing(sqlite3.connect(path)) as connection:
             found = str(connection.execute("pragma quick_check(1)").fetchone()[0])
     except sqlite3.OperationalError:
         # Another process has locked it.

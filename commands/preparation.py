@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from commands.arguments import Subcommands, add_command, add_config, write_output
+from commands.arguments import Subcommands, add_command, add_config, read_share, write_output
 from commands.deploy.local.client_settings import load_client_settings
 from commands.prefect_server import require_named_server
 from pretexeval.config.file import load_config
@@ -112,7 +112,7 @@ def _add_gate(subcommands: Subcommands) -> None:
         ("lifted", "of the wrong rewordings that the judge may let pass although the rules reject them"),
     ):
         summary = f"share {what} (default: 0.05)"
-        parser.add_argument(f"--max-{name}", type=_read_share, default=0.05, metavar="SHARE", help=summary)
+        parser.add_argument(f"--max-{name}", type=read_share, default=0.05, metavar="SHARE", help=summary)
 
 
 def measure(options: argparse.Namespace) -> int:
@@ -140,13 +140,6 @@ def measure(options: argparse.Namespace) -> int:
         write_calibration(out, calibration, judge, options.file)
         write_output(f"written to {out}: name the file in calibration of [judge]")
     return 0
-
-
-def _read_share(text: str) -> float:
-    share = float(text)
-    if not 0 <= share < 1:
-        raise ValueError("not a share")
-    return share
 
 
 def _add_deploy(subcommands: Subcommands) -> None:

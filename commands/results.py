@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commands.arguments import Subcommands, add_command, add_root, write_output
+from commands.arguments import Subcommands, add_command, add_root, read_share, write_output
 from pretexeval.primitives.errors import InputError
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def _add_compare(subcommands: Subcommands) -> None:
     parser.add_argument("--measure", choices=MEASURES, default=MEASURES[0], help=f"(default: {MEASURES[0]})")
     parser.add_argument(
         "--margin",
-        type=_read_margin,
+        type=read_share,
         default=0.0,
         metavar="SHARE",
         help="how much lower the second score may be: 0.02 is 2 points (default: 0)",
@@ -215,16 +215,6 @@ def _add_compare(subcommands: Subcommands) -> None:
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the result to this file, over the one of before"
     )
-
-
-def _read_margin(text: str) -> float:
-    try:
-        margin = float(text)
-    except ValueError:
-        margin = -1
-    if not 0 <= margin < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to below 1 (0.02 is 2 points)")
-    return margin
 
 
 def compare(options: argparse.Namespace) -> int:

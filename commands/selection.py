@@ -26,11 +26,7 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def select_evaluations(config: Config, options: argparse.Namespace) -> Config:
-    """Return the configuration with the models and the pairs that the options choose.
-
-    Raises:
-        InputError: no model has such a name, or a model was asked about more pairs before.
-    """
+    """Return the configuration with the models and the pairs that the options choose; see `select_some`."""
     return select_some(config, options.model, options.limit, report_progress)
 
 
@@ -40,7 +36,7 @@ def select_some(
     """Return the configuration with some models and pairs; null stands for all of them.
 
     Raises:
-        InputError: as `select_evaluations`.
+        InputError: no model has such a name, or a model was asked about more pairs before.
     """
     if models is not None:
         config = select_models(config, models)

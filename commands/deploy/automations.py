@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from prefect.automations import Automation
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.filters import (
     DeploymentFilter,
@@ -19,7 +18,7 @@ from prefect.client.schemas.filters import (
 )
 from prefect.client.schemas.objects import StateType
 from prefect.events.actions import ChangeFlowRunState
-from prefect.events.schemas.automations import EventTrigger, Posture
+from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
 from prefect.events.schemas.events import ResourceSpecification
 
 from commands.deploy.owned import SCHEDULED_FLOW, Change
@@ -29,26 +28,18 @@ from pretexeval.config.installation_names import InstallationNames
 SILENCE = timedelta(seconds=90)
 ANY_RUN = ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]})
 ENDS = {f"prefect.flow-run.{name}" for name in ("Completed", "Failed", "TimedOut", "Cancelled", "Crashed")}
-TITLES = ("crash what lost its worker", "begin a crashed regenerate again")
-
-Row = dict[str, Any]
 
 
-def build_crash_lost(installation: InstallationNames) -> Automation:
+def build_crash_lost(installation: InstallationNames) -> AutomationCore:
     """Return the automation that marks runs with the tag of the installation as crashed."""
-    return Automation(
-        name=f"{installation.name}: {TITLES[0]}",
+    return AutomationCore(
+        name=f"{installation.name}: crash what lost its worker",
         description="Marks a run whose heartbeats stop as crashed, so that nothing waits for it any longer.",
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
             expect={"prefect.flow-run.heartbeat", *ENDS},
             match=ANY_RUN,
-            match_related=ResourceSpecification(
-                {
-                    "prefect.resource.role": ["tag"],
-                    "prefect.resource.id": [f"prefect.tag.{installation.tag}"],
-                }
-            ),
+            match_related=_specify("tag", [f"prefect.tag.{installation.tag}"]),
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,
             threshold=1,
@@ -62,23 +53,20 @@ def build_crash_lost(installation: InstallationNames) -> Automation:
     )
 
 
-def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[UUID]) -> Automation:
+def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[UUID]) -> AutomationCore:
     """Return the automation that retries crashed runs of these deployments.
 
     The retry is the same run, so it makes the edition of the same period, however late it is. The flow itself
     limits the number of retries.
     """
-    return Automation(
-        name=f"{installation.name}: {TITLES[1]}",
+    return AutomationCore(
+        name=f"{installation.name}: begin a crashed regenerate again",
         description="Retries the flow, which reuses complete results and starts missing evaluations again.",
         trigger=EventTrigger(
             expect={"prefect.flow-run.Crashed"},
             match=ANY_RUN,
-            match_related=ResourceSpecification(
-                {
-                    "prefect.resource.role": ["deployment"],
-                    "prefect.resource.id": sorted(f"prefect.deployment.{each}" for each in deployment_ids),
-                }
+            match_related=_specify(
+                "deployment", sorted(f"prefect.deployment.{each}" for each in deployment_ids)
             ),
             for_each={"prefect.resource.id"},
             posture=Posture.Reactive,
@@ -94,6 +82,10 @@ def build_begin_again(installation: InstallationNames, deployment_ids: Sequence[
             )
         ],
     )
+
+
+def _specify(role: str, ids: list[str]) -> ResourceSpecification:
+    return ResourceSpecification({"prefect.resource.role": [role], "prefect.resource.id": ids})
 
 
 def provide_automations(client: SyncPrefectClient, installation: InstallationNames) -> list[Change]:
@@ -113,36 +105,17 @@ def provide_automations(client: SyncPrefectClient, installation: InstallationNam
     return [_provide(client, automation) for automation in automations]
 
 
-def _provide(client: SyncPrefectClient, automation: Automation) -> Change:
+def _provide(client: SyncPrefectClient, automation: AutomationCore) -> Change:
     what = f'automation "{automation.name}"'
-    body = _dump(automation)
-    known = _find(client, automation.name)
+    known = client.read_automations_by_name(automation.name)
     if not known:
-        client.request("POST", "/automations/", json=body)
+        client.create_automation(automation)
         return Change("created", what)
-    is_same = True
-    for each in known:
-        if _parse(each) == _parse(body):
-            continue
-        is_same = False
-        kept = {"enabled": each["enabled"]}
-        client.request("PUT", "/automations/{id}", path_params={"id": each["id"]}, json=body | kept)
-    return Change("unchanged" if is_same else "changed", what)
+    different = [each for each in known if _describe(each) != _describe(automation)]
+    for each in different:
+        client.update_automation(each.id, automation.model_copy(update={"enabled": each.enabled}))
+    return Change("changed" if different else "unchanged", what)
 
 
-def _find(client: SyncPrefectClient, name: str) -> list[Row]:
-    named = {"automations": {"name": {"any_": [name]}}}
-    known: list[Row] = client.request("POST", "/automations/filter", json=named).json()
-    return known
-
-
-def _dump(automation: Automation) -> Row:
-    return automation.model_dump(mode="json", exclude={"id", "owner_resource"})
-
-
-def _parse(row: Row) -> tuple[object, ...]:
-    """Return what makes the automation, without ids and without whether it is enabled."""
-    parsed = Automation.model_validate(
-        {key: row[key] for key in ("name", "description", "trigger", "actions")}
-    )
-    return parsed.description, parsed.trigger, parsed.actions
+def _describe(automation: AutomationCore) -> dict[str, Any]:
+    return automation.model_dump(include={"description", "trigger", "actions"})

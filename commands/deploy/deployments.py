@@ -21,6 +21,9 @@ from pretexeval.config.file import load_config
 from pretexeval.config.installation_names import DEFAULT_POOL, INSTALLATION_VARIABLE, InstallationNames
 from pretexeval.primitives.errors import InputError
 
+PROJECT = Path(__file__).parents[2]
+POOLS = PROJECT / "commands" / "deploy" / "pools.toml"
+
 
 def deploy_to_pools(client: SyncPrefectClient, registration: Registration) -> None:
     """Create the deployment of each of these flows for each pool, or update it in place."""
@@ -44,18 +47,14 @@ def deploy_to_pools(client: SyncPrefectClient, registration: Registration) -> No
         )
 
 
-PROJECT = Path(__file__).parents[2]
-POOLS = PROJECT / "commands" / "deploy" / "pools.toml"
-
-
 def deploy(
     config_file: Path,
-    n_gpus: Mapping[str, int] | None = None,
-    pool_type: str = "process",
-    pools_file: Path = POOLS,
-    installation: InstallationNames | None = None,
+    n_gpus: Mapping[str, int],
+    pool_type: str,
+    pools_file: Path,
+    installation: InstallationNames,
     *,
-    updates_pools: bool = False,
+    updates_pools: bool,
 ) -> list[Change]:
     """Create the pools of the installation, the automations, and the deployments of all flows.
 
@@ -77,13 +76,12 @@ def deploy(
     models = config.list_pools()
     others = tuple(sorted(pool for pool in models if pool != DEFAULT_POOL))
     plan = plan_pools(pool_type, pools_file, [pool for pool in others if pool != "cpu"])
-    limits = count_runs(models, n_gpus or {})
+    limits = count_runs(models, n_gpus)
     if pool_type != "process" and config_file.is_absolute():
         raise InputError(
             f"{config_file}: containers read the configuration under {plan.home}: give a path relative to it"
         )
-    names = installation or InstallationNames()
-    registration = Registration(names, config_file, plan.home, config.schedule, others)
+    registration = Registration(installation, config_file, plan.home, config.schedule, others)
     with explain_refusals():
         return _register(registration, plan, limits, updates_pools=updates_pools)
 
@@ -100,8 +98,8 @@ def _register(
         # The pools first: `prefect deploy --all` skips a deployment whose pool is missing.
         changes = []
         for role in dict.fromkeys(("cpu", DEFAULT_POOL, *registration.pools)):
-            pool, limit = installation.name_pool(role), limits.get(role)
-            changes.append(provide_pool(client, pool, role, plan, limit, is_updated=updates_pools))
+            pool = installation.name_pool(role)
+            changes.append(provide_pool(client, pool, role, plan, limits.get(role), is_updated=updates_pools))
         _deploy_flows(registration)
         deploy_to_pools(client, registration)
         after = read_deployments(client, registration.names)

@@ -15,7 +15,21 @@ from pretexeval.config.installation_names import InstallationNames
 from pretexeval.config.schedule import ScheduleConfig
 from pretexeval.primitives.errors import InputError
 
+SCHEDULED_FLOW = "regenerate"
+# The flows that `regenerate` starts; they get the configuration as a parameter.
+SUBFLOWS = ("build-test-set", "rephrase-samples", "evaluate-model", "publish")
+# Those that load a model; each has a deployment for every work pool.
+MODEL_FLOWS = ("rephrase-samples", "evaluate-model")
+DELETE = "`prefect deployment ls` lists them, `prefect deployment delete NAME` deletes one"
+WORKING_DIRECTORY = "prefect.deployments.steps.set_working_directory"
+# What a deployment is, besides its schedules and its limit.
+FIELDS = {
+    *("entrypoint", "parameters", "parameter_openapi_schema", "job_variables", "pull_steps", "tags"),
+    *("work_pool_name", "description"),
+}
 Kind = Literal["created", "changed", "unchanged", "left"]
+Deployments = Mapping[str, DeploymentResponse]
+"""Flow name/deployment name -> the deployment on the server."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +44,6 @@ class Change:
     def render(self) -> str:
         """Return a line such as `created    pool pretexeval-gpu (process, 1 at once)`."""
         return f"{self.kind:<10} {self.what}" + (f" ({self.note})" if self.note else "")
-
-
-SCHEDULED_FLOW = "regenerate"
-# The flows that `regenerate` starts; they get the configuration as a parameter.
-SUBFLOWS = ("build-test-set", "rephrase-samples", "evaluate-model", "publish")
-# Those that load a model; each has a deployment for every work pool.
-MODEL_FLOWS = ("rephrase-samples", "evaluate-model")
-DELETE = "`prefect deployment ls` lists them, `prefect deployment delete NAME` deletes one"
-WORKING_DIRECTORY = "prefect.deployments.steps.set_working_directory"
-
-Deployments = Mapping[str, DeploymentResponse]
-"""Flow name/deployment name -> the deployment on the server."""
 
 
 @dataclass(frozen=True)
@@ -73,26 +75,6 @@ class Registration:
             *(f"{flow}/{name}" for flow, name, _ in self.pool_names),
         ]
 
-    def has_home_of(self, deployment: DeploymentResponse) -> bool:
-        """Return whether the runs of the deployment start in this folder."""
-        return find_home(deployment) == str(self.home)
-
-    def has_config_of(self, deployment: DeploymentResponse) -> bool:
-        """Return whether the deployment runs this configuration, or any that it is given."""
-        file = deployment.parameters.get("config_file")
-        return file is None or self._resolve(str(file)) == self._resolve(str(self.config_file))
-
-    def _resolve(self, file: str) -> str:
-        return os.path.normpath(self.home / file)
-
-
-def find_home(deployment: DeploymentResponse) -> str | None:
-    """Return the folder in which the runs of a deployment start."""
-    for step in deployment.pull_steps or []:
-        if WORKING_DIRECTORY in step:
-            return str(step[WORKING_DIRECTORY].get("directory"))
-    return None
-
 
 def read_deployments(client: SyncPrefectClient, names: Sequence[str]) -> dict[str, DeploymentResponse]:
     """Return those of the deployments that exist on the server."""
@@ -117,15 +99,20 @@ def require_own(full_name: str, deployment: DeploymentResponse, registration: Re
             f"the deployment {full_name} on this server was not registered by an installation named "
             f"{name!r}; give this installation another name: --installation NAME"
         )
-    if not registration.has_home_of(deployment):
+    steps = [step[WORKING_DIRECTORY] for step in deployment.pull_steps or [] if WORKING_DIRECTORY in step]
+    home = steps[0].get("directory") if steps else None
+    if home != str(registration.home):
         raise InputError(
-            f"the installation {name!r} on this server runs in {find_home(deployment)}, not in "
+            f"the installation {name!r} on this server runs in {home}, not in "
             f"{registration.home}; give this installation another name (--installation NAME), or, if it has "
             f"moved from there, delete its deployments first: {DELETE}"
         )
-    if not registration.has_config_of(deployment):
+    # A deployment without a file runs any configuration that it is given.
+    file = deployment.parameters.get("config_file")
+    ours = os.path.normpath(registration.home / registration.config_file)
+    if file is not None and os.path.normpath(registration.home / file) != ours:
         raise InputError(
-            f"the deployment {full_name} runs {deployment.parameters['config_file']}; deployments are named "
+            f"the deployment {full_name} runs {file}; deployments are named "
             "after the configuration: rename one of the two files, or, if the file has moved, delete this "
             f"deployment first: {DELETE}"
         )
@@ -160,19 +147,9 @@ def _describe_times(deployment: DeploymentResponse) -> str:
 
 
 def _describe(deployment: DeploymentResponse) -> dict[str, Any]:
-    fields = {
-        "entrypoint",
-        "parameters",
-        "parameter_openapi_schema",
-        "job_variables",
-        "pull_steps",
-        "tags",
-        "work_pool_name",
-        "description",
-    }
     limit = deployment.global_concurrency_limit
     schedules = [(repr(each.schedule), each.slug, each.active) for each in deployment.schedules]
-    return deployment.model_dump(mode="json", include=fields) | {
+    return deployment.model_dump(mode="json", include=FIELDS) | {
         "schedules": sorted(schedules, key=str),
         "limit": limit.limit if limit else None,
     }

@@ -23,7 +23,6 @@ from pretexeval.config.installation_names import (
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import parse_toml
 
-POOL_TYPES = ("process", "docker", "kubernetes")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY|AUTH_STRING")
 
 Table = dict[str, Any]
@@ -47,10 +46,8 @@ def plan_pools(pool_type: str, file: Path, others: Sequence[str] = ()) -> PoolPl
         others: the roles of pools besides `cpu` and `gpu`. They have the settings of `gpu`, and their own.
 
     Raises:
-        InputError: if there is no such type, or the file has no table for it, or contains a secret.
+        InputError: if the file has no table for the type, or contains a secret.
     """
-    if pool_type not in POOL_TYPES:
-        raise InputError(f"pool type {pool_type!r}: choose one of {', '.join(POOL_TYPES)}")
     if pool_type == "process":
         return PoolPlan(pool_type, Path.cwd(), {})
     table = parse_toml(file)
@@ -182,14 +179,13 @@ def count_runs(models: Mapping[str, Sequence[EngineConfig]], n_gpus: Mapping[str
         if pool not in (*models, DEFAULT_POOL):
             raise InputError(f"no model of the configuration has pool = {pool!r}; see --gpus")
         largest = max(models.get(pool, ()), key=lambda model: model.n_gpus, default=None)
-        size = 1 if largest is None else largest.n_gpus
-        if largest is not None and n < size:
+        if largest is not None and n < largest.n_gpus:
             raise InputError(
-                f"the model {largest.name} takes {size} GPUs (tensor_parallel_size x "
+                f"the model {largest.name} takes {largest.n_gpus} GPUs (tensor_parallel_size x "
                 f"pipeline_parallel_size), and the pool {pool!r} has {n}: give the model "
                 "another pool, or say --gpus with more GPUs"
             )
-        limits[pool] = n // size
+        limits[pool] = n if largest is None else n // largest.n_gpus
     return limits
 
 
@@ -201,6 +197,5 @@ def _fetch_template(client: SyncPrefectClient, pool_type: str) -> Table:
     """Return the base job template that the server offers for pools of this type."""
     for package in client.read_worker_metadata().values():
         if pool_type in package:
-            offered: Table = package[pool_type]["default_base_job_configuration"]
-            return offered
+            return dict(package[pool_type]["default_base_job_configuration"])
     raise InputError(f"the server offers no job template for pools of type {pool_type}; upgrade it")

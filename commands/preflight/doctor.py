@@ -1,5 +1,6 @@
 """`pretexeval doctor`: check this machine and the services of a configuration before a run."""
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,12 +11,11 @@ from commands.preflight.machine import Finding, Machine, check_local_model, chec
 from commands.preflight.reading import list_asked_models, read_edition
 from commands.preflight.services import (
     check_endpoint,
-    check_key,
+    check_keys,
     check_room,
     check_server,
     check_shared,
-    find_key,
-    provide_keys,
+    check_workers,
 )
 from commands.preflight.trials import ask_once
 from pretexeval.config.engines import EngineConfig
@@ -42,38 +42,38 @@ def collect_findings(path: Path | None, *, asks_endpoints: bool = False) -> list
     root = config.storage.root if config else Path("data")
     load_client_settings(root)
     machine, models = inspect_machine(), list_asked_models(config) if config else []
-    names = dict.fromkeys(model.api_key_env for model in models if model.engine == "openai")
-    needed = {name: find_key(name) for name in names if name}
     shared = config.storage.shared if config else None
+    needed = [model.api_key_env for model in models if model.engine == "openai" and model.api_key_env]
     # A machine with a cloud role needs no key of its storage.
     of_storage = SECRET_VARIABLES[shared.partition("://")[0]] if shared else ()
-    keys = needed | {name: key for name in of_storage if (key := find_key(name)) is not None}
     findings += check_machine(machine, models)
     findings += _check("storage", lambda: [check_room(root)])
-    findings += [check_key(name, key) for name, key in keys.items()]
-    with provide_keys({name: key for name, key in keys.items() if key is not None}):
-        checked = _check_models(models, machine)
-        findings += checked
-        if config is not None:
-            endpoints = [
-                model
-                for model, found in zip(models, checked, strict=True)
-                if model.engine == "openai" and found.state != "failing"
-            ]
+    server = _check("Prefect", lambda: [check_server()])
+    has_server = bool(os.environ.get("PREFECT_API_URL")) and server[0].state != "failing"
+    findings += server
+    findings += _check("keys", lambda: list(check_keys(needed, of_storage, has_server=has_server)))
+    checked = _check_models(models, machine)
+    findings += checked
+    if config is not None:
+        endpoints = [
+            model
+            for model, found in zip(models, checked, strict=True)
+            if model.engine == "openai" and found.state != "failing"
+        ]
 
-            def check_edition() -> list[Finding]:
-                edition = read_edition(config)
-                found = f"{edition.edition_id}: {len(edition.base.relations)} relations"
-                answers = ask_once(config, edition, endpoints) if asks_endpoints and endpoints else []
-                return [Finding("edition", "ok", found), *answers]
+        def check_edition() -> list[Finding]:
+            edition = read_edition(config)
+            found = f"{edition.edition_id}: {len(edition.base.relations)} relations"
+            answers = ask_once(config, edition, endpoints) if asks_endpoints and endpoints else []
+            return [Finding("edition", "ok", found), *answers]
 
-            findings += _check("edition", check_edition)
-        if shared:
-            findings += _check("shared storage", lambda: [check_shared(shared)])
-        findings += _check("Prefect", lambda: [check_server()])
-    for key in filter(None, keys.values()):
+        findings += _check("edition", check_edition)
+        findings += check_workers(config) if has_server else ()
+    if shared:
+        findings += _check("shared storage", lambda: [check_shared(shared)])
+    for key in filter(None, (os.environ.get(name, "").strip() for name in (*needed, *of_storage))):
         # A reply may contain anything, even the key.
-        findings = [replace(found, found=hide_value(found.found, key.value)) for found in findings]
+        findings = [replace(each, found=hide_value(each.found, key)) for each in findings]
     return findings
 
 

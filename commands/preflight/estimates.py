@@ -16,6 +16,9 @@ from pretexeval.storage.responses import ResponseStore
 MILLION = 1_000_000
 # How many prompts of each relation or piece have their tokens counted.
 N_SAMPLED_PROMPTS = 16
+Measured = tuple["Span | None", str]
+"""A measured value, None if it was never measured; and its basis, for people."""
+NO_RATE: Measured = (None, "time not measured")
 
 
 @dataclass(frozen=True)
@@ -64,11 +67,6 @@ class Estimate:
     currency: str
     notes: tuple[str, ...] = ()
     """The basis of the numbers, for people."""
-
-
-Measured = tuple[Span | None, str]
-"""A measured value, None if it was never measured; and its basis, for people."""
-NO_RATE: Measured = (None, "time not measured")
 
 
 @dataclass

@@ -1,18 +1,18 @@
 """Checks of the services that a run uses: keys, endpoints, Prefect's server and the shared storage."""
 
-import contextlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from commands.deploy.local.client_settings import authorize
+from commands.deploy.local.client_settings import authorize, list_workers
 from commands.preflight.machine import Finding
 from pretexeval.config.engines import EngineConfig
+from pretexeval.config.file import Config
+from pretexeval.config.installation_names import find_installation
 from pretexeval.engines.endpoint_client import (
     explain_missing_key,
     name_secret_block,
@@ -30,54 +30,35 @@ MAX_MODELS_SHOWN = 5
 PATIENCE = timedelta(seconds=10)
 
 
-@dataclass(frozen=True)
-class FoundKey:
-    """A key, and where it was found."""
+def check_keys(needed: Collection[str], others: Collection[str], *, has_server: bool) -> Iterator[Finding]:
+    """Set the variables of keys as a run does, from Secret blocks if need be, and yield where each key is.
 
-    value: str = field(repr=False)
-    where: str
+    Args:
+        others: keys that may be missing.
+        has_server: whether there is a server that may have Secret blocks.
 
-
-def find_key(variable: str) -> FoundKey | None:
-    """Return the key as a run would get it: from the environment, else from the server's Secret block.
-
-    The block is read through the server's HTTP API, because importing Prefect takes seconds.
+    Raises:
+        InputError: the server refuses a Secret block.
     """
-    if value := os.environ.get(variable, "").strip():
-        return FoundKey(value, f"in the environment as {variable}")
-    address = os.environ.get("PREFECT_API_URL", "").rstrip("/")
-    if not address:
-        return None
-    block = name_secret_block(variable)
-    path = f"block_types/slug/secret/block_documents/name/{quote(block)}"
-    body = fetch(f"{address}/{path}?include_secrets=true", authorize(os.environ)).read_json()
-    data = body.get("data") if isinstance(body, dict) else None
-    held = data.get("value") if isinstance(data, dict) else None
-    if not isinstance(held, str) or not held.strip():
-        return None
-    return FoundKey(held.strip(), f"in the Prefect Secret block {block!r}")
+    wanted = list(dict.fromkeys([*needed, *others]))
+    given = [name for name in wanted if _has_value(name)]
+    if has_server and len(given) < len(wanted):
+        # Importing Prefect takes seconds.
+        from flows.support.keys import provide_variables
+
+        provide_variables(wanted)
+    for name in wanted:
+        if name in given:
+            yield Finding(f"key {name}", "ok", f"in the environment as {name}")
+        elif _has_value(name):
+            yield Finding(f"key {name}", "ok", f"in the Prefect Secret block {name_secret_block(name)!r}")
+        elif name in needed:
+            missing, _, remedy = explain_missing_key(name).partition("; ")
+            yield Finding(f"key {name}", "failing", missing, remedy)
 
 
-def check_key(variable: str, found: FoundKey | None) -> Finding:
-    """Return where the key is; a missing one is failing."""
-    if found is not None:
-        return Finding(f"key {variable}", "ok", found.where)
-    missing, _, remedy = explain_missing_key(variable).partition("; ")
-    return Finding(f"key {variable}", "failing", missing, remedy)
-
-
-@contextlib.contextmanager
-def provide_keys(keys: Mapping[str, FoundKey]) -> Iterator[None]:
-    """Set the variables that the environment lacks until the block ends, as a run does with Secret blocks."""
-    before = {name: os.environ.get(name) for name in keys if not os.environ.get(name, "").strip()}
-    os.environ.update({name: keys[name].value for name in before})
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
+def _has_value(variable: str) -> bool:
+    return bool(os.environ.get(variable, "").strip())
 
 
 def check_endpoint(config: EngineConfig) -> Finding:
@@ -164,6 +145,20 @@ def check_server() -> Finding:
     return Finding("Prefect", "warning" if remedy else "ok", found, remedy)
 
 
+def check_workers(config: Config) -> Iterator[Finding]:
+    """Yield a warning per work pool of the models that has no worker on the server."""
+    for role, models in config.list_pools().items():
+        pool = find_installation().name_pool(role)
+        if not list_workers(os.environ, pool):
+            names = ", ".join(model.name for model in models)
+            yield Finding(
+                f"pool {pool}",
+                "warning",
+                f"no worker of this work pool is online, so a deployed run of {names} would wait for one",
+                f"run `pretexeval deploy` if the pool is new, and `prefect worker start --pool {pool}`",
+            )
+
+
 def check_room(root: Path) -> Finding:
     """Check that the data folder can be written and that its disk is not full; leave nothing there.
 
@@ -193,7 +188,7 @@ def check_shared(address: str) -> Finding:
             bucket.remove(path)
     except InputError as error:
         names = SECRET_VARIABLES[address.partition("://")[0]]
-        if any(os.environ.get(name, "").strip() for name in names):
+        if any(map(_has_value, names)):
             raise
         raise InputError(
             f"{error}; no key was found: set {', '.join(names)} (those that the storage needs), or create "

@@ -26,7 +26,7 @@ from commands.review.sheet import (
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_order, hash_text
 from pretexeval.storage import layout
-from pretexeval.storage.files import read_stage_files, write_atomically, write_json, write_stage_file
+from pretexeval.storage.files import read_stage_files, write_bytes, write_json, write_stage_file
 from pretexeval.storage.records import key_content, read_manifest, read_manifest_files, write_record
 from schemas.stages import HUMAN_GRADES, SAMPLES, TRIPLETS
 from tasks.quality.validation import check_stage
@@ -99,11 +99,6 @@ class ReviewKey(BaseModel):
     """Grader -> row id -> triplet and method."""
 
 
-def locate_review_folder(root: Path, edition_id: str) -> Path:
-    """Return the folder with the sheets, the key and the grades of an edition."""
-    return root / layout.review_folder(edition_id)
-
-
 def export_review(
     root: Path, edition_id: str, graders: Sequence[str], n_pairs: int = 50, seed: int = 0
 ) -> list[Path]:
@@ -118,28 +113,23 @@ def export_review(
     """
     for grader in graders:
         require_grader_name(grader)
-    if not graders or len(set(graders)) < len(graders):
-        raise InputError(f"graders are {', '.join(graders) or 'none'}: name one or more, each only once")
-    if n_pairs < 1:
-        raise InputError(f"{n_pairs} pairs cannot be reviewed: ask for one or more")
     items = draw_items(root, edition_id, n_pairs, seed)
     key = _load_or_create_key(root, edition_id, n_pairs, seed)
-    folder = locate_review_folder(root, edition_id)
-    sheets = {grader: _render_grader_sheet(key, grader, items) for grader in graders}
-    for grader, content in sheets.items():
-        _require_unchanged(folder / build_sheet_name(grader), content)
+    folder = root / layout.review_folder(edition_id)
+    sheets = {folder / f"sheet-{grader}.csv": _render_grader_sheet(key, grader, items) for grader in graders}
+    for path, content in sheets.items():
+        # Grades that were filled in would be lost.
+        if path.exists() and path.read_bytes() != content:
+            raise InputError(
+                f"{path} already exists and differs from the sheet as exported, so it may contain grades: "
+                "import it, or move it to another folder and export again"
+            )
     # The key is written first, so that no sheet exists that could not be imported.
     write_json(folder / layout.REVIEW_KEY, key.model_dump())
-    contents = {build_sheet_name(grader): content for grader, content in sheets.items()}
-    for name, content in {**contents, "instructions.md": INSTRUCTIONS.encode()}.items():
-        with write_atomically(folder / name) as aside:
-            aside.write_bytes(content)
-    return [folder / name for name in (*contents, "instructions.md", layout.REVIEW_KEY)]
-
-
-def build_sheet_name(grader: str) -> str:
-    """Return the file name of a grader's sheet."""
-    return f"sheet-{grader}.csv"
+    for path, content in sheets.items():
+        write_bytes(path, content)
+    write_bytes(folder / "instructions.md", INSTRUCTIONS.encode())
+    return [*sheets, folder / "instructions.md", folder / layout.REVIEW_KEY]
 
 
 def require_grader_name(grader: str) -> None:
@@ -157,7 +147,7 @@ def read_key(root: Path, edition_id: str) -> ReviewKey:
     Raises:
         InputError: if the key is missing or cannot be read.
     """
-    path = locate_review_folder(root, edition_id) / layout.REVIEW_KEY
+    path = root / layout.review_folder(edition_id) / layout.REVIEW_KEY
     try:
         return ReviewKey.model_validate_json(path.read_bytes())
     except FileNotFoundError:
@@ -200,7 +190,7 @@ def draw_items(root: Path, edition_id: str, n_pairs: int, seed: int) -> list[Rev
 
 def _load_or_create_key(root: Path, edition_id: str, n_pairs: int, seed: int) -> ReviewKey:
     """Return the key of the review if it exists, or else a new one."""
-    folder = locate_review_folder(root, edition_id)
+    folder = root / layout.review_folder(edition_id)
     if not (folder / layout.REVIEW_KEY).exists():
         return ReviewKey(
             edition_id=edition_id, seed=seed, n_pairs=n_pairs, salt=secrets.token_hex(16), graders={}
@@ -227,15 +217,6 @@ def _render_grader_sheet(key: ReviewKey, grader: str, items: Sequence[ReviewItem
     return render_sheet(key.edition_id, {row_id: by_row[row_id].shuffle_samples(row_id) for row_id in order})
 
 
-def _require_unchanged(path: Path, content: bytes) -> None:
-    """Raise InputError if the sheet exists and differs: grades that were filled in would be lost."""
-    if path.exists() and path.read_bytes() != content:
-        raise InputError(
-            f"{path} already exists and differs from the sheet as exported, so it may contain grades: import "
-            "it, or move it to another folder and export again"
-        )
-
-
 def import_review(root: Path, path: Path, grader: str) -> Path:
     """Check a filled sheet, write `reviews/<edition_id>/<grader>.parquet` and return its path.
 
@@ -255,10 +236,10 @@ def import_review(root: Path, path: Path, grader: str) -> Path:
             f"{', '.join(sorted(key.graders))}: name the grader whose sheet this is"
         )
     require_correct(path, _find_problems(rows, key, grader))
-    target = locate_review_folder(root, edition_id).relative_to(root) / f"{grader}.parquet"
+    target = f"{layout.review_folder(edition_id)}/{grader}.parquet"
     grades = _build_grades(rows, key, grader)
     check = check_stage(HUMAN_GRADES, grades, f"{grader} on {edition_id}")
-    file = write_stage_file(root, str(target), grades, HUMAN_GRADES, has_page_checksums=True)
+    file = write_stage_file(root, target, grades, HUMAN_GRADES, has_page_checksums=True)
     content = key_content(HUMAN_GRADES.name, [file.sha256])
     record = layout.checks_record(edition_id, f"{HUMAN_GRADES.name}-{grader}")
     write_record(root / record, {**check, "content": content})

@@ -59,25 +59,38 @@ class SheetRow:
 
 
 def render_sheet(edition_id: str, rows: Mapping[str, ReviewItem]) -> bytes:
-    """Return the sheet, with empty grades, as CSV in UTF-8 with a byte-order mark.
-
-    Spreadsheets recognise UTF-8 by this mark.
+    """Return the sheet of the items, with empty grades.
 
     Args:
         rows: row id -> the item to show, in the order of the sheet.
     """
     n_samples = max((len(item.samples) for item in rows.values()), default=0)
+    shown = []
+    for row_id, item in rows.items():
+        texts = [f"({'true' if label else 'false'}) {text}" for text, label in item.samples]
+        shown.append((row_id, (item.head, item.relation, item.tail), texts))
+    columns = [*(f"sample_{i}" for i in range(1, n_samples + 1)), *GRADES]
+    return render_rows(edition_id, columns, shown)
+
+
+def render_rows(
+    edition_id: str, columns: Sequence[str], rows: Iterable[tuple[str, tuple[str, str, str], Sequence[str]]]
+) -> bytes:
+    """Return a sheet as CSV in UTF-8 with a byte-order mark, by which spreadsheets recognise UTF-8.
+
+    Args:
+        columns: those of the sheet besides `edition`, `row_id`, `triplet` and `comment`.
+        rows: row id, triplet (head, relation, tail), and the first cells of these columns; the others are
+            empty.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    shown = [f"sample_{i}" for i in range(1, n_samples + 1)]
-    writer.writerow(["edition", "row_id", "triplet", *shown, *GRADES, "comment"])
-    for row_id, item in rows.items():
+    writer.writerow([*COMMON, "triplet", *columns, "comment"])
+    for row_id, (head, relation, tail), shown in rows:
         # The triplet is one cell: in a cell of its own, the gene MARCH1 would become a date.
-        triplet = " | ".join((item.head, item.relation.replace("_", " "), item.tail))
-        texts = [f"({'true' if label else 'false'}) {text}" for text, label in item.samples]
-        texts += [""] * (n_samples - len(texts))
-        cells = [edition_id, row_id, triplet, *texts, *[""] * len(GRADES), ""]
-        writer.writerow([escape_cell(cell) for cell in cells])
+        triplet = " | ".join((head, relation.replace("_", " "), tail))
+        empty = [""] * (len(columns) - len(shown) + 1)
+        writer.writerow([escape_cell(cell) for cell in (edition_id, row_id, triplet, *shown, *empty)])
     return codecs.BOM_UTF8 + text.getvalue().encode()
 
 

@@ -4,19 +4,15 @@ A false twin that is true in the world is the worst defect of a test set: every 
 as wrong. Twins that could be true become rows of the base with `also_true`, which are never tested or drawn.
 """
 
-import codecs
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from commands.review.sheet import VERDICT, SheetRow, find_edition, read_sheet, require_correct
+from commands.review.sheet import VERDICT, SheetRow, find_edition, read_sheet, render_rows, require_correct
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_order
-from pretexeval.primitives.untrusted_text import escape_cell
 from pretexeval.storage import layout
 from pretexeval.storage.files import read_stage_files, write_atomically, write_bytes
 from pretexeval.storage.records import read_manifest, read_manifest_files
@@ -98,24 +94,19 @@ def _read_rows(root: Path, edition_id: str, stage: Stage) -> pl.DataFrame:
 def export_twins(root: Path, edition_id: str, n_pairs: int | None = None) -> list[Path]:
     """Write the sheet, without verdicts, and its instructions; return their paths.
 
-    The sheet is CSV in UTF-8 with a byte-order mark.
-
     Raises:
         InputError: as `list_twins`; or the sheet exists.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["edition", "row_id", "triplet", "statement", VERDICT, "comment"])
-    for each in list_twins(root, edition_id, n_pairs):
-        triplet = " | ".join((each.head, each.relation.replace("_", " "), each.tail))
-        cells = (edition_id, f"t-{each.triplet_id}", triplet, each.text, "", "")
-        writer.writerow([escape_cell(cell) for cell in cells])
+    rows = [
+        (f"t-{each.triplet_id}", (each.head, each.relation, each.tail), [each.text])
+        for each in list_twins(root, edition_id, n_pairs)
+    ]
     folder = root / layout.review_folder(edition_id)
     sheet, instructions = folder / "twins.csv", folder / "twins-instructions.md"
     if sheet.exists():
         raise InputError(f"{sheet} exists already and may contain verdicts: import it, or delete it")
     write_bytes(instructions, INSTRUCTIONS.encode())
-    write_bytes(sheet, codecs.BOM_UTF8 + text.getvalue().encode())
+    write_bytes(sheet, render_rows(edition_id, ["statement", VERDICT], rows))
     return [sheet, instructions]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commands.main import main
-from tests.support.command import block_packages, make_rows, run_process_command, write_base, write_config
+from tests.support.command import block_packages, run_process_command, write_config
 from warehouse.publishing import build_warehouse
 from warehouse.query import run_query
 
@@ -42,29 +42,10 @@ def refuse(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     return captured.err
 
 
-def test_validate_describes_a_run_and_writes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
-    base = {"name": "own", "format": "table", "path": str(path)}
-    asked = {"settings": ["answer_only"]}
-    config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=base, questions=asked)
-    assert main(["validate", str(config)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("may_treat ") for line in lines)
-    # Of the 14 heads, 9 have one tail and 5 have two.
-    (line,) = (line for line in lines if "no negated MCQ" in line and "there are 2" in line)
-    assert "about 5 heads" in line
-    assert not (tmp_path / "data").exists()
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("[edition]\nsede = 2", "edition.sede is not a known key (did you mean seed?)"),
-        ("[edition]\nseed = -1", "edition.seed = -1: should be greater than or equal to 0"),
-        ('[knowledge]\nformat = "table"', "path is needed with format 'table'"),
-        ("[edition", "is not valid TOML"),
         (None, "c.toml cannot be read: No such file"),
     ],
 )
@@ -81,7 +62,6 @@ def test_wrong_configuration(
     [
         ("run", {"model": "./nowhere"}, "there is no folder './nowhere'"),
         ("evaluate", {"model": "."}, "holds no config.json"),
-        ("validate", {"model": "a.parquet", "engine": "recorded"}, "no file of recorded responses"),
     ],
 )
 def test_missing_model(
@@ -105,9 +85,6 @@ def test_missing_model(
 @pytest.mark.parametrize(
     ("content", "relations", "message"),
     [
-        ("", None, "own.tsv"),
-        ("head\trelation\ttail\n", None, "holds no rows"),
-        ("head\trelation\nA\tmay_treat\n", None, "has no column tail"),
         ("head\trelation\ttail\nA\tmay_treat\t\n", None, "line 2: the tail is empty"),
         ("head\trelation\ttail\nA\tmay_heal\tB\n", None, "prototypes for relation 'may_heal'"),
         ("head\trelation\ttail\nA\tmay_treat\tB\n", ["may_prevent"], "it has may_treat"),
@@ -127,17 +104,6 @@ def test_base_that_cannot_be_used(
     config = write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=base)
     assert message in refuse(capsys, "build", config)
     assert not (tmp_path / "data").exists()
-
-
-@pytest.mark.parametrize("command", ["run", "publish"])
-def test_root_that_cannot_be_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    root = tmp_path / "a file"
-    root.write_text("mine")
-    config = write_config(tmp_path / "c.toml", root, knowledge=STARTER)
-    assert f"[storage] root {root} cannot be written" in refuse(capsys, command, config)
-    assert root.read_text() == "mine"
 
 
 @pytest.fixture
@@ -187,25 +153,6 @@ def test_files_and_editions_that_are_missing(
     far = {"name": "m", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}
     write_config(tmp_path / "c.toml", tmp_path / "data", knowledge=STARTER, models=[far])
     assert message in refuse(capsys, *arguments)
-
-
-def test_the_starter_base_in_the_shape_of_disek_reads_as_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = write_config(tmp_path / "c.toml", tmp_path / "results")
-    assert main(["export", str(config), str(tmp_path / "disek.tsv"), "--to", "disek"]) == 0
-    table = {"name": "starter", "format": "disek", "path": str(tmp_path / "disek.tsv")}
-    own = write_config(tmp_path / "own.toml", tmp_path / "results", knowledge=table)
-    relations = ["affected_sites", "surgical_procedures", "symptoms", "therapeutic_drugs"]
-    starter = {"name": "starter", "relations": relations}
-    bundled = write_config(tmp_path / "bundled.toml", tmp_path / "results", knowledge=starter)
-    capsys.readouterr()
-    said = []
-    for path in (own, bundled):
-        assert main(["validate", str(path)]) == 0
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-    assert "starter-seed1-" in said[0]
 
 
 @pytest.mark.parametrize("folder", [".", "new/mine"])

@@ -1,6 +1,5 @@
 """What the command prints: it gives no orders to a terminal or a spreadsheet, and survives bad streams."""
 
-import ast
 import signal
 import subprocess
 import time
@@ -9,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from commands.arguments import report_error, write_json, write_output
 from tests.support.command import build_command, build_environment
 
 HOSTILE = "select chr(27) || '[31m' || chr(8238) || chr(155) || chr(10) || 'x' as a, '=1+1' as f, -1 as n"
-CLI = Path(__file__).parents[2] / "commands"
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +44,13 @@ def test_control_characters_and_formulas_are_disarmed(root: Path) -> None:
     assert not {"\x1b", "\u202e", "\x9b"} & set(done.stdout)
 
 
+def test_every_way_to_print_escapes_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    for write in (write_output, write_json, report_error):
+        write("a\x1b[31m\x9b")
+    said = capsys.readouterr()
+    assert (said.out.count("a\\u001b[31m\\u009b"), said.err.count("a\\u001b[31m\\u009b")) == (2, 1)
+
+
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
@@ -54,7 +60,6 @@ def test_control_characters_and_formulas_are_disarmed(root: Path) -> None:
         ('"$@" 2>&- > /dev/null', 0, ""),
         ('LC_ALL=C PYTHONIOENCODING=ascii "$@" > /dev/null', 0, ""),
         ('ALL_PROXY=socks5://127.0.0.1:9 "$@" > /dev/null', 0, "the proxy in ALL_PROXY is not used"),
-        ("\"$1\" -m commands sql $'select \\xff'", 2, "the query failed"),
         ("\"$1\" -m commands validate $'\\xff.toml'", 2, "cannot be read"),
         ('"$1" -m commands validate <(printf "[knowledge]\\nname = \\"\\xe9\\"")', 2, "not valid TOML"),
     ],
@@ -86,13 +91,3 @@ def test_a_query_without_an_end_is_interrupted(root: Path) -> None:
         running.kill()
     assert running.returncode == 130
     assert err == "pretexeval: interrupted; run the same command again to continue\n"
-
-
-def test_what_others_wrote_is_printed_by_one_module() -> None:
-    printing = {
-        path.name
-        for path in CLI.glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Name) and node.id == "print"
-    }
-    assert printing == {"arguments.py", "interrupts.py"}

@@ -47,16 +47,12 @@ def evaluate(config: Config, name: str) -> dict[str, Any]:
     return record
 
 
-def test_models_are_chosen_by_name_in_their_order(path: Path) -> None:
+def test_models_are_chosen_by_name_and_a_smaller_limit_of_the_configuration_stays(path: Path) -> None:
     config = load_config(path)
     assert [model.name for model in select_models(config, ["two", "one"]).models] == ["one", "two"]
     assert [model.name for model in select_models(config, ["two"]).models] == ["two"]
     with pytest.raises(InputError, match="no model 'three' in the configuration; its models are: one, two"):
         select_models(config, ["one", "three"])
-
-
-def test_the_edition_is_the_same_and_a_smaller_limit_of_the_configuration_stays(path: Path) -> None:
-    config = load_config(path)
     limited = limit_pairs(config, 5)
     assert [model.pairs_per_relation for model in limited.models] == [5, 3]
     assert plan_edition(limited).edition_id == plan_edition(config).edition_id
@@ -95,6 +91,8 @@ def test_a_limit_never_replaces_a_larger_evaluation(path: Path) -> None:
     assert limit_pairs(select_models(config, ["two"]), 2).models[0].pairs_per_relation == 2
     evaluate(limit_pairs(select_models(config, ["two"]), 2), "two")
     assert limit_pairs(select_models(config, ["two"]), 3).models[0].pairs_per_relation == 3
+    with pytest.raises(InputError, match="larger evaluations"):
+        limit_pairs(select_models(config, ["two"]), 1)
 
 
 def test_a_plan_counts_what_is_chosen(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,9 +101,3 @@ def test_a_plan_counts_what_is_chosen(path: Path, capsys: pytest.CaptureFixture[
     (line,) = (line for line in captured.out.splitlines() if line.startswith("one "))
     assert line.split()[:3] == ["one", "evaluation", str(2 * 2 * PER_PAIR)]
     assert "limited to 2 pairs of each relation" in captured.err
-
-
-@pytest.mark.parametrize("limit", ["0", "two"])
-def test_a_limit_is_a_number_of_pairs(path: Path, limit: str) -> None:
-    with pytest.raises(SystemExit):
-        main(["run", str(path), "--limit", limit])

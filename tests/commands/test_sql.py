@@ -29,12 +29,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data.root
 
 
-@pytest.fixture
-def ask(root: Path, capsys: pytest.CaptureFixture[str]) -> "Asked":
-    return Asked(root, capsys)
-
-
 class Asked:
+    """Runs `pretexeval sql` on the root."""
+
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.root, self.capsys = root, capsys
 
@@ -44,6 +41,11 @@ class Asked:
         captured = self.capsys.readouterr()
         assert found == status, captured.err
         return captured.err if status else captured.out
+
+
+@pytest.fixture
+def ask(root: Path, capsys: pytest.CaptureFixture[str]) -> Asked:
+    return Asked(root, capsys)
 
 
 def test_tables_views_and_columns_are_listed(ask: Asked, root: Path) -> None:
@@ -56,9 +58,6 @@ def test_tables_views_and_columns_are_listed(ask: Asked, root: Path) -> None:
     assert [line.split()[0] for line in lines] == [row.column for row in found if row.name == "leaderboard"]
     rows = json.loads(ask("--format", "json"))
     assert [row["column"] for row in rows] == [row.column for row in found]
-
-
-def test_one_of_them_is_described(ask: Asked) -> None:
     assert ask("--describe", "leaderboard").startswith("view leaderboard: ")
     assert "did you mean leaderboard" in ask("--describe", "leaderbord", status=2)
 

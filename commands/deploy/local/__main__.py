@@ -21,14 +21,13 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for warning in bypass_proxies():
         print(f"commands.deploy.local: {warning}", file=sys.stderr)
-    ports = Ports(options.port, options.report_port, 0)
-    numbers = {"n_cpu_workers": options.cpu_workers, "n_gpu_workers": options.gpu_workers}
     try:
         with start_installation(
             options.root,
             name=options.installation,
-            **numbers,
-            ports=ports,
+            n_cpu_workers=options.cpu_workers,
+            n_gpu_workers=options.gpu_workers,
+            ports=Ports(options.port, options.report_port),
             database=options.database,
         ) as installation:
             print(

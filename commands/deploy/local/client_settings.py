@@ -10,9 +10,10 @@ import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.http_client import fetch
 from pretexeval.storage.layout import CLIENT_SETTINGS
 
 URL_VARIABLE = "PREFECT_API_URL"
@@ -84,6 +85,13 @@ def _normalise(address: str) -> tuple[str, str, str]:
         return "", "", address
     server = parts.netloc.lower().replace("localhost", "127.0.0.1")
     return parts.scheme, server, parts.path.rstrip("/")
+
+
+def list_workers(environment: Mapping[str, str], pool: str) -> list[str]:
+    """Return the workers of a work pool that its server takes for online; none if there is no such pool."""
+    address = f"{environment[URL_VARIABLE].rstrip('/')}/work_pools/{quote(pool)}/workers/filter"
+    rows = fetch(address, authorize(environment), {}).read_json()
+    return [row["name"] for row in rows if row["status"] == "ONLINE"] if isinstance(rows, list) else []
 
 
 def authorize(environment: Mapping[str, str]) -> str | None:

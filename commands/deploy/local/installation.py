@@ -33,6 +33,7 @@ from commands.deploy.local.services import (
     create_pool,
     end_with_parent,
     list_services,
+    stop,
     write_configuration,
 )
 from pretexeval.config.installation_names import (
@@ -136,8 +137,8 @@ def start_installation(
     shared = (URL_VARIABLE, PASSWORD_VARIABLE, *links, *CLIENT_DEFAULTS)
     file = write_client_settings(root, {each: environment[each] for each in shared})
     cluster = postgres.open_database(database or root / POSTGRES_FOLDER, ports.database)
-    numbers = {"n_cpu_workers": n_cpu_workers, "n_gpu_workers": n_gpu_workers}
-    services = list_services(root, ports, environment, cluster, folder=folder, **numbers)
+    numbers = {"cpu": n_cpu_workers, "gpu": n_gpu_workers}
+    services = list_services(root, ports, environment, cluster, numbers, folder)
     logs = root / LOGS_FOLDER
     for each in (logs, root / PAGES_FOLDER):
         each.mkdir(parents=True, exist_ok=True)
@@ -185,12 +186,7 @@ def _run_supervisor(
                 time.sleep(0.05)
             yield process, _connect(socket_file)
         finally:
-            process.terminate()
-            try:
-                process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            stop(process, STOP_S)
 
 
 def _connect(socket_file: Path) -> Any:  # noqa: ANN401 - supervisor has no types

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from commands.deploy.local.client_settings import (
     SERVER_PASSWORD_VARIABLE,
     URL_VARIABLE,
     authorize,
+    list_workers,
 )
 from commands.deploy.local.postgres import Database
 from pretexeval.config.installation_names import INSTALLATION_VARIABLE, InstallationNames
@@ -55,14 +57,6 @@ NOT_INHERITED = (
     "PREFECT_HOME",
     SERVER_PASSWORD_VARIABLE,
 )
-
-
-def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
-    """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", signal, "--", *command] if setpriv else command
-
-
 HEAD = """\
 [supervisord]
 logfile={logs}/supervisord.log
@@ -98,6 +92,22 @@ stopwaitsecs=10
 redirect_stderr=true
 stdout_logfile={log}
 """
+
+
+def stop(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
+    """Ask a process to end, and kill it if it takes longer."""
+    process.terminate()
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def end_with_parent(command: list[str], signal: str = "KILL") -> list[str]:
+    """Return the command with a prefix by which Linux sends its process a signal when the parent ends."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", signal, "--", *command] if setpriv else command
 
 
 @dataclass(frozen=True)
@@ -151,12 +161,15 @@ def list_services(
     ports: Ports,
     environment: Mapping[str, str],
     database: Database,
-    *,
-    n_cpu_workers: int,
-    n_gpu_workers: int,
+    workers: Mapping[str, int],
     folder: Path,
 ) -> dict[str, Service]:
-    """Return `database`, `server`, `report` and the workers; each needs only the services before it."""
+    """Return `database`, `server`, `report` and the workers; each needs only the services before it.
+
+    Args:
+        workers: role of a pool -> the number of its workers.
+        folder: the working directory of flow runs.
+    """
     api, pages = environment[URL_VARIABLE], f"http://127.0.0.1:{ports.report}/healthz"
     services = {
         "database": Service(
@@ -180,7 +193,7 @@ def list_services(
             folder=REPOSITORY,
         ),
     }
-    for role, n_workers in (("cpu", n_cpu_workers), ("gpu", n_gpu_workers)):
+    for role, n_workers in workers.items():
         for number in range(n_workers):
             name = f"{role}-{number + 1}" if number else role
             # Of several GPU workers, each sees one GPU.
@@ -199,7 +212,7 @@ def _build_worker(
     limit = ["--limit", "1"] if role == "gpu" else []
     return Service(
         [sys.executable, "-m", "prefect", "worker", "start", *options, *limit],
-        is_ready=lambda: _asks_for_work(environment, pool, name),
+        is_ready=lambda: name in list_workers(environment, pool),
         variables=variables,
         folder=folder,
         is_worker=True,
@@ -214,22 +227,10 @@ def create_pool(environment: Mapping[str, str], name: str, limit: int | None) ->
         fetch_local(pools, pool, authorization)
 
 
-def _asks_for_work(environment: Mapping[str, str], pool: str, name: str) -> bool:
-    """Return whether the server has got a heartbeat of the worker and takes it for online."""
-    address = f"{environment[URL_VARIABLE]}/work_pools/{pool}/workers/filter"
-    workers = fetch_local(address, {}, authorize(environment)).read_json()
-    found = workers if isinstance(workers, list) else []
-    return any(each["name"] == name and each["status"] == "ONLINE" for each in found)
-
-
 def write_configuration(path: Path, socket_file: Path, services: Mapping[str, Service], logs: Path) -> None:
     """Write the configuration of `supervisord`, which only its owner can read."""
-    head = HEAD.format(
-        logs=logs,
-        path=path,
-        socket_file=socket_file,
-        user="user=root" if os.geteuid() == 0 else "",
-    )
+    user = "user=root" if os.geteuid() == 0 else ""
+    head = HEAD.format(logs=logs, path=path, socket_file=socket_file, user=user)
     workers = [name for name, service in services.items() if service.is_worker]
     group = GROUP.format(",".join(workers)) if workers else ""
     programs = (

@@ -18,18 +18,16 @@ SECRET = re.compile(r"PASSWORD|KEY|TOKEN|AUTH_STRING")
 # The password may contain any characters.
 PASSWORD = "p$w@/: #%s"
 REQUIRED = {"POSTGRES_PASSWORD": PASSWORD, "PREFECT_API_AUTH_STRING": "admin:word"}
-Services = dict[str, dict[str, Any]]
-
 COMPOSE = shutil.which("docker-compose")
-
 # The file as written, with variables; YAML anchors and merges are resolved.
 WRITTEN = YAML(typ="safe").load(FILE)
-SERVICES: Services = WRITTEN["services"]
+SERVICES: dict[str, dict[str, Any]] = WRITTEN["services"]
 EVERY_SERVICE = pytest.mark.parametrize("name", sorted(SERVICES))
 
 
 def run_compose(tmp_path: Path, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    assert COMPOSE is not None
+    if COMPOSE is None:
+        pytest.skip("no docker-compose here (Debian: apt-get install docker-compose)")
     inherited = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     (tmp_path / "empty.env").touch()
     return subprocess.run(
@@ -41,76 +39,55 @@ def run_compose(tmp_path: Path, *arguments: str, **variables: str) -> "subproces
     )
 
 
-@pytest.mark.skipif(COMPOSE is None, reason="no docker-compose here (Debian: apt-get install docker-compose)")
-class TestCompose:
-    def test_it_is_valid_in_every_profile(self, tmp_path: Path) -> None:
-        profiles = [argument for profile in PROFILES for argument in ("--profile", profile)]
-        done = run_compose(tmp_path, *profiles, "config", **REQUIRED)
-        assert done.returncode == 0, done.stderr
-        resolved = YAML(typ="safe").load(done.stdout)
-        assert resolved["services"].keys() == SERVICES.keys()
-        given = resolved["services"]["server"]["environment"]["PREFECT_SERVER_DATABASE_PASSWORD"]
-        # `config` doubles every $, so that its output can be read again.
-        assert given.replace("$$", "$") == PASSWORD
+def test_compose_accepts_every_profile(tmp_path: Path) -> None:
+    profiles = [argument for profile in PROFILES for argument in ("--profile", profile)]
+    done = run_compose(tmp_path, *profiles, "config", **REQUIRED)
+    assert done.returncode == 0, done.stderr
+    resolved = YAML(typ="safe").load(done.stdout)
+    assert resolved["services"].keys() == SERVICES.keys()
+    given = resolved["services"]["server"]["environment"]["PREFECT_SERVER_DATABASE_PASSWORD"]
+    # `config` doubles every $, so that its output can be read again.
+    assert given.replace("$$", "$") == PASSWORD
 
-    @pytest.mark.parametrize("missing", REQUIRED)
-    def test_it_requires_passwords(self, tmp_path: Path, missing: str) -> None:
-        given = {name: value for name, value in REQUIRED.items() if name != missing}
-        done = run_compose(tmp_path, "config", **given)
-        assert done.returncode != 0
-        assert missing in done.stderr
+
+@pytest.mark.parametrize("missing", REQUIRED)
+def test_compose_requires_passwords(tmp_path: Path, missing: str) -> None:
+    done = run_compose(tmp_path, "config", **{k: v for k, v in REQUIRED.items() if k != missing})
+    assert done.returncode != 0
+    assert missing in done.stderr
 
 
 @EVERY_SERVICE
-def test_an_image_is_pinned_exactly(name: str) -> None:
-    image, _, digest = SERVICES[name]["image"].partition("@")
+def test_a_service_is_pinned_and_confined(name: str) -> None:
+    service = SERVICES[name]
+    image, _, digest = service["image"].partition("@")
     repository, _, tag = image.rpartition(":")
     # Our own images are built here; those of others have a digest.
     assert repository.startswith("pretexeval-") or re.fullmatch("sha256:[0-9a-f]{64}", digest)
-    assert repository
     assert re.match(r"\d+\.\d+", tag), tag
-
-
-@EVERY_SERVICE
-def test_no_service_runs_as_root(name: str) -> None:
-    service = SERVICES[name]
-    user, group = service["user"].split(":")
-    assert int(user) > 0
-    assert int(group) > 0
+    assert min(map(int, service["user"].split(":"))) > 0
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not {"privileged", "cap_add", "network_mode", "pid", "ipc"} & service.keys()
-
-
-@EVERY_SERVICE
-def test_ports_are_bound_to_loopback_by_default(name: str) -> None:
-    ports = SERVICES[name].get("ports", [])
+    ports = service.get("ports", [])
     assert [port for port in ports if not port.startswith("${BIND_ADDRESS:-127.0.0.1}:")] == []
     assert name != "database" or not ports
-
-
-@EVERY_SERVICE
-def test_a_service_restarts_and_has_a_health_check(name: str) -> None:
-    service = SERVICES[name]
-    if name in ONE_SHOT:
-        assert (service["restart"], service["healthcheck"]) == ("no", {"disable": True})
-        return
-    assert service["restart"] == "unless-stopped"
-    assert {"test", "interval", "timeout", "retries", "start_period"} <= service["healthcheck"].keys()
-
-
-@EVERY_SERVICE
-def test_no_secret_is_in_the_file(name: str) -> None:
-    environment = SERVICES[name].get("environment", {})
-    secrets = {key: value for key, value in environment.items() if SECRET.search(key)}
+    assert ("deploy" in service) == ("-gpu" in service["image"])
+    secrets = {key: value for key, value in service.get("environment", {}).items() if SECRET.search(key)}
     # None: passed on from .env; `:?`: required there.
     required = tuple(f"${{{each}:?" for each in REQUIRED)
     assert {k: v for k, v in secrets.items() if v is not None and not v.startswith(required)} == {}
 
 
 @EVERY_SERVICE
-def test_a_dependency_waits_for_health_or_completion(name: str) -> None:
-    for other, how in SERVICES[name].get("depends_on", {}).items():
+def test_a_service_restarts_has_a_health_check_and_waits_for_what_it_needs(name: str) -> None:
+    service = SERVICES[name]
+    if name in ONE_SHOT:
+        assert (service["restart"], service["healthcheck"]) == ("no", {"disable": True})
+    else:
+        assert service["restart"] == "unless-stopped"
+        assert {"test", "interval", "timeout", "retries", "start_period"} <= service["healthcheck"].keys()
+    for other, how in service.get("depends_on", {}).items():
         wanted = "service_completed_successfully" if other in ONE_SHOT else "service_healthy"
         assert how == {"condition": wanted}
         assert "profiles" not in SERVICES[other]
@@ -118,35 +95,9 @@ def test_a_dependency_waits_for_health_or_completion(name: str) -> None:
 
 def test_data_is_in_named_volumes() -> None:
     volumes = WRITTEN["volumes"]
-    assert volumes.keys() == {"data", "cache", "database", "server"}
     mounted = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
     assert {mount.partition(":")[0] for mount in mounted if mount[0] not in ".$"} == volumes.keys()
     assert [mount for mount in mounted if mount[0] in ".$" and not mount.endswith(":ro")] == []
-
-
-def test_a_profile_adds_one_service_and_all_others_always_run() -> None:
-    added = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
-    second = {"second-gpu-worker": ["second-gpu"]}
-    assert added == {"laptop-worker": ["cpu"], "gpu-worker": ["gpu"], "vllm": ["serve"]} | second
-
-
-def test_both_pools_have_workers_with_and_without_a_gpu() -> None:
-    pools = {
-        name: argument.rpartition("-")[2]
-        for name, service in SERVICES.items()
-        for argument in service.get("command", [])
-        if argument.startswith("--pool=${PRETEXEVAL_INSTALLATION:-pretexeval}-")
-    }
-    gpu = {"gpu-worker": "gpu", "second-gpu-worker": "gpu", "laptop-worker": "gpu"}
-    assert pools == {"cpu-worker": "cpu"} | gpu
-    reserved = {name for name, service in SERVICES.items() if "deploy" in service}
-    assert (
-        reserved
-        == {"gpu-worker", "second-gpu-worker", "vllm"}
-        == {n for n, s in SERVICES.items() if "-gpu" in s["image"]}
-    )
-    devices = SERVICES["gpu-worker"]["deploy"]["resources"]["reservations"]["devices"]
-    assert devices == [{"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}]
 
 
 def test_every_variable_is_explained_in_the_example() -> None:
@@ -155,4 +106,3 @@ def test_every_variable_is_explained_in_the_example() -> None:
     used = set(re.findall(r"\$\{([A-Z_]+)", FILE.read_text(encoding="utf-8")))
     passed_on = {k for s in SERVICES.values() for k, v in s.get("environment", {}).items() if v is None}
     assert used | passed_on | {"COMPOSE_PROFILES", "COMPOSE_PROJECT_NAME"} == known
-    assert all(re.search(rf"(?m)^{name}=$", example) for name in REQUIRED)

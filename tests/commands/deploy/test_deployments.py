@@ -73,6 +73,9 @@ def registry(prefect_server: dict[str, str], tmp_path: Path) -> Iterator[Registr
 
 
 def test_docker_runs_get_image_volumes_and_environment(registry: Registry) -> None:
+    refused = registry.deploy("--pool-type", "docker", config=str(registry.folder / CONFIG)).require(2)
+    assert "under /app" in refused.err
+    assert registry.client.post("/work_pools/filter", json={}).json() == []
     for role, limit in (("cpu", 3), ("gpu", 2)):
         there = {"name": f"pretexeval-{role}", "type": "docker", "concurrency_limit": limit}
         registry.client.post("/work_pools/", json=there).raise_for_status()
@@ -161,9 +164,3 @@ def test_registering_is_idempotent_and_what_was_switched_off_stays_off(
         registry.client.delete(f"/deployments/{each['id']}").raise_for_status()
     refused = registry.deploy("--pool-type", "docker").require(2)
     assert "of type process" in refused.err
-
-
-def test_an_absolute_path_is_refused_for_containers(registry: Registry) -> None:
-    refused = registry.deploy("--pool-type", "docker", config=str(registry.folder / CONFIG)).require(2)
-    assert "under /app" in refused.err
-    assert registry.client.post("/work_pools/filter", json={}).json() == []

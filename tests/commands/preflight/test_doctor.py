@@ -1,5 +1,8 @@
 """The doctor: findings about everything that a run needs, and no key in them."""
 
+import subprocess
+import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -10,13 +13,14 @@ from commands.preflight.reading import list_asked_models
 from pretexeval.config.file import Config
 from tests.support.command import (
     block_packages,
+    build_environment,
     make_rows,
     run_command,
     run_process_command,
     write_base,
     write_config,
 )
-from tests.support.web_server import serve_routes
+from tests.support.web_server import Route, serve_routes
 
 ENDPOINT = {"name": "far", "engine": "openai", "model": "llama"}
 SECRET = "sk-very-secret"
@@ -35,14 +39,13 @@ def write_small(folder: Path, **settings: object) -> Path:
 
 def test_findings_are_rendered_with_their_remedies_and_a_count() -> None:
     findings = [Finding("a", "ok", "fine"), Finding("longer", "failing", "c.toml:\n  first", "do this")]
-    assert render_findings(findings).splitlines() == [
-        "ok       a       fine",
+    lines = render_findings(findings).splitlines()
+    assert lines[1:4] == [
         "failing  longer  c.toml:",
         "                 first",
         "                 -> do this",
-        "",
-        "1 ok, 0 warning, 1 failing",
     ]
+    assert lines[-1] == "1 ok, 0 warning, 1 failing"
 
 
 def test_the_command_is_quick_imports_nothing_slow_and_writes_nothing(tmp_path: Path) -> None:
@@ -71,6 +74,23 @@ def test_a_failure_ends_the_command_with_1_and_shows_no_key(tmp_path: Path) -> N
     assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
 
 
+@pytest.mark.slow
+def test_a_key_is_read_from_the_block_that_a_run_would_read(
+    tmp_path: Path, prefect_server: dict[str, str]
+) -> None:
+    save = "from prefect.blocks.system import Secret; Secret(value='%s').save('doctor-key', overwrite=True)"
+    subprocess.run([sys.executable, "-c", save % SECRET], check=True, env=build_environment(prefect_server))
+    with serve_routes({"/v1/models": (200, {"data": [{"id": "llama"}]})}) as web:
+        config = write_small(tmp_path, **ENDPOINT, base_url=f"{web.address}/v1", api_key_env="DOCTOR_KEY")
+        found = run_process_command(
+            "doctor", config, "--no-prompt", folder=tmp_path, environment=prefect_server
+        ).require()
+    assert "in the Prefect Secret block 'doctor-key'" in found.out
+    assert web.requests == [("/v1/models", f"Bearer {SECRET}")]
+    assert SECRET not in found.out + found.err
+    assert found.err == ""
+
+
 def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,12 +103,24 @@ def test_a_configuration_that_cannot_be_read_is_one_finding_of_several(
     assert {"vLLM", "storage", "Prefect"} <= set(findings)
 
 
-def test_a_missing_base_fails(tmp_path: Path) -> None:
-    config = write_small(tmp_path)
-    (tmp_path / "own.tsv").unlink()
-    findings = {finding.name: finding for finding in collect_findings(config)}
-    assert findings["edition"].state == "failing"
-    assert "own.tsv does not exist" in findings["edition"].found
+def test_a_work_pool_without_a_worker_is_named_where_a_server_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write_small(tmp_path, **ENDPOINT, base_url="http://127.0.0.1:9/v1", pool="gpu-4x80")
+    monkeypatch.setenv("PRETEXEVAL_INSTALLATION", "lab")
+    monkeypatch.delenv("PREFECT_API_URL", raising=False)
+    assert not [each for each in collect_findings(config) if each.name.startswith("pool")]
+    server: dict[str, Route] = {"/api/health": (200, True), "/api/admin/version": (200, version("prefect"))}
+    found = []
+    for workers in (None, [], [{"name": "a", "status": "OFFLINE"}], [{"name": "a", "status": "ONLINE"}]):
+        path = "/api/work_pools/lab-gpu-4x80/workers/filter"
+        with serve_routes(server | ({path: (200, workers)} if workers is not None else {})) as web:
+            monkeypatch.setenv("PREFECT_API_URL", f"{web.address}/api/")
+            found.append([each for each in collect_findings(config) if each.name == "pool lab-gpu-4x80"])
+    assert [len(each) for each in found] == [1, 1, 1, 0]
+    assert found[0][0].state == "warning"
+    assert "a deployed run of far would wait" in found[0][0].found
+    assert "prefect worker start --pool lab-gpu-4x80" in found[0][0].remedy
 
 
 def test_only_models_that_a_run_asks_are_checked() -> None:

@@ -8,7 +8,6 @@ import pytest
 from commands.main import main
 from commands.preflight.fact_preview import preview_edition, render_page, render_preview
 from pretexeval.config.file import Config
-from pretexeval.primitives.errors import InputError
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tasks.evaluation.evaluation import plan_evaluation
@@ -48,26 +47,17 @@ def test_the_texts_are_those_that_a_limited_run_asks_about(tmp_path: Path) -> No
 
 
 def test_it_is_printed_and_written_as_a_page(tmp_path: Path) -> None:
-    preview = preview_edition(configure(tmp_path, make_rows("may_treat")), 1)
+    rows = [(f"{head}{HOSTILE}", relation, tail) for head, relation, tail in make_rows("may_treat")]
+    preview = preview_edition(configure(tmp_path, rows), 1)
     (fact,) = preview.facts["may_treat"]
     printed = render_preview(preview)
     assert f"{fact.head} | true: {fact.true_tail} | false twin: {fact.false_tail}" in printed
+    assert "<script" not in render_page(preview, HOSTILE)
     page = parse(render_page(preview, "title")).text
     for text in fact.texts:
         assert f"{'true' if text.label else 'false':<5}  {text.text}" in printed
         assert text.text in page
     assert "1 of 9 facts" in printed
-
-
-def test_hostile_names_are_only_text(tmp_path: Path) -> None:
-    rows = [(f"{head}{HOSTILE}", relation, tail) for head, relation, tail in make_rows("may_treat")]
-    preview = preview_edition(configure(tmp_path, rows), 1)
-    assert "<script" not in render_page(preview, HOSTILE)
-
-
-def test_a_base_that_cannot_be_built_is_refused_as_by_a_run(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none is left to test"):
-        preview_edition(configure(tmp_path, make_rows("may_treat", n_heads=5)), 1)
 
 
 WRITER = {"name": "w", "engine": "openai", "model": "x", "base_url": "http://127.0.0.1:9/v1"}

@@ -284,17 +284,6 @@ def test_the_command_names_each_model_that_cannot_be_used_and_plans_the_others(
     assert all(done.err.count(model["model"]) == 1 for model in lost)
 
 
-def test_a_lost_file_is_drafted_and_not_written(base: Path) -> None:
-    """The samples of a lost file are drafted again in memory, so the counts do not change."""
-    config = configure(base)
-    edition_id = build(config)
-    whole = plan_here(config)
-    lost = base.parent / "data" / "editions" / edition_id / "samples" / "may_treat.parquet"
-    lost.unlink()
-    assert plan_here(config).n_samples == whole.n_samples
-    assert not lost.exists()
-
-
 def test_completions_are_measured_on_the_prompts_meant(tmp_path: Path) -> None:
     store = ResponseStore(tmp_path, "m-1")
     assert measure_completions(store, 50)[0] == Span(1, 50)

@@ -58,6 +58,8 @@ def test_a_sheet_is_read_as_any_spreadsheet_saves_it(
     tmp_path: Path, encoding: str, delimiter: str, end: str
 ) -> None:
     lines = [HEADER, ROW + "naïve – déjà vu", "", '"e-1","ghjk",x,y," 4 ",4.0,"5",', ",,,,,,,", ""]
+    # Columns may be moved.
+    lines[0] = lines[0].replace("edition,row_id", "Edition, ROW_ID ")
     path = write(tmp_path, end.join(lines).replace(",", delimiter), encoding)
     rows = read_sheet(path)
     assert [row.number for row in rows] == [2, 4]
@@ -73,27 +75,12 @@ def test_rows_are_numbered_as_in_a_spreadsheet_even_if_a_cell_has_several_lines(
     assert rows[0].cells["comment"] == "two\nlines"
 
 
-def test_columns_may_be_moved_and_cells_at_the_end_be_missing(tmp_path: Path) -> None:
-    text = "Row_ID, EDITION ,comment,reliability,lexical_diversity,structural_diversity\nbcdf,e-1,,4\n"
-    (row,) = read_sheet(write(tmp_path, text))
-    assert row.cells == {
-        "row_id": "bcdf",
-        "edition": "e-1",
-        "comment": "",
-        "reliability": "4",
-        "lexical_diversity": "",
-        "structural_diversity": "",
-    }
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "has no columns named edition; it begins with nothing"),
         (b"a,b,c\n1,2,3\n", "has no columns named edition; it begins with a, b, c: use the exported sheet"),
         (f"{HEADER},row_id\n".encode(), "has 2 columns named row_id"),
         (b"PK\x03\x04...", "is a workbook: open it"),
-        (b"\xd0\xcf\x11\xe0...", "is a workbook: open it"),
         (b"edition,row_id\n\x81", "has an unknown encoding"),
         (b'"' + b"a" * 200_000, "is not a CSV file"),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from commands.deploy.local.client_settings import authorize
+from commands.deploy.local.client_settings import authorize, list_workers
 from commands.deploy.local.installation import Installation
 from pretexeval.primitives.http_client import fetch_local
 from tests.support.command import find_processes, has_servers, wait_for_servers_to_end
@@ -77,19 +77,11 @@ def wait_for_file(path: Path, timeout_s: float = 90) -> str:
     return path.read_text()
 
 
-def test_every_worker_asks_for_work(installation: Installation) -> None:
+def test_every_service_works_and_the_history_is_in_postgresql(installation: Installation) -> None:
     for pool, names in (("cpu", ["cpu"]), ("gpu", ["gpu", "gpu-2"])):
-        workers = ask(installation, f"work_pools/pretexeval-{pool}/workers/filter", {})
-        assert sorted(worker["name"] for worker in workers if worker["status"] == "ONLINE") == names
-
-
-def test_the_web_server_serves_the_pages(installation: Installation) -> None:
+        assert sorted(list_workers(installation.environment, f"pretexeval-{pool}")) == names
     assert fetch_local(f"{installation.report_url}index.html").content == b"<p>the pages</p>"
-
-
-def test_the_history_is_in_postgresql_and_not_in_a_file(installation: Installation) -> None:
-    home = Path(installation.environment["PREFECT_HOME"])
-    assert list(home.rglob("*.db")) == []
+    assert list(Path(installation.environment["PREFECT_HOME"]).rglob("*.db")) == []
     assert "PASSWORD" not in " ".join(installation.environment)
 
 
