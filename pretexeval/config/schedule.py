@@ -20,8 +20,6 @@ class AnchorsConfig(ConfigTable):
     n_pairs: Annotated[int, Field(ge=1)] = 100
     """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each. With
     method `pretexeval`, each pair costs 16 prompts per model and period."""
-    seed: Annotated[int, Field(ge=0)] | None = None
-    """Seed with which the anchors are drawn. The default is the seed of `[edition]`."""
 
 
 Period = Literal["day", "week", "month"]

@@ -56,7 +56,7 @@ def _build_reasoned_sampling(chain: ChainOfThoughtConfig, model: ModelConfig) ->
         model,
         max_tokens=chain.max_tokens,
         temperature=chain.temperature,
-        seed=chain.seed,
+        seed=0,
         stop=_list_stops(model),
         top_p=chain.top_p,
     )

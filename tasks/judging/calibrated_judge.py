@@ -35,8 +35,7 @@ def plan_judge(config: Config, *, is_calibrated: bool = True) -> Judge | None:
     writer, table = config.find_judge(), config.judge
     if writer is None:
         return None
-    thresholds = Thresholds() if table.threshold is None else Thresholds(table.threshold)
-    judge = Judge(identify_writer(writer), table, thresholds)
+    judge = Judge(identify_writer(writer), table)
     if table.calibration is None or not is_calibrated:
         return judge
     thresholds = read_thresholds(table.calibration, judge)
