@@ -112,7 +112,7 @@ def test_names_lose_outer_white_space_only(tmp_path: Path) -> None:
         ("t.jsonl", '{"head": "a"\n', "t.jsonl, line 1: is not JSON"),
         ("t.jsonl", '\n["a", "r", "b"]', "t.jsonl, line 2: is not a JSON object"),
         ("t.jsonl", '{"head": 1, "relation": "r", "tail": "b"}', "head is 1: write it as text"),
-        ("t.xlsx", "", "has the extension '.xlsx'; a table of triplets has one of .csv, .tsv"),
+        ("t.xlsx", "", "has the extension '.xlsx'; a table has one of .csv, .tsv"),
         ("t.parquet", "no parquet", "cannot be read as Parquet"),
     ],
 )
