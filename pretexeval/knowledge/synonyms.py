@@ -25,8 +25,8 @@ def read_name_table(path: Path, required: Sequence[str], optional: Sequence[str]
             required name; the message names it.
     """
     rows = read_table(path, required, optional)
-    row = "row index {}" if path.suffix.lower() == ".parquet" else "line {}"
-    rows = rows.with_columns(pl.format(row, "row").alias("place"))
+    numbered = "row index {}" if path.suffix.lower() == ".parquet" else "line {}"
+    rows = rows.with_columns(pl.format(numbered, "row").alias("place"))
     if rows.is_empty():
         raise InputError(f"{path} holds no rows: fill it or name another file")
     wrong: list[str] = []

@@ -1,8 +1,8 @@
 """Readers of tables: CSV, TSV, JSON lines or Parquet; and of triplets in one such file or a folder of files.
 
-The columns of triplets are head, relation and tail, and optionally head_id, tail_id, also_true and also_false (true or
-false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists). Other
-columns, such as source, are ignored.
+The columns of triplets are head, relation and tail, and optionally head_id, tail_id, also_true and also_false
+(true or false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists).
+Other columns, such as source, are ignored.
 """
 
 import csv
@@ -129,7 +129,7 @@ def read_tables(path: Path) -> Source:
 def read_table(
     path: Path, required: Sequence[str] = REQUIRED, optional: Sequence[str] = OPTIONAL
 ) -> pl.DataFrame:
-    """Return the named columns of one file as text, with `row` and `problem`; its extension chooses the reader.
+    """Return the named columns of one file as text, with `row` and `problem`. Its extension names its format.
 
     Raises:
         InputError: the file is no table that can be read, or lacks a required column.
