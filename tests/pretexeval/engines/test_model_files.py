@@ -60,23 +60,16 @@ def write_broken_header(path: Path) -> None:
 
 DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "truncated configuration": ("config.json", cut),
-    "empty configuration": ("config.json", lambda path: path.write_bytes(b"")),
     "configuration that is a list": ("config.json", lambda path: path.write_text("[]")),
-    "configuration that is no UTF-8": ("config.json", lambda path: path.write_bytes(b"\xff")),
     "configuration nested too deep": ("config.json", lambda path: path.write_text("[" * 100_000)),
     "configuration that is a folder": ("config.json", make_folder),
     "truncated tokenizer": ("tokenizer.json", cut),
     "tokenizer that is none": ("tokenizer.json", lambda path: path.write_text('{"model": 1}')),
     "missing tokenizer": ("tokenizer", lambda path: (path.parent / "tokenizer.json").unlink()),
-    "truncated tokenizer configuration": ("tokenizer_config.json", cut),
-    "truncated index": (INDEX, cut),
     "index without files": (INDEX, lambda path: path.write_text("{}")),
     "missing shard": ("b.safetensors", Path.unlink),
     "truncated shard": ("b.safetensors", lambda path: write_weights(path, 3)),
-    "empty shard": ("b.safetensors", lambda path: path.write_bytes(b"")),
-    "shard that is text": ("b.safetensors", lambda path: path.write_text("version https://git-lfs")),
     "shard with a broken header": ("b.safetensors", write_broken_header),
-    "shard that is a folder": ("b.safetensors", make_folder),
     "template with an error": ("chat_template.jinja", lambda path: path.write_text("{% if x %}")),
 }
 

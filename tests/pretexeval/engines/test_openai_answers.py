@@ -180,10 +180,9 @@ def test_garbage_for_one_prompt_is_an_error_row(garbage: EndpointReply) -> None:
     assert "answer" in str(completions[1].error)
 
 
-@pytest.mark.parametrize("garbage", GARBAGE)
-def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: EndpointReply) -> None:
+def test_endpoint_that_only_answers_garbage_stops_the_run() -> None:
     with (
-        serve_endpoint(lambda body, number: garbage) as endpoint,
+        serve_endpoint(lambda body, number: GARBAGE[0]) as endpoint,
         pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
     ):
         ask_endpoint(endpoint, ["a", "b"], Sampling(), max_attempts=1)

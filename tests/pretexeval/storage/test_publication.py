@@ -9,8 +9,12 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE
 from pretexeval.storage.mirror import Mirror
-from pretexeval.storage.publication import hold_publication, sync_everything
+from pretexeval.storage.publication import hold_publication, remove_edition, sync_everything
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition
+from tests.pretexeval.storage.conftest import read_tree
 from tests.support.object_storage import ObjectStorage
+from tests.support.small_bases import write_files
 
 GRADES = "reviews/edition/grader.parquet"
 
@@ -77,3 +81,25 @@ def test_later_grades_replace_earlier_ones_on_all_hosts(mirrors: tuple[Mirror, M
     sync_everything(second)
     sync_everything(first)
     assert [(mirror.root / GRADES).read_bytes() for mirror in mirrors] == [b"later", b"later"]
+
+
+def test_other_hosts_remove_their_copies_and_do_not_send_them_again(
+    hosts: tuple[StorageConfig, StorageConfig], edition: Edition
+) -> None:
+    first, second = (Mirror(host) for host in hosts)
+    first.push_edition(edition.edition_id)
+    second.pull_edition(edition.edition_id)
+    content = read_tree(second.root, "editions")
+    assert content == read_tree(first.root, "editions")
+    remove_edition(first, edition.edition_id)
+    assert read_tree(first.root, ".") == {}
+    sync_everything(second)
+    assert read_tree(second.root, "editions") == {}
+    bucket = first.bucket
+    assert bucket is not None
+    assert list(bucket.list_objects("editions")) == []
+    # It is built again, so it is shared again.
+    complete_edition(edition, list(write_files(edition).values()), [])
+    first.push_edition(edition.edition_id)
+    sync_everything(second)
+    assert read_tree(second.root, "editions") == content
