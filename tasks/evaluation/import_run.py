@@ -12,7 +12,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
 from tasks.asking.model_session import ModelSession
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
@@ -180,23 +180,23 @@ def import_responses(
             is stored under the same revision. Nothing is written then.
     """
     started = time.monotonic()
-    mirror = Mirror(config.storage)
-    mirror.pull_edition(edition_id)
+    store = Store(config.storage)
+    store.pull_edition(edition_id)
     evaluation = plan_evaluation(config, edition_id, model_name, setting)
-    mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+    store.pull_evaluation(edition_id, evaluation.model_id, setting)
     found, report = _match_file(evaluation, recorded)
-    with hold_evaluation(evaluation), ModelSession(evaluation.model, mirror) as session:
+    with hold_evaluation(evaluation), ModelSession(evaluation.model, store) as session:
         fresh = _select_fresh(evaluation, found)
         for stored in _store(evaluation, fresh, recorded.path):
-            mirror.send(stored.relative_to(mirror.root).as_posix())
+            store.send(stored.relative_to(store.root).as_posix())
         session.write_model_record()
         if not is_complete(evaluation):
             requests = write_requests(evaluation)
             counts = _count_requests(evaluation, requests)
             scored = score_evaluation(evaluation, requests)
             complete_run(evaluation, requests, scored, counts, time.monotonic() - started)
-    mirror.push_evaluation(edition_id, evaluation.model_id, setting)
-    mirror.remove(failure_file(edition_id, model_name, setting))
+    store.push_evaluation(edition_id, evaluation.model_id, setting)
+    store.remove(failure_file(edition_id, model_name, setting))
     return ImportedRun(evaluation, report, len(fresh))
 
 

@@ -7,8 +7,8 @@ import pytest
 from commands.preflight.estimates import Estimate, Span
 from commands.preflight.plan import plan_run
 from pretexeval.config.file import Config
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import Completion
 from tasks.asking.writers import WriterPrompt
 from tasks.edition.edition import Edition
@@ -37,7 +37,7 @@ def configure(base: Path, **tables: Any) -> Config:  # noqa: ANN401
 
 
 def estimate(config: Config) -> dict[str, Estimate]:
-    return {e.part: e for e in plan_run(config, Mirror(config.storage)).estimates}
+    return {e.part: e for e in plan_run(config, Store(config.storage)).estimates}
 
 
 def draft_frames(edition: Edition) -> dict[str, pl.DataFrame]:

@@ -12,7 +12,7 @@ from pretexeval.config.file import Config
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_file
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS
 from tasks.asking.question_prompts import render_answer
@@ -88,9 +88,9 @@ def plan(config: Config, setting: str) -> Evaluation:
 def evaluate(evaluation: Evaluation, engine: Scripted) -> AskingReport:
     if evaluation.subject.asks_for_chains:
         requests = list_chain_requests(evaluation)
-        ask_chains(evaluation, requests, Mirror(evaluation.storage), lambda _: None, engine.load)
+        ask_chains(evaluation, requests, Store(evaluation.storage), lambda _: None, engine.load)
     written = write_requests(evaluation)
-    report = ask_missing(evaluation, written, Mirror(evaluation.storage), lambda _: None, engine.load)
+    report = ask_missing(evaluation, written, Store(evaluation.storage), lambda _: None, engine.load)
     complete_run(evaluation, written, score_evaluation(evaluation, written), report, 1.0)
     return report
 

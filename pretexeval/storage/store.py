@@ -49,7 +49,7 @@ def transfer_all(transfer: Callable[[Item], Result], items: Sequence[Item]) -> l
 RENAMED = "%s is damaged (%s) and was renamed to %s; the next host that has the intact record sends it again"
 
 
-class Mirror:
+class Store:
     """The data folder of this host, and the bucket that it shares with other hosts."""
 
     def __init__(self, storage: StorageConfig) -> None:
