@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
@@ -29,7 +29,13 @@ from pretexeval.storage.layout import (
     responses_folder,
 )
 from pretexeval.storage.lease import Lease
-from pretexeval.storage.records import find_manifest, find_record, parse_listed_files, parse_record
+from pretexeval.storage.records import (
+    find_manifest,
+    find_record,
+    parse_listed_files,
+    parse_record,
+    write_record,
+)
 from pretexeval.storage.responses import ResponseStore
 
 logger = logging.getLogger(__name__)
@@ -50,7 +56,7 @@ RENAMED = "%s is damaged (%s) and was renamed to %s; the next host that has the 
 
 
 class Store:
-    """The data folder of this host, and the bucket that it shares with other hosts."""
+    """The data folder of this host, with the bucket that it shares with other hosts if there is one."""
 
     def __init__(self, storage: StorageConfig) -> None:
         """Prepare the client of the bucket without reading or sending anything.
@@ -60,6 +66,19 @@ class Store:
         """
         self.root = storage.root
         self.bucket = Bucket(storage.shared) if storage.shared else None
+
+    def open_responses(self, model_id: str) -> ResponseStore:
+        """Return the responses of a model. Every response that is appended is sent as well."""
+        return ResponseStore(self.root, model_id, self.send)
+
+    def write_record(self, path: str, record: Mapping[str, Any]) -> None:
+        """Write a record and send it.
+
+        Args:
+            path: its path under the root.
+        """
+        write_record(self.root / path, record)
+        self.send(path)
 
     def pull_edition(self, edition_id: str) -> None:
         """Fetch the files of an edition that are missing or damaged here, if the bucket has all of it.

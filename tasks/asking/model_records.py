@@ -8,7 +8,7 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import IN_PROCESS, find_commit, find_folder, identify_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import model_file, responses_folder
-from pretexeval.storage.records import find_record, write_record
+from pretexeval.storage.records import find_record
 from pretexeval.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -100,8 +100,7 @@ def write_model_record(config: EngineConfig, store: Store, *, is_loaded: bool = 
         description["commit"] = recorded or (find_commit(config) if is_loaded else None)
     path = model_file(found.model_id)
     find_record(store.root / path, WRITTEN_AGAIN, model_id=found.model_id)
-    write_record(store.root / path, description)
-    store.send(path)
+    store.write_record(path, description)
 
 
 def restore_model_records(configs: Iterable[EngineConfig], store: Store) -> None:

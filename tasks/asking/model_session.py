@@ -15,7 +15,6 @@ from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
 from pretexeval.storage.disk import reserve_space
 from pretexeval.storage.locks import hold_model
-from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tasks.asking.model_records import pin_commit, warn_without_commit, write_model_record
@@ -205,7 +204,7 @@ class ModelSession:
         """
         self.config = config
         self.identity = identify_model(config)
-        self.store = ResponseStore(store.root, self.identity.model_id)
+        self.store = store.open_responses(self.identity.model_id)
         self.accepts_refusal = False
         """Whether to go on if the endpoint refuses every prompt of a chunk."""
         self._chunk_size = ChunkSize()
@@ -265,8 +264,7 @@ class ModelSession:
         started = time.monotonic()
 
         def write(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
-            path = self.store.append(keys, prompts, completions, sampling.repeat)
-            self._shared.send(path.relative_to(self._shared.root).as_posix())
+            self.store.append(keys, prompts, completions, sampling.repeat)
 
         def advance(n_more: int) -> None:
             on_progress(n_more)

@@ -15,7 +15,7 @@ from pretexeval.engines.endpoint_client import hide_known_keys
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.storage.layout import failure_file
-from pretexeval.storage.records import read_files, write_record
+from pretexeval.storage.records import read_files
 from pretexeval.storage.store import Store
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
@@ -131,8 +131,7 @@ def write_failure(
         "reason": hide_known_keys(reason),
         "failed_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    write_record(store.root / path, record)
-    store.send(path)
+    store.write_record(path, record)
 
 
 def _find_model_id(config: Config, name: str) -> str | None:

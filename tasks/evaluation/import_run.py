@@ -1,7 +1,7 @@
 """Import recorded responses as the evaluation of a model: store them, score them, write the record last."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
+from pretexeval.storage.responses import ResponseStore
 from pretexeval.storage.store import Store
 from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
 from tasks.asking.model_session import ModelSession
@@ -187,8 +188,7 @@ def import_responses(
     found, report = _match_file(evaluation, recorded)
     with hold_evaluation(evaluation), ModelSession(evaluation.model, store) as session:
         fresh = _select_fresh(evaluation, found)
-        for stored in _store(evaluation, fresh, recorded.path):
-            store.send(stored.relative_to(store.root).as_posix())
+        _append(session.store, fresh, _list_prompts(evaluation), recorded.path)
         session.write_model_record()
         if not is_complete(evaluation):
             requests = write_requests(evaluation)
@@ -250,17 +250,19 @@ def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) ->
     return fresh
 
 
-def _store(evaluation: Evaluation, fresh: Mapping[Place, RecordedRow], source: Path) -> Iterator[Path]:
-    """Write the rows as one file of responses per repeat; yield the files.
+def _append(
+    store: ResponseStore, fresh: Mapping[Place, RecordedRow], prompts: Mapping[str, Prompt], source: Path
+) -> None:
+    """Store the rows as one file of responses per repeat.
 
-    The prompt that is stored with a response is the question without demonstrations.
+    Args:
+        prompts: id of a row -> the prompt that is stored with its response: without demonstrations.
     """
-    prompts = _list_prompts(evaluation)
     for repeat in sorted({repeat for _, repeat in fresh}):
         rows = {key: row for (key, n), row in fresh.items() if n == repeat}
         completions = [_build_completion(row, source) for row in rows.values()]
         shown = [prompts[row.row_id] for row in rows.values()]
-        yield evaluation.store.append(list(rows), shown, completions, repeat)
+        store.append(list(rows), shown, completions, repeat)
 
 
 def _build_completion(row: RecordedRow, source: Path) -> Completion:

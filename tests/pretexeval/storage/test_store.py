@@ -14,7 +14,7 @@ from tasks.edition.edition import Edition
 from tests.pretexeval.storage.conftest import Host, read_tree
 
 
-def test_mirror_without_a_bucket_does_nothing(tmp_path: Path) -> None:
+def test_store_without_a_bucket_does_nothing(tmp_path: Path) -> None:
     store = Store(StorageConfig(root=tmp_path))
     store.pull_evaluation("edition", "model")
     store.push_edition("edition")
