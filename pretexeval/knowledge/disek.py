@@ -6,18 +6,14 @@ one or more rows per disease and aspect. The attributes are a list, or a text jo
 docs/disek.md.
 """
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from pretexeval.knowledge.base import KnowledgeBase
 from pretexeval.knowledge.names import fold_name
 from pretexeval.knowledge.rows import ALIAS_SEPARATOR, Source, build_source_rows
 from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.files import write_atomically
 
 REQUIRED = ("disease", "aspect", "attributes")
 OPTIONAL = ("disease_id", "also_true")
@@ -42,46 +38,6 @@ def read_disek(path: Path) -> Source:
     rows = read_table(path, REQUIRED, OPTIONAL)
     missing = [pl.lit(None, pl.String).alias(name) for name in OPTIONAL if name not in rows.columns]
     return Source(build_source_rows(path, _split_attributes(rows.with_columns(missing))))
-
-
-def build_disek_table(base: KnowledgeBase) -> pl.DataFrame:
-    """Return the base's DiseK relations: disease, disease_id, aspect, attributes (a list) and also_true.
-
-    One row per disease and aspect, plus one row for attributes that are true but not tested.
-
-    Raises:
-        InputError: the base has none of the four relations, or its tails have ids or rows are marked
-            also_false, for which the format has no column.
-    """
-    rows = base.triplets.filter(pl.col("relation").is_in(list(ASPECTS)))
-    if rows.is_empty():
-        raise InputError(f"knowledge base {base.name!r} has none of the relations {', '.join(ASPECTS)}")
-    if (identified := rows.filter(pl.col("tail_id").is_not_null())).height:
-        raise InputError(
-            f"knowledge base {base.name!r} has ids of tails ({identified['tail'][0]}: "
-            f"{identified['tail_id'][0]}), for which DiseK's format has no column: remove them first"
-        )
-    if (false := base.also_false.filter(pl.col("relation").is_in(list(ASPECTS)))).height:
-        raise InputError(
-            f"knowledge base {base.name!r} has rows marked also_false ({false['head'][0]}: "
-            f"{false['tail'][0]}), for which DiseK's format has no column: remove them first"
-        )
-    position = {relation: index for index, relation in enumerate(ASPECTS)}
-    aspect = pl.col("relation").replace_strict({relation: names[0] for relation, names in ASPECTS.items()})
-    return (
-        rows.with_columns(pl.col("relation").replace_strict(position).alias("position"))
-        .sort("head", "head_id", "position", "also_true", "tail", nulls_last=True)
-        .with_columns(aspect.alias("aspect"))
-        .group_by("head", "head_id", "aspect", "also_true", maintain_order=True)
-        .agg(pl.col("tail").alias("attributes"))
-        .select(
-            pl.col("head").alias("disease"),
-            pl.col("head_id").alias("disease_id"),
-            "aspect",
-            "attributes",
-            "also_true",
-        )
-    )
 
 
 def _split_attributes(rows: pl.DataFrame) -> pl.DataFrame:
@@ -127,40 +83,4 @@ def _fold_aspect(name: str) -> str:
 
 _RELATIONS = {
     _fold_aspect(name): relation for relation, names in ASPECTS.items() for name in (relation, *names)
-}
-
-
-def write_disek(base: KnowledgeBase, path: Path) -> Path:
-    """Write the base's four DiseK relations as one table, and return its path.
-
-    The extension chooses the file format. `read_disek` reads the same triplets back.
-
-    Raises:
-        InputError: the extension is unknown, the base does not fit the format, or an attribute contains the
-            separator.
-    """
-    writer = WRITERS.get(path.suffix.lower())
-    if writer is None:
-        raise InputError(f"{path} has the extension {path.suffix!r}; allowed: {', '.join(WRITERS)}")
-    table = build_disek_table(base)
-    names = table["attributes"].explode()
-    if unfit := names.filter(names.str.contains(ALIAS_SEPARATOR, literal=True)).to_list():
-        raise InputError(
-            f"attribute {unfit[0]!r} contains {ALIAS_SEPARATOR}, which separates attributes: rename it"
-        )
-    with write_atomically(path) as aside:
-        writer(table, aside)
-    return path
-
-
-def _write_csv(table: pl.DataFrame, path: Path, separator: str = ",") -> None:
-    attributes = pl.col("attributes").list.join(f" {ALIAS_SEPARATOR} ")
-    table.with_columns(attributes).write_csv(path, separator=separator)
-
-
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {
-    ".csv": _write_csv,
-    ".tsv": partial(_write_csv, separator="\t"),
-    ".jsonl": pl.DataFrame.write_ndjson,
-    ".parquet": pl.DataFrame.write_parquet,
 }

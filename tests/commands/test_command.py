@@ -189,25 +189,6 @@ def test_files_and_editions_that_are_missing(
     assert message in refuse(capsys, *arguments)
 
 
-def test_the_starter_base_in_the_shape_of_disek_reads_as_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = write_config(tmp_path / "c.toml", tmp_path / "results")
-    assert main(["export", str(config), str(tmp_path / "disek.tsv"), "--to", "disek"]) == 0
-    table = {"name": "starter", "format": "disek", "path": str(tmp_path / "disek.tsv")}
-    own = write_config(tmp_path / "own.toml", tmp_path / "results", knowledge=table)
-    relations = ["affected_sites", "surgical_procedures", "symptoms", "therapeutic_drugs"]
-    starter = {"name": "starter", "relations": relations}
-    bundled = write_config(tmp_path / "bundled.toml", tmp_path / "results", knowledge=starter)
-    capsys.readouterr()
-    said = []
-    for path in (own, bundled):
-        assert main(["validate", str(path)]) == 0
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
-    assert "starter-seed1-" in said[0]
-
-
 @pytest.mark.parametrize("folder", [".", "new/mine"])
 def test_init_writes_files_that_are_valid_and_replaces_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: str

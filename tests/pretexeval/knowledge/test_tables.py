@@ -134,3 +134,5 @@ def test_a_parquet_column_of_another_type_is_named(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({"head": [1], "relation": "r", "tail": "b"}).write_parquet(path)
     assert "column head is of type Int64" in read_error(path)
+    pl.DataFrame({"head": ["a", ""], "relation": "r", "tail": "b"}).write_parquet(path)
+    assert "row index 1: the head is empty" in read_error(path)
