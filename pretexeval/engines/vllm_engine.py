@@ -121,8 +121,17 @@ class VllmEngine(IncrementalEngine):
             received[i] = self._splitter.split(completion, texts[i]) if is_chat else completion
             on_progress(1)
 
-        with watch_outputs(self._llm, receive):
-            self._run([tokens[i] for i in order], answers, sampling)
+        if order:
+            skip = self._splitter.skip_special_tokens
+            params = {
+                answer: build_params(sampling, answer, skip_special_tokens=skip) for answer in set(answers)
+            }
+            with watch_outputs(self._llm, receive):
+                self._llm.generate(
+                    [{"prompt_token_ids": tokens[i]} for i in order],
+                    [params[answer] for answer in answers],
+                    use_tqdm=False,
+                )
 
     def close(self) -> None:
         """Retire the model. Its memory is freed when another model is loaded or when the process ends."""
@@ -175,25 +184,6 @@ class VllmEngine(IncrementalEngine):
             true_false = [find_answer_token(self._tokenizer, end, word) for word in words]
             found[end] = (true_false[0], true_false[1]) if true_false else (None, None)
         return [found[end] for end in ends]
-
-    def _run(
-        self,
-        tokens: Sequence[list[int]],
-        answers: Sequence[AnswerTokens],
-        sampling: Sampling,
-    ) -> None:
-        if not tokens:
-            return
-        skip_special_tokens = self._splitter.skip_special_tokens
-        params = {
-            answer: build_params(sampling, answer, skip_special_tokens=skip_special_tokens)
-            for answer in set(answers)
-        }
-        self._llm.generate(
-            [{"prompt_token_ids": ids} for ids in tokens],
-            [params[answer] for answer in answers],
-            use_tqdm=False,
-        )
 
 
 def _read_output(output: RequestOutput, answer: AnswerTokens) -> Completion:

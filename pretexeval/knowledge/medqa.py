@@ -181,15 +181,11 @@ MEDQA = "medqa"
 """What stands for the relation of all questions of MedQA."""
 
 
-def _list_no_triplets() -> pl.DataFrame:
-    return pl.DataFrame(schema=COLUMNS)
-
-
 @dataclass(frozen=True)
 class QuestionBank(KnowledgeBase):
     """The questions of MedQA, and the synonyms of their answers. There are no triplets."""
 
-    triplets: pl.DataFrame = field(default_factory=_list_no_triplets)
+    triplets: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
     items: tuple[MedqaItem, ...] = ()
     synonyms: SynonymTable = field(default_factory=SynonymTable)
 
