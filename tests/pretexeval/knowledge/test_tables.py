@@ -130,7 +130,7 @@ def test_the_first_five_wrong_rows_are_named_and_all_are_counted(tmp_path: Path)
     assert message.endswith("and 2 more")
 
 
-def test_a_parquet_column_of_another_type_is_named(tmp_path: Path) -> None:
+def test_a_parquet_column_of_another_type_and_a_wrong_row_are_named(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pl.DataFrame({"head": [1], "relation": "r", "tail": "b"}).write_parquet(path)
     assert "column head is of type Int64" in read_error(path)
