@@ -51,15 +51,10 @@ class ResponseStore:
         self._selected: dict[frozenset[str], dict[str, pl.DataFrame]] = {}
 
     @staticmethod
-    def is_response_file(name: str) -> bool:
-        """Return whether a file of that name holds responses."""
-        return _NAME.fullmatch(name) is not None
-
-    @staticmethod
-    def read_checksum(name: str) -> str:
-        """Return the first digits of the checksum that a file of responses must have."""
+    def read_checksum(name: str) -> str | None:
+        """Return the first digits of the checksum that a file of responses must have; null for other files."""
         found = _NAME.fullmatch(name)
-        return found["checksum"] if found else "-"
+        return found["checksum"] if found else None
 
     @property
     def is_empty(self) -> bool:

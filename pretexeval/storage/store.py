@@ -191,15 +191,14 @@ class Store:
         """Send and fetch a model's answers until both sides have all; rename damaged ones in the bucket."""
         if self.bucket is None:
             return
-        store = ResponseStore(self.root, model_id)
         folder = responses_folder(model_id)
-        local = [f"{folder}/{path.name}" for path in store.list_files()]
+        local = [f"{folder}/{path.name}" for path in ResponseStore(self.root, model_id).list_files()]
         remote = self.bucket.list_objects(folder)
         self._send_missing(remote, local)
-        parts = [path for path in remote if store.is_response_file(path.removeprefix(f"{folder}/"))]
-        missing = [path for path in parts if path not in local]
-        fetched = transfer_all(self._fetch_responses, missing)
-        for path, is_fetched in zip(missing, fetched, strict=True):
+        checksums = {path: ResponseStore.read_checksum(path.removeprefix(f"{folder}/")) for path in remote}
+        missing = [(path, sha256) for path, sha256 in checksums.items() if sha256 and path not in local]
+        fetched = transfer_all(lambda part: self.fetch(*part), missing)
+        for (path, _), is_fetched in zip(missing, fetched, strict=True):
             if not is_fetched:
                 self.bucket.rename_damaged(path)
         record = model_file(model_id)
@@ -274,10 +273,6 @@ class Store:
 
     def _fetch_file(self, ref: FileRef) -> bool:
         return self.fetch(ref.path, ref.sha256)
-
-    def _fetch_responses(self, path: str) -> bool:
-        """Fetch a file of answers, whose name holds the first digits of its checksum."""
-        return self.fetch(path, ResponseStore.read_checksum(Path(path).name))
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:
