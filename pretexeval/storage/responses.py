@@ -52,7 +52,7 @@ class ResponseStore:
 
     @staticmethod
     def read_checksum(name: str) -> str | None:
-        """Return the first digits of the checksum that a file of responses must have; null for other files."""
+        """Return the first digits of the checksum of a file of responses; null for other files."""
         found = _NAME.fullmatch(name)
         return found["checksum"] if found else None
 
