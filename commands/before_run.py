@@ -73,14 +73,14 @@ def validate(options: argparse.Namespace) -> int:
 
 def plan(options: argparse.Namespace) -> int:
     """Print what a run would ask and take; the exit status is 1 if a model cannot be used."""
-    from commands.in_process import open_mirror
+    from commands.in_process import open_store
     from commands.preflight.plan import plan_run, render_plan
     from pretexeval.engines.model_files import require_some_usable
 
     config = select_evaluations(load_config(options.config), options)
     problems = require_some_usable(config.models)
     usable = tuple(model for model in config.models if model.name not in problems)
-    planned = plan_run(config.model_copy(update={"models": usable}), open_mirror(config.storage))
+    planned = plan_run(config.model_copy(update={"models": usable}), open_store(config.storage))
     if options.format == "json":
         write_json(asdict(planned))
     else:

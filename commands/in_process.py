@@ -18,8 +18,8 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.process import pause_collector
 from pretexeval.storage.disk import MIN_FREE_BYTES, measure_free_space
 from pretexeval.storage.layout import PREFECT_FOLDER, WAREHOUSE, freshness_record, model_file, page_file
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.records import find_record
+from pretexeval.storage.store import Store
 
 
 def is_evaluated_here(config: Config, edition_id: str) -> bool:
@@ -31,7 +31,7 @@ def is_evaluated_here(config: Config, edition_id: str) -> bool:
 
     if config.storage.shared is not None or "PREFECT_API_URL" in os.environ:
         return False
-    return are_evaluated(config, edition_id, Mirror(config.storage))
+    return are_evaluated(config, edition_id, Store(config.storage))
 
 
 def find_published(config: Config, edition_id: str) -> list[Path] | None:
@@ -144,8 +144,8 @@ def _require_room(folder: Path) -> None:
         )
 
 
-def open_mirror(storage: StorageConfig) -> Mirror:
-    """Return the mirror of the storage that hosts share.
+def open_store(storage: StorageConfig) -> Store:
+    """Return the store of the storage that hosts share.
 
     If the environment names a Prefect server, keys are also read from its Secret blocks.
 
@@ -153,11 +153,11 @@ def open_mirror(storage: StorageConfig) -> Mirror:
         InputError: if the storage cannot be used.
     """
     if storage.shared is None or "PREFECT_API_URL" not in os.environ:
-        return Mirror(storage)
+        return Store(storage)
     prepare_prefect(storage.root)
     from flows.support import keys
 
-    return keys.open_mirror(storage)
+    return keys.open_store(storage)
 
 
 def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_next: bool = False) -> str:
@@ -171,12 +171,12 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
 
     # Problems of the base and the pool are reported before the storage is opened.
     plan_edition(config)
-    mirror = open_mirror(config.storage)
-    edition = fetch_edition(config, mirror)
+    store = open_store(config.storage)
+    edition = fetch_edition(config, store)
     if is_evaluated_next:
-        _begin_evaluations(config, mirror)
+        _begin_evaluations(config, store)
     if edition.is_whole():
-        mirror.push_edition(edition.edition_id)
+        store.push_edition(edition.edition_id)
         return edition.edition_id
     prepare_prefect(config.storage.root)
     with pause_collector():
@@ -190,7 +190,7 @@ def run_build(config: Config, config_file: Path | None = None, *, is_evaluated_n
         return build_test_set(config=config)
 
 
-def _begin_evaluations(config: Config, mirror: Mirror) -> None:
+def _begin_evaluations(config: Config, store: Store) -> None:
     """Begin to import the engine of the first model that has no stored answers, while Prefect starts.
 
     Prefect's server is a separate process that needs at least 5 s of one core; importing vLLM needs 6 s of
@@ -202,7 +202,7 @@ def _begin_evaluations(config: Config, mirror: Mirror) -> None:
         if find_problem(model) is not None:
             continue
         model_id = identify_model(model).model_id
-        mirror.sync_responses(model_id)
+        store.sync_responses(model_id)
         if ResponseStore(config.storage.root, model_id).is_empty:
             begin_loading(model)
             return
@@ -237,10 +237,10 @@ def run_score(config: Config, policies: Sequence[str] | None, config_file: Path)
     from tasks.evaluation.failures import plan_scored
     from tasks.evaluation.run_record import require_finished
 
-    mirror = open_mirror(config.storage)
-    edition_id = fetch_edition(config, mirror).edition_id
+    store = open_store(config.storage)
+    edition_id = fetch_edition(config, store).edition_id
     for name, setting in config.list_evaluations():
-        if evaluation := plan_scored(config, edition_id, name, setting, mirror):
+        if evaluation := plan_scored(config, edition_id, name, setting, store):
             require_finished(evaluation)
     with _begin_flows(config.storage.root, config_file):
         from flows.score_again import score_again

@@ -109,7 +109,7 @@ def evaluate(options: argparse.Namespace) -> int:
 
 def publish(options: argparse.Namespace) -> int:
     """Publish the configuration's edition, or every complete edition if that one is not complete."""
-    from commands.in_process import open_mirror, run_publish
+    from commands.in_process import open_store, run_publish
     from tasks.edition.planning import fetch_edition
 
     config = load_config(options.config)
@@ -120,7 +120,7 @@ def publish(options: argparse.Namespace) -> int:
     if options.score is not None:
         _score(config, options)
         return 0
-    edition = fetch_edition(config, open_mirror(config.storage))
+    edition = fetch_edition(config, open_store(config.storage))
     paths = run_publish(config, edition.edition_id if edition.is_complete() else None, options.config)
     if not edition.is_complete():
         report_progress(
@@ -157,7 +157,7 @@ def _prune(config: Config, choice: str) -> None:
     """Remove old editions with their predictions, pages and measurements, or list them; print their sizes."""
     from datetime import UTC, datetime
 
-    from commands.in_process import open_mirror
+    from commands.in_process import open_store
     from flows.support.periods import plan_period
     from flows.support.retention import list_old_answers, list_old_editions, remove_old_editions
     from report.console import align
@@ -169,8 +169,8 @@ def _prune(config: Config, choice: str) -> None:
         found = list_old_editions(config)
         answers = list_old_answers(config, found)
     else:
-        mirror = open_mirror(config.storage)
-        found, answers = remove_old_editions(config, mirror, with_answers=choice == "answers")
+        store = open_store(config.storage)
+        found, answers = remove_old_editions(config, store, with_answers=choice == "answers")
     if not found:
         write_output("no scheduled edition of this configuration is older than keep_editions allows")
         return

@@ -124,7 +124,7 @@ def measure(options: argparse.Namespace) -> int:
             raise InputError("--calibrate needs a judge: give --judge CONFIG")
         write_output(render_measurement(measure_gate(options.file)))
         return 0
-    from commands.in_process import open_mirror
+    from commands.in_process import open_store
     from flows.support.artifacts import show_progress
     from tasks.judging.calibrated_judge import calibrate_judge, write_calibration
     from tasks.judging.calibration import Limits, render_calibration
@@ -133,8 +133,8 @@ def measure(options: argparse.Namespace) -> int:
     out: Path | None = config.judge.calibration if options.calibrate == IN_CONFIG else options.calibrate
     if options.calibrate is not None and out is None:
         raise InputError("--calibrate has no file: give one, or calibration in [judge] of the configuration")
-    mirror, limits = open_mirror(config.storage), Limits(options.max_rejected, options.max_lifted)
-    judge, calibration = calibrate_judge(options.file, config, mirror, limits, show_progress)
+    store, limits = open_store(config.storage), Limits(options.max_rejected, options.max_lifted)
+    judge, calibration = calibrate_judge(options.file, config, store, limits, show_progress)
     write_output(f"judge {judge.judge_id}\n\n{render_calibration(calibration)}")
     if out is not None:
         write_calibration(out, calibration, judge, options.file)

@@ -84,16 +84,16 @@ def limit_pairs(config: Config, limit: int) -> Config:
 
 def _find_larger(config: Config, limits: dict[str, int]) -> list[str]:
     """Return the models whose evaluation, here or in the shared storage, covers more pairs than the limit."""
-    from commands.in_process import open_mirror
+    from commands.in_process import open_store
     from tasks.edition.planning import plan_edition
     from tasks.evaluation.evaluation import plan_evaluation
     from tasks.evaluation.run_record import read_run
 
-    edition_id, mirror, larger = plan_edition(config).edition_id, open_mirror(config.storage), []
+    edition_id, store, larger = plan_edition(config).edition_id, open_store(config.storage), []
     for name, setting in config.list_evaluations():
         try:
             evaluation = plan_evaluation(config, edition_id, name, setting)
-            mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+            store.pull_evaluation(edition_id, evaluation.model_id, setting)
         except InputError:
             # The run reports why this model cannot be evaluated.
             continue

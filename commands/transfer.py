@@ -4,12 +4,12 @@ import argparse
 from pathlib import Path
 
 from commands.arguments import Subcommands, add_command, add_root, read_count, report_error, write_output
-from pretexeval.config.file import Config, load_config
+from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.toml_files import check_table
 
-TARGETS = ("inspect", "lm-eval", "parquet", "croissant", "disek")
+TARGETS = ("inspect", "lm-eval", "parquet", "croissant")
 EDITION = "the name of the edition, as in the table editions"
 
 
@@ -25,14 +25,13 @@ def _add_export(subcommands: Subcommands) -> None:
     examples = (
         "starter-seed1-1a2b3c4d exported --to inspect",
         "starter-seed1-1a2b3c4d exported --to lm-eval --pairs-per-relation 10",
-        "configs/quickstart.toml disek.tsv --to disek",
     )
     parser = add_command(subcommands, "export", export, summary, examples)
-    parser.add_argument("edition", help=f"{EDITION}; for disek, a configuration with the knowledge base")
+    parser.add_argument("edition", help=EDITION)
     parser.add_argument(
         "folder",
         type=Path,
-        help="the folder to write, which does not exist yet; for disek, a file: .csv, .tsv, .jsonl, .parquet",
+        help="the folder to write, which does not exist yet",
     )
     parser.add_argument("--to", required=True, choices=TARGETS, help="what reads the folder")
     pairs = parser.add_mutually_exclusive_group()
@@ -57,14 +56,7 @@ def _add_export(subcommands: Subcommands) -> None:
 
 
 def export(options: argparse.Namespace) -> int:
-    """Write the folder, or the DiseK relations of a knowledge base as one table, and print the path."""
-    if options.to == "disek":
-        from pretexeval.knowledge.disek import write_disek
-        from pretexeval.knowledge.reader import read_knowledge_base
-
-        base = read_knowledge_base(load_config(Path(options.edition)).knowledge)
-        write_output(write_disek(base, options.folder))
-        return 0
+    """Write the folder, and print its path."""
     from commands.exports.export import export_edition
 
     export_edition(

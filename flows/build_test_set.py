@@ -10,11 +10,11 @@ from flows.rephrase_samples import rephrase_samples
 from flows.support.artifacts import link_edition, track_calls
 from flows.support.configurations import PlannedConfig, find_config
 from flows.support.dispatch import require_subflow
-from flows.support.keys import open_mirror
+from flows.support.keys import open_store
 from flows.support.retries import read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import RunStage, list_stage_files, run_stage
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.edition.edition import Edition
@@ -47,20 +47,20 @@ def build_test_set(
     """
     config = find_config(config, config_file, moment)
     require_wordings_of_pool(plan_edition(config))
-    mirror = open_mirror(config.storage)
-    edition = fetch_edition(config, mirror)
+    store = open_store(config.storage)
+    edition = fetch_edition(config, store)
     build = track_calls(run_stage, f"stages of {edition.edition_id}", len(edition.stages))
-    built = build_sample_stages(edition, build, mirror) if edition.has_triplets else []
+    built = build_sample_stages(edition, build, store) if edition.has_triplets else []
     if edition.has_questions:
         built.append(build(edition, QUESTIONS.name, *built[:1]))
     read_triplets = partial(built[0].read, edition.root) if edition.has_triplets else None
     complete_edition(edition, list_stage_files(*built), list_left_out(edition, read_triplets))
-    mirror.push_edition(edition.edition_id)
+    store.push_edition(edition.edition_id)
     link_edition(config, edition.edition_id)
     return edition.edition_id
 
 
-def build_sample_stages(edition: Edition, build: RunStage, mirror: Mirror) -> list[StageFiles]:
+def build_sample_stages(edition: Edition, build: RunStage, store: Store) -> list[StageFiles]:
     """Build every stage from the triplets to the samples, and return them in order."""
     triplets = build(edition, TRIPLETS.name)
     variants = build(edition, VARIANTS.name, triplets)
@@ -69,7 +69,7 @@ def build_sample_stages(edition: Edition, build: RunStage, mirror: Mirror) -> li
     if edition.writers and not edition.has_model_texts():
         require_subflow(rephrase_samples, {"config": edition.config}, edition.config.writer_pool)
         for writer in edition.writers:
-            mirror.sync_responses(writer.model_id)
+            store.sync_responses(writer.model_id)
     if edition.rephraser:
         attempts.append(build(edition, ATTEMPTS.name, triplets, statements))
     samples = build(edition, SAMPLES.name, triplets, statements, *attempts)

@@ -9,11 +9,11 @@ from pydantic.json_schema import SkipJsonSchema
 
 from flows.support.artifacts import link_predictions, show_run_progress
 from flows.support.configurations import PlannedConfig, find_config
-from flows.support.keys import open_mirror, provide_keys
+from flows.support.keys import open_store, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_evaluation_run
 from pretexeval.config.questions import Setting
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from tasks.evaluation import chains, request_files, scoring
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
@@ -60,28 +60,28 @@ def evaluate_model(
             failed. The answers so far are kept.
     """
     config = find_config(config, config_file)
-    mirror = open_mirror(config.storage)
+    store = open_store(config.storage)
     names = (edition_id, model_name, setting or period)
-    with record_failure(mirror, config, *names, is_whole=shard is None):
+    with record_failure(store, config, *names, is_whole=shard is None):
         evaluation = plan_evaluation(config, edition_id, model_name, setting, period)
         if shard is not None:
-            return evaluate_shard(evaluation, shard, mirror)
+            return evaluate_shard(evaluation, shard, store)
         link_predictions(config, edition_id, evaluation.folder)
-        mirror.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
+        store.pull_answers(edition_id, evaluation.model_id, evaluation.folder)
         with hold_evaluation(evaluation):
             if not is_complete(evaluation):
                 complete_evaluation(evaluation, asks_failed=not is_asked)
-        mirror.push_evaluation_files(evaluation.folder)
+        store.push_evaluation_files(evaluation.folder)
         require_evaluated(evaluation)
     return evaluation.model_id
 
 
-def evaluate_shard(evaluation: Evaluation, shard: Shard, mirror: Mirror) -> str:
+def evaluate_shard(evaluation: Evaluation, shard: Shard, store: Store) -> str:
     """Ask the prompts of a shard, unless the evaluation is complete, and return the model's id.
 
     Other shards ask at the same time, so the lock of the evaluation is held only to write the requests.
     """
-    mirror.pull_answers(evaluation.edition_id, evaluation.model_id, evaluation.folder)
+    store.pull_answers(evaluation.edition_id, evaluation.model_id, evaluation.folder)
     with ExitStack() as stack:
         with hold_evaluation(evaluation):
             if is_complete(evaluation):
@@ -120,7 +120,7 @@ def ask_chains(evaluation: Evaluation) -> None:
     requests = chains.list_chain_requests(evaluation)
     n_most = len(requests) * evaluation.subject.n_repeats
     with show_run_progress(f"chains of thought by {evaluation.model.name}", n_most) as advance:
-        chains.ask_chains(evaluation, requests, open_mirror(evaluation.storage), advance)
+        chains.ask_chains(evaluation, requests, open_store(evaluation.storage), advance)
 
 
 @task(name="write-requests", **RETRIES)
@@ -133,8 +133,8 @@ def write_requests(evaluation: Evaluation) -> RequestFiles:
 def ask_model(evaluation: Evaluation, requests: RequestFiles, *, asks_failed: bool = True) -> AskingReport:
     """Ask the prompts that have no answer. Each chunk of answers is stored before the next is asked."""
     with show_run_progress(f"asking {evaluation.model.name}", requests.n_samples) as advance:
-        mirror = open_mirror(evaluation.storage)
-        return ask_missing(evaluation, requests, mirror, advance, asks_failed=asks_failed)
+        store = open_store(evaluation.storage)
+        return ask_missing(evaluation, requests, store, advance, asks_failed=asks_failed)
 
 
 @task(name="ask-shard", **RETRIES)
@@ -142,7 +142,7 @@ def ask_part(evaluation: Evaluation, requests: RequestFiles, shard: Shard) -> No
     """Ask the prompts of a shard that have no answer, and store the answers as `ask_model` does."""
     n_prompts = requests.n_samples // shard.of
     with show_run_progress(f"asking {evaluation.model.name}, {shard.name}", n_prompts) as advance:
-        ask_shard(evaluation, requests, shard, open_mirror(evaluation.storage), advance)
+        ask_shard(evaluation, requests, shard, open_store(evaluation.storage), advance)
 
 
 @task(name="score-answers", **RETRIES)

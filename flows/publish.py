@@ -6,7 +6,7 @@ from prefect import flow, get_run_logger, task
 
 from flows.support.artifacts import link_results, show_facets, show_leaderboard
 from flows.support.configurations import PlannedConfig, find_config
-from flows.support.keys import open_mirror
+from flows.support.keys import open_store
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_publish_run
 from flows.support.score_changes import emit_score_changes
@@ -44,12 +44,12 @@ def publish(
     """
     config = find_config(config, config_file)
     root = config.storage.root
-    mirror = open_mirror(config.storage)
-    with hold_publication(mirror):
+    store = open_store(config.storage)
+    with hold_publication(store):
         edition_ids = [edition_id] if edition_id else _list_editions(root)
         if not edition_ids:
             raise InputError(f"{root}: no edition is complete; `pretexeval run CONFIG` builds one")
-        restore_model_records((*config.models, *config.list_writers()), mirror)
+        restore_model_records((*config.models, *config.list_writers()), store)
         for measured_id in edition_ids:
             measure_samples(root, measured_id)
         if edition_id is not None:
@@ -97,7 +97,7 @@ def count_writer_tokens(config: Config, edition_id: str) -> None:
     try:
         edition = plan_edition(config)
         if edition.edition_id == edition_id:
-            record_writer_tokens(edition, open_mirror(config.storage))
+            record_writer_tokens(edition, open_store(config.storage))
     except InputError as error:
         get_run_logger().warning("the tokens of writers were not counted: %s", error)
 

@@ -13,7 +13,7 @@ from flows.publish import publish
 from flows.support.artifacts import link_results, show_facets, show_leaderboard, show_outcomes
 from flows.support.configurations import inherit_config_file, read_config
 from flows.support.dispatch import Parameters, run_evaluations
-from flows.support.keys import open_mirror
+from flows.support.keys import open_store
 from flows.support.periods import plan_period
 from flows.support.retention import remove_old_editions
 from flows.support.retries import RETRIES, read_time_limit
@@ -80,7 +80,7 @@ def regenerate(config_file: Path, moment: datetime | None = None) -> str:
 @task(name="remove-old-editions", **RETRIES)
 def remove_editions(config: Config) -> None:
     """Remove the editions of the schedule that are older than `keep_editions` allows."""
-    found, _ = remove_old_editions(config, open_mirror(config.storage))
+    found, _ = remove_old_editions(config, open_store(config.storage))
     for old in found:
         get_run_logger().info(
             "%s was %s", old.edition_id, f"kept: {old.kept_because}" if old.kept_because else "removed"
@@ -169,10 +169,10 @@ def _run_evaluations(calls: Sequence[Parameters]) -> list[str | None]:
     for call, reason in zip(calls, reasons, strict=True):
         config, place = call["config"], call.get("setting") or call.get("period")
         names = (call["edition_id"], call["model_name"])
-        mirror = open_mirror(config.storage)
-        if reason is not None and not has_failure(mirror, *names, place):
+        store = open_store(config.storage)
+        if reason is not None and not has_failure(store, *names, place):
             # Its worker was lost before it could write the record.
-            write_failure(mirror, config, *names, reason, place)
+            write_failure(store, config, *names, reason, place)
     return reasons
 
 

@@ -8,7 +8,7 @@ from prefect import flow, get_run_logger, task
 
 from flows.support.artifacts import show_run_progress
 from flows.support.configurations import PlannedConfig, find_config
-from flows.support.keys import open_mirror, provide_keys
+from flows.support.keys import open_store, provide_keys
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
 from flows.support.stage_task import provide_stage
@@ -79,12 +79,12 @@ def ask_rephraser(
     edition: Edition, rephraser: Rephraser, triplets: StageFiles, statements: StageFiles
 ) -> dict[str, pl.DataFrame]:
     """Ask for every rewording and every verdict of the judge; return name of a piece -> attempts."""
-    mirror = open_mirror(edition.config.storage)
+    store = open_store(edition.config.storage)
     rows = [
         join_entities(statements.read(edition.root, piece), triplets.read(edition.root, piece))
         for piece in edition.pieces
     ]
-    attempts = ask_rounds(mirror, rows, rephraser, show_run_progress)
+    attempts = ask_rounds(store, rows, rephraser, show_run_progress)
     if warning := warn_of_weak_writer(rephraser, attempts):
         get_run_logger().warning(warning)
     return dict(zip(edition.pieces, attempts, strict=True))
@@ -100,4 +100,4 @@ def ask_llmeval(edition: Edition, llmeval: Llmeval, triplets: StageFiles) -> Non
     ]
     writer = llmeval.writer
     with show_run_progress(f"statements by {writer.config.name}", len(prompts)) as advance:
-        ask_for_replies(open_mirror(edition.config.storage), writer, prompts, advance)
+        ask_for_replies(open_store(edition.config.storage), writer, prompts, advance)

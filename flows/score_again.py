@@ -6,7 +6,7 @@ from dataclasses import replace
 from prefect import flow, task
 
 from flows.publish import publish
-from flows.support.keys import open_mirror
+from flows.support.keys import open_store
 from flows.support.retries import RETRIES, read_time_limit
 from flows.support.run_names import name_edition_run
 from pretexeval.config.file import Config
@@ -29,17 +29,17 @@ def score_again(config: Config, policies: Sequence[str] | None = None) -> str:
     Raises:
         InputError: a model was never evaluated on the edition.
     """
-    mirror = open_mirror(config.storage)
-    edition_id = fetch_edition(config, mirror).edition_id
+    store = open_store(config.storage)
+    edition_id = fetch_edition(config, store).edition_id
     for name, setting in config.list_evaluations():
-        evaluation = plan_scored(config, edition_id, name, setting, mirror)
+        evaluation = plan_scored(config, edition_id, name, setting, store)
         if evaluation is None:
             continue
         if policies:
             table = replace(evaluation.scoring, policies=tuple(policies))
             evaluation = replace(evaluation, scoring=table)
         score_answers_again(evaluation)
-        mirror.push_evaluation(edition_id, evaluation.model_id, setting)
+        store.push_evaluation(edition_id, evaluation.model_id, setting)
     publish(edition_id=edition_id, config=config)
     return edition_id
 

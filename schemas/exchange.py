@@ -81,7 +81,7 @@ class Prompt:
     """What is sent to a model.
 
     Style completion: a text to continue. Style chat: messages [{role, content}] as canonical JSON. Style
-    pair: a premise and a conclusion as a JSON list. Style classify: one text to classify.
+    pair: a premise and a conclusion as a JSON list.
     """
 
     style: str

@@ -65,7 +65,7 @@ class WritingSource:
         config, llmeval = RephraserConfig(), LlmevalConfig()
         how = (config.instruction, config.temperature, config.max_tokens, config.max_attempts)
         self.rephraser = Rephraser(writer, *how, seed=0)
-        self.llmeval = Llmeval(writer, llmeval.instruction, llmeval.max_tokens)
+        self.llmeval = Llmeval(writer, llmeval.instruction)
 
     def list_fixed_texts(self) -> list[str]:
         """Return the texts that become one token each: instructions, system prompt, names of relations."""

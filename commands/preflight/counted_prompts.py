@@ -25,7 +25,7 @@ from tasks.asking.prompts import ANSWER, THINK
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.edition import Edition
 from tasks.edition.preview import PiecePreview, preview_questions
-from tasks.edition.rephraser import Rephraser
+from tasks.edition.rephraser import LLMEVAL_TOKENS, Rephraser
 from tasks.evaluation.chains import read_chains
 from tasks.evaluation.evaluation import Evaluation, RelationSize, divide_budget, measure_relation
 from tasks.evaluation.items import GROUP, SAMPLE_ITEMS, select_items
@@ -252,7 +252,7 @@ def list_writer_parts(edition: Edition) -> Iterator[WriterPart]:
             Span.of(1),
             "1 prompt per triplet",
             llmeval.instruction,
-            llmeval.max_tokens,
+            LLMEVAL_TOKENS,
         )
 
 

@@ -7,7 +7,7 @@ from commands.preflight.counted_prompts import AskedPairs, CountedSamples, count
 from commands.preflight.estimates import Estimate, Span
 from commands.preflight.reading import FactCounts, count_facts
 from pretexeval.config.file import Config
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from report.console import align
 from tasks.edition.anchors import plan_anchors
 from tasks.edition.planning import fetch_edition, plan_edition
@@ -46,25 +46,25 @@ class RunPlan:
     estimates: tuple[Estimate, ...]
 
 
-def plan_run(config: Config, mirror: Mirror) -> RunPlan:
+def plan_run(config: Config, store: Store) -> RunPlan:
     """Estimate everything that a run will ask and take. No model is loaded or asked.
 
     The only files written are copies of the edition and the answers in a shared storage.
 
     Args:
-        mirror: the configuration's storage, opened with its keys.
+        store: the configuration's storage, opened with its keys.
 
     Raises:
         InputError: for everything that would stop the run before it begins.
     """
-    edition = fetch_edition(config, mirror)
+    edition = fetch_edition(config, store)
     evaluations = [
         plan_evaluation(config, edition.edition_id, name, setting)
         for name, setting in config.list_evaluations()
     ]
     writers = [writer.model_id for writer in edition.writers]
     for model_id in dict.fromkeys([*writers, *(each.model_id for each in evaluations)]):
-        mirror.sync_responses(model_id)
+        store.sync_responses(model_id)
     counted = CountedSamples([each for each in evaluations if each.subject.setting is None])
     writer_parts = list(list_writer_parts(edition))
     for piece in preview_pieces(edition) if edition.has_triplets else ():

@@ -130,9 +130,9 @@ def _link_folder(config: Config, folder: str, of_what: str, what: str) -> None:
 def link_page(config: Config, edition_id: str | None) -> None:
     """Link the edition's page, or the index of all pages: its URL if pages are served, or else its file."""
     page = page_file(edition_id)
-    base_url = config.report.base_url or find_base_url(config.storage.root)
+    base_url = find_base_url(config.storage.root)
     served = page.removeprefix(f"{PAGES_FOLDER}/")
-    address = f"{base_url.rstrip('/')}/{served}" if base_url else _locate(config, page)
+    address = f"{base_url}/{served}" if base_url else _locate(config, page)
     what = (
         "Scores and samples. The page is written when the edition is published; before, the link is broken."
     )

@@ -16,7 +16,7 @@ from pretexeval.primitives.http_client import bypass_proxies
 from pretexeval.primitives.secrets import hide_secrets
 from pretexeval.primitives.untrusted_text import escape_logs
 from pretexeval.storage.bucket import SECRET_VARIABLES
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 
 
 def _hide_parameters(record: logging.LogRecord) -> bool:
@@ -50,14 +50,14 @@ def provide_storage_keys(storage: StorageConfig) -> None:
         provide_variables(SECRET_VARIABLES[storage.shared.partition("://")[0]])
 
 
-def open_mirror(storage: StorageConfig) -> Mirror:
-    """Set the keys of the storage that hosts share, and return the mirror of it.
+def open_store(storage: StorageConfig) -> Store:
+    """Set the keys of the storage that hosts share, and return the store of it.
 
     Raises:
         InputError: a Secret block cannot be read, or the storage cannot be used.
     """
     provide_storage_keys(storage)
-    return Mirror(storage)
+    return Store(storage)
 
 
 def provide_variables(names: Iterable[str]) -> None:

@@ -20,10 +20,10 @@ from pretexeval.storage.layout import (
     review_folder,
 )
 from pretexeval.storage.locks import hold_file_lock
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.publication import finish_removals, is_evaluated_now, measure_freed, remove_edition
 from pretexeval.storage.records import find_manifest
 from pretexeval.storage.responses import UnusedAnswers, list_unused_answers, remove_answers
+from pretexeval.storage.store import Store
 from tasks.edition.planning import plan_edition
 
 # These differ between the editions of a schedule, or may have changed with the base and the code since then.
@@ -83,7 +83,7 @@ def list_old_answers(config: Config, found: Sequence[OldEdition]) -> list[Unused
 
 
 def remove_old_editions(
-    config: Config, mirror: Mirror, *, with_answers: bool = False
+    config: Config, store: Store, *, with_answers: bool = False
 ) -> tuple[list[OldEdition], list[UnusedAnswers]]:
     """Remove these editions with their evaluations, pages and measurements; return what was removed.
 
@@ -95,14 +95,14 @@ def remove_old_editions(
     root = config.storage.root
     if config.storage.keep_editions is None:
         return [], []
-    with mirror.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
-        finish_removals(mirror)
+    with store.hold_lease("publish"), hold_file_lock(root / PUBLISH_LOCK, "publishing"):
+        finish_removals(store)
         found = list_old_editions(config)
         # The requests of an edition name its answers, and go with it.
         answers = list_old_answers(config, found) if with_answers else []
         for old in found:
             if old.kept_because is None:
-                remove_edition(mirror, old.edition_id)
+                remove_edition(store, old.edition_id)
         remove_answers(answers)
     return found, answers
 

@@ -93,13 +93,8 @@ class EngineConfig(ConfigTable):
     tensor_parallel_size: Annotated[int, Field(ge=1)] = 1
     """Only `vllm`: number of GPUs across which each layer of the model is split."""
     pipeline_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes this
-    number times `tensor_parallel_size` GPUs."""
-    data_parallel_size: Annotated[int, Field(ge=1)] = 1
-    """Only `vllm`: must be 1. For more copies, use `workers`, or `vllm serve --data-parallel-size n` as an
-    endpoint."""
-    max_num_seqs: Annotated[int, Field(ge=1)] | None = None
-    """Only `vllm`: maximum number of prompts that are answered at the same time."""
+    """Only `vllm`: number of groups of GPUs across which the layers are distributed. The model takes
+    `tensor_parallel_size` times as many GPUs."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] = 0.9
     """Only `vllm`: share of the GPU's memory that the model may use."""
     base_url: str | None = None
@@ -187,17 +182,6 @@ class EngineConfig(ConfigTable):
                 "the opening mark may be empty"
             )
         return marks
-
-    @field_validator("data_parallel_size")
-    @classmethod
-    def _refuse_data_parallel(cls, size: int) -> int:
-        """Refuse what `LLM(data_parallel_size=2)` of vLLM 0.32 refuses, after the model was found."""
-        if size > 1:
-            raise ValueError(
-                "must be 1, because vLLM does not take it within one process: use workers, "
-                "or start `vllm serve --data-parallel-size n` and use engine = 'openai'"
-            )
-        return size
 
     @model_validator(mode="after")
     def _require_both_prices(self) -> Self:

@@ -47,8 +47,6 @@ class ChainOfThoughtConfig(ConfigTable):
     """Only the most likely tokens that have this probability together are sampled."""
     max_tokens: Annotated[int, Field(ge=1)] = 512
     """Maximum number of tokens in a chain of thought and its answer."""
-    seed: int = 0
-    """Seed of the first repeat. Each further repeat adds 1, so that repeats differ."""
     demonstrations: Path | None = None
     """JSON lines with the keys question_id and reasoning: chains of thought for the demonstrations. By
     default the model writes them itself."""

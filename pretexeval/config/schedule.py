@@ -16,8 +16,6 @@ class AnchorsConfig(ConfigTable):
 
     n_pairs: Annotated[int, Field(ge=1)] = 100
     """Number of pairs, in proportion to the sizes of the relations, but at least one pair of each."""
-    seed: Annotated[int, Field(ge=0)] | None = None
-    """Seed with which the anchors are drawn. The default is the seed of `[edition]`."""
 
 
 Period = Literal["day", "week", "month"]

@@ -163,8 +163,6 @@ class LlmevalConfig(ConfigTable):
         "ways. Output one statement per line, and no other text.\nKnowledge triplet: {triplet}"
     )
     """Prompt for the writer. `{triplet}` is replaced by (head, relation, tail)."""
-    max_tokens: Annotated[int, Field(ge=1)] = 512
-    """Maximum number of tokens in a reply."""
 
     @model_validator(mode="after")
     def _check_instruction(self) -> Self:
@@ -179,32 +177,18 @@ class JudgeConfig(ConfigTable):
     """Name of one of the `[[writers]]`, which answers Yes or No. Allowed only if `rephraser.kind` is
     `model`."""
     model: str | None = None
-    """An entailment model in place of a writer: a folder, or a name on the hub. With `base_url`, the name by
-    which the endpoint knows the model."""
+    """An entailment model in place of a writer: a folder, or a name on the hub, of any text-classification
+    model of transformers that has one label for entailment. It runs in this process, on GPU or CPU."""
     revision: str | None = None
-    """Only with `model`: its revision."""
-    base_url: str | None = None
-    """Only with `model`: address of an endpoint that classifies texts as vLLM does, for example
-    `"http://127.0.0.1:8000"`."""
-    api_key_env: str | None = None
-    """Only with `base_url`: name of the environment variable that holds the key."""
-    price_input: Annotated[float, Field(ge=0)] | None = None
-    """Only with `base_url`: price of a million tokens in USD."""
-    pair: str = "{premise}</s></s>{conclusion}"
-    """Only with `base_url`: how the two texts become one, with the separators of the model: `</s></s>` for
-    RoBERTa and BART, `[SEP]` for BERT and DeBERTa."""
-    entailment_index: Annotated[int, Field(ge=0)] | None = None
-    """Only with `base_url`, required: which of the probabilities is that of entailment, from 0 (see
-    `id2label` in the config.json of the model)."""
+    """Only with `model`: revision on the hub."""
     mask_names: bool = False
     """Only with `model`: whether the judge sees X and Y in place of the two names."""
     logprobs: bool = False
     """Only with `writer`: whether the score of an answer is p(Yes) / (p(Yes) + p(No)) of the first token,
     instead of 1 or 0."""
-    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Score from which an answer is a yes; 0.5 unless it is given here or in `calibration`."""
     calibration: Path | None = None
-    """File with thresholds that `pretexeval gate FILE --judge CONFIG --calibrate` writes."""
+    """File that `pretexeval gate FILE --judge CONFIG --calibrate` writes. It holds the score from which an
+    answer is a yes; 0.5 without it."""
     instruction: str = (
         'Text 1: "{premise}"\nText 2: "{conclusion}"\nIf text 1 is true, must text 2 be true as well? '
         "Answer Yes or No.\nAnswer:"
@@ -223,25 +207,17 @@ class JudgeConfig(ConfigTable):
 
     @model_validator(mode="after")
     def _check_slots(self) -> Self:
-        for key in ("instruction", "pair"):
-            for slot in ("{premise}", "{conclusion}"):
-                _require_slot(key, getattr(self, key), slot)
+        for slot in ("{premise}", "{conclusion}"):
+            _require_slot("instruction", self.instruction, slot)
         return self
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
         if self.writer is not None and self.model is not None:
             raise ValueError("writer and model are both given; a judge is one of the two")
-        if self.threshold is not None and self.calibration is not None:
-            raise ValueError("threshold and calibration are both given; the calibration holds a threshold")
-        of_model = ("revision", "base_url", "mask_names")
-        of_endpoint = ("api_key_env", "price_input", "entailment_index")
-        for needed, keys in (("model", of_model), ("base_url", of_endpoint), ("writer", ("logprobs",))):
-            for key in keys:
-                if getattr(self, needed) is None and getattr(self, key) not in (None, False):
-                    raise ValueError(f"{key} is not allowed without {needed}")
-        if self.base_url is not None and self.entailment_index is None:
-            raise ValueError("entailment_index is needed with base_url")
+        for needed, key in (("model", "revision"), ("model", "mask_names"), ("writer", "logprobs")):
+            if getattr(self, needed) is None and getattr(self, key) not in (None, False):
+                raise ValueError(f"{key} is not allowed without {needed}")
         return self
 
     def to_writer(self) -> WriterConfig | None:
@@ -250,14 +226,7 @@ class JudgeConfig(ConfigTable):
             return None
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", self.model.rstrip("/").rpartition("/")[2]) or "judge"
         return WriterConfig(
-            name=name[:MAX_MODEL_NAME],
-            engine="entailment" if self.base_url is None else "openai",
-            model=self.model,
-            revision=self.revision,
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            price_input=self.price_input,
-            price_output=None if self.price_input is None else 0.0,
+            name=name[:MAX_MODEL_NAME], engine="entailment", model=self.model, revision=self.revision
         )
 
 
@@ -308,8 +277,6 @@ class ReportConfig(ConfigTable):
 
     title: str = "PretexEval"
     """Title of the pages."""
-    base_url: str | None = None
-    """Address at which the folder `report` is served, for links in the Prefect UI."""
     min_new_texts: Annotated[float, Field(ge=0, le=1)] | None = None
     """The least share of an edition's texts that no earlier edition of its base may have used, or else a
     scheduled run ends as failed (docs/editions.md)."""

@@ -40,7 +40,7 @@ class IncrementalEngine(ABC):
     ) -> list[Completion]:
         """Return one completion per prompt, in order. Raises as `generate_into` does."""
         received: dict[int, Completion] = {}
-        self.generate_into(received, prompts, sampling, on_progress or _ignore)
+        self.generate_into(received, prompts, sampling, on_progress or (lambda _: None))
         return [received[number] for number in range(len(prompts))]
 
     @abstractmethod
@@ -68,10 +68,6 @@ class ProbedEngine(Engine, Protocol):
 
     def is_answering(self, style: str, sampling: Sampling) -> bool:
         """Return whether the model answers a throwaway prompt of this style."""
-
-
-def _ignore(_: int) -> None:
-    """Do nothing with the number of newly done prompts."""
 
 
 def render_prompt(

@@ -1,6 +1,8 @@
 """The identity of a model: checksums of its files, so that answers are never attributed to another model."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -125,36 +127,50 @@ class ModelIdentity:
     """What the model's card says that it was taught. It is no part of ``identity``."""
 
 
+@contextlib.contextmanager
+def _explain_unreadable(config: EngineConfig) -> Iterator[None]:
+    """Raise an error of the operating system as an InputError that names the model and the file."""
+    try:
+        yield
+    except OSError as error:
+        place, reason = error.filename or config.model, error.strerror or error
+        raise InputError(f"model {config.name!r}: {place} cannot be read ({reason})") from error
+
+
 def identify_model(config: EngineConfig) -> ModelIdentity:
     """Return the identity of the model that ``config`` names, without loading or downloading it.
 
     Raises:
         InputError: the folder or file is missing or incomplete.
     """
-    try:
-        return _identify(config)
-    except OSError as error:
-        place = error.filename or config.model
-        reason = error.strerror or error
-        raise InputError(f"model {config.name!r}: {place} cannot be read ({reason})") from error
-
-
-def _identify(config: EngineConfig) -> ModelIdentity:
     taught = TaughtFacts()
-    if config.engine == "openai":
-        identity = _identify_endpoint(config)
-    elif config.engine == "recorded":
-        path = find_recording(config)
-        identity = {"kind": "recorded", "checksum": checksum_file(path)}
-        taught = read_taught_facts(path.parent)
-    elif config.engine == "imported":
-        identity = _identify_import(config)
-    elif folder := find_folder(config):
-        identity = _identify_folder(config, folder)
-        taught = read_taught_facts(folder)
-    else:
-        identity = _identify_hub(config)
+    declared = {"model": config.model, "revision": config.revision}
+    precision = {"dtype": config.dtype, "quantization": config.quantization}
+    identity: dict[str, object]
+    with _explain_unreadable(config):
+        if config.engine == "openai":
+            # Without the address, which changes and may hold secrets.
+            identity = {"kind": "endpoint", **declared}
+        elif config.engine == "imported" and config.revision is not None:
+            # Several files belong together under the revision.
+            identity = {"kind": "imported", "revision": config.revision}
+        elif config.engine in ("imported", "recorded"):
+            path = find_recording(config)
+            identity = {"kind": config.engine, "checksum": checksum_file(path)}
+            if config.engine == "recorded":
+                taught = read_taught_facts(path.parent)
+        elif folder := find_folder(config):
+            identity = {"kind": "folder", "checksums": _list_checksums(folder), **precision}
+            taught = read_taught_facts(folder)
+        else:
+            identity = {"kind": "hub", **declared, **precision}
     return ModelIdentity(f"{config.name}-{hash_json(identity, digits=8)}", identity, taught)
+
+
+def _list_checksums(folder: Path) -> dict[str, str]:
+    paths = sorted(folder.glob(WEIGHT_PATTERN))
+    paths += [path for name in OTHER_FILES if (path := folder / name).is_file()]
+    return {path.name: checksum_file(path) for path in paths}
 
 
 def find_folder(config: EngineConfig) -> Path | None:
@@ -163,31 +179,26 @@ def find_folder(config: EngineConfig) -> Path | None:
     Raises:
         InputError: ``config.model`` is a path, and there is no complete model.
     """
-    try:
-        return _find_folder(config)
-    except OSError as error:
-        reason = error.strerror or error
-        raise InputError(f"model {config.name!r}: {config.model} cannot be read ({reason})") from error
-
-
-def _find_folder(config: EngineConfig) -> Path | None:
     folder = Path(config.model).expanduser()
-    if not folder.is_dir():
-        if folder.is_file() and folder.suffix != ".gguf":
-            raise InputError(f"model {config.name!r}: {config.model!r} is a file; give the folder of a model")
-        if config.model.startswith((".", "/", "~")) or config.model.endswith("/"):
-            raise InputError(
-                f"model {config.name!r}: there is no folder {config.model!r}; "
-                "give the folder of a model or a hub name such as `org/name`"
-            )
-        return None
-    for pattern in ("config.json", WEIGHT_PATTERN):
-        # Unlike glob, this raises if the folder may not be read.
-        if not any(fnmatch(name, pattern) for name in os.listdir(folder)):
-            raise InputError(
-                f"model {config.name!r}: the folder {config.model!r} holds no {pattern}; "
-                "a model needs config.json, a tokenizer and weights as safetensors"
-            )
+    with _explain_unreadable(config):
+        if not folder.is_dir():
+            if folder.is_file() and folder.suffix != ".gguf":
+                raise InputError(
+                    f"model {config.name!r}: {config.model!r} is a file; give the folder of a model"
+                )
+            if config.model.startswith((".", "/", "~")) or config.model.endswith("/"):
+                raise InputError(
+                    f"model {config.name!r}: there is no folder {config.model!r}; "
+                    "give the folder of a model or a hub name such as `org/name`"
+                )
+            return None
+        for pattern in ("config.json", WEIGHT_PATTERN):
+            # Unlike glob, this raises if the folder may not be read.
+            if not any(fnmatch(name, pattern) for name in os.listdir(folder)):
+                raise InputError(
+                    f"model {config.name!r}: the folder {config.model!r} holds no {pattern}; "
+                    "a model needs config.json, a tokenizer and weights as safetensors"
+                )
     return folder
 
 
@@ -201,36 +212,3 @@ def find_recording(config: EngineConfig) -> Path:
     if not path.is_file():
         raise InputError(f"model {config.name!r}: there is no file of recorded responses {config.model!r}")
     return path
-
-
-def _identify_folder(config: EngineConfig, folder: Path) -> dict[str, object]:
-    paths = sorted(folder.glob(WEIGHT_PATTERN))
-    paths += [path for name in OTHER_FILES if (path := folder / name).is_file()]
-    return {
-        "kind": "folder",
-        "checksums": {path.name: checksum_file(path) for path in paths},
-        "dtype": config.dtype,
-        "quantization": config.quantization,
-    }
-
-
-def _identify_hub(config: EngineConfig) -> dict[str, object]:
-    return {
-        "kind": "hub",
-        "model": config.model,
-        "revision": config.revision,
-        "dtype": config.dtype,
-        "quantization": config.quantization,
-    }
-
-
-def _identify_endpoint(config: EngineConfig) -> dict[str, object]:
-    """Return the declared name and revision. The address is left out: it changes and may hold secrets."""
-    return {"kind": "endpoint", "model": config.model, "revision": config.revision}
-
-
-def _identify_import(config: EngineConfig) -> dict[str, object]:
-    """Return the declared revision, under which several files belong together, or the file's checksum."""
-    if config.revision is not None:
-        return {"kind": "imported", "revision": config.revision}
-    return {"kind": "imported", "checksum": checksum_file(find_recording(config))}

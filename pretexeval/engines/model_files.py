@@ -69,8 +69,6 @@ def require_readable(config: EngineConfig) -> None:
     try:
         # The hub's cache may hold a part of a model; the rest is downloaded.
         _check_files(folder, is_whole=local is not None)
-        if config.engine == "vllm" and getattr(config, "prompt_style", None) == "chat":
-            _check_chat_templates(folder)
     except BaseException as error:
         if not is_failure(error):
             raise
@@ -150,47 +148,3 @@ def _check_weights(path: Path) -> None:
     n_expected = LENGTH_BYTES + n_header + max(ends, default=0)
     if n_bytes != n_expected:
         raise InputError(f"{path} is damaged: it has {n_bytes:,} bytes, and its header says {n_expected:,}")
-
-
-def _check_chat_templates(folder: Path) -> None:
-    """Check that the chat template can be parsed. The words that only transformers knows are allowed."""
-    from jinja2 import TemplateSyntaxError
-    from jinja2.ext import Extension, loopcontrols
-    from jinja2.nodes import CallBlock, Node
-    from jinja2.parser import Parser
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    class Generation(Extension):
-        tags = {"generation"}  # noqa: RUF012
-
-        def parse(self, parser: Parser) -> Node | list[Node]:
-            line = next(parser.stream).lineno
-            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-            return CallBlock(self.call_method("_render"), [], [], body).set_lineno(line)
-
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols]
-    )
-    for path, text in _list_chat_templates(folder):
-        try:
-            environment.parse(text)
-        except TemplateSyntaxError as error:
-            raise InputError(f"{path}: the chat template has an error ({error})") from error
-
-
-def _list_chat_templates(folder: Path) -> list[tuple[Path, str]]:
-    """Return the chat template that is used, with its file; several if a file names several."""
-    plain = folder / "chat_template.jinja"
-    if plain.is_file():
-        return [(plain, plain.read_text(encoding="utf-8"))]
-    for name in ("chat_template.json", "tokenizer_config.json"):
-        path = folder / name
-        if not path.is_file():
-            continue
-        content = read_json(path)
-        found = content.get("chat_template") if isinstance(content, dict) else None
-        named = found if isinstance(found, list) else [{"template": found}]
-        texts = [each.get("template") for each in named if isinstance(each, dict)]
-        if templates := [(path, text) for text in texts if isinstance(text, str)]:
-            return templates
-    return []

@@ -29,7 +29,6 @@ from pretexeval.engines.endpoint_client import (
 from pretexeval.engines.openai_replies import (
     AbortedAnswerError,
     UnreadableAnswerError,
-    read_classification,
     read_completion,
     read_json,
 )
@@ -243,8 +242,6 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
         reply = await endpoint.client.post(path, body, _limit_size(sampling))
         if not reply.is_success:
             return _read_failure(endpoint, reply, sampling, prompt.style)
-        if prompt.style == "classify":
-            return Attempt(Answer(read_classification(reply.content, endpoint.hide)))
         words = sampling.answer_words
         return Attempt(Answer(read_completion(reply.content, prompt.style, endpoint.hide, words)))
     except NoReplyInTimeError as error:
@@ -261,8 +258,6 @@ async def _attempt(endpoint: Endpoint, prompt: Prompt, sampling: Sampling) -> At
 
 
 def _build_request(model: str, prompt: Prompt, sampling: Sampling) -> tuple[str, dict[str, object]]:
-    if prompt.style == "classify":
-        return "/classify", {"input": prompt.text, "model": model}
     body = build_parameters(sampling, prompt.style)
     if prompt.style == "chat":
         return "/chat/completions", {"messages": read_messages(prompt), "model": model, **body}

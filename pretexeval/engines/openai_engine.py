@@ -154,7 +154,6 @@ PROBE_INTERVAL_S = 5.0
 PROBE_PROMPTS = {
     "completion": Prompt("completion", "Hello"),
     "chat": Prompt("chat", '[{"content": "Hello", "role": "user"}]'),
-    "classify": Prompt("classify", "Hello"),
 }
 
 

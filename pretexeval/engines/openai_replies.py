@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pretexeval.primitives.hashing import render_canonical_json
 from pretexeval.primitives.untrusted_text import read_count, read_float
 from schemas.exchange import Completion
 
@@ -82,28 +81,6 @@ def read_completion(
         logprob_true=logprobs[0],
         logprob_false=logprobs[1],
         reasoning=reasoning and hide(reasoning),
-        served=_describe_served(answer, hide),
-    )
-
-
-def read_classification(content: bytes, hide: Callable[[str], str]) -> Completion:
-    """Return the label and the probabilities that vLLM's /classify answers, as a canonical JSON object.
-
-    Raises:
-        UnreadableAnswerError: see there.
-    """
-    answer = read_json(content)
-    rows = _get(answer, "data")
-    row = rows[0] if isinstance(rows, list) and rows else None
-    label, probabilities = _get(row, "label"), _get(row, "probs")
-    values = [read_float(value) for value in probabilities] if isinstance(probabilities, list) else []
-    if not values or any(value is None for value in values):
-        raise UnreadableAnswerError(f"the answer holds no probabilities: {hide(str(answer))[:100]!r}")
-    said = {"label": _read_name(label, hide), "probs": values}
-    return Completion(
-        render_canonical_json(said),
-        n_prompt_tokens=read_count(_get(_get(answer, "usage"), "prompt_tokens")),
-        n_completion_tokens=0,
         served=_describe_served(answer, hide),
     )
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -54,42 +53,6 @@ def watch_outputs(llm: LLM, on_output: Callable[[int, RequestOutput], None]) -> 
         yield
     finally:
         del engine.step
-
-
-class ProgressBar:
-    """Replacement for the tqdm bar that vLLM updates. It passes on how many more prompts are done."""
-
-    def __init__(self, on_progress: Callable[[int], None]) -> None:
-        """Start at 0."""
-        self.n = 0
-        self.postfix = ""
-        self._on_progress = on_progress
-        self._started_at = time.monotonic()
-
-    @property
-    def format_dict(self) -> dict[str, float]:
-        """Return the seconds since the start, from which vLLM computes a speed; never 0."""
-        return {"elapsed": max(time.monotonic() - self._started_at, 1e-6)}
-
-    def update(self, n: int) -> None:
-        """Count ``n`` more prompts."""
-        self.n += n
-        self._on_progress(n)
-
-    def refresh(self) -> None:
-        """Do nothing, because nothing is drawn."""
-
-    def close(self) -> None:
-        """Do nothing, because nothing was drawn."""
-
-
-def watch_progress(on_progress: Callable[[int], None]) -> Callable[..., object]:
-    """Return a factory of bars. vLLM also wraps the reading of the prompts in a bar, which is not counted."""
-
-    def start(prompts: Iterable[object] | None = None, **_: object) -> object:
-        return ProgressBar(on_progress) if prompts is None else prompts
-
-    return start
 
 
 AnswerTokens = tuple[int | None, int | None]
@@ -156,9 +119,19 @@ class VllmEngine(IncrementalEngine):
             completion = replace(_read_output(output, answers[number]), served=self._served)
             is_chat = prompts[i].style == "chat"
             received[i] = self._splitter.split(completion, texts[i]) if is_chat else completion
+            on_progress(1)
 
-        with watch_outputs(self._llm, receive):
-            self._run([tokens[i] for i in order], answers, sampling, on_progress)
+        if order:
+            skip = self._splitter.skip_special_tokens
+            params = {
+                answer: build_params(sampling, answer, skip_special_tokens=skip) for answer in set(answers)
+            }
+            with watch_outputs(self._llm, receive):
+                self._llm.generate(
+                    [{"prompt_token_ids": tokens[i]} for i in order],
+                    [params[answer] for answer in answers],
+                    use_tqdm=False,
+                )
 
     def close(self) -> None:
         """Retire the model. Its memory is freed when another model is loaded or when the process ends."""
@@ -211,26 +184,6 @@ class VllmEngine(IncrementalEngine):
             true_false = [find_answer_token(self._tokenizer, end, word) for word in words]
             found[end] = (true_false[0], true_false[1]) if true_false else (None, None)
         return [found[end] for end in ends]
-
-    def _run(
-        self,
-        tokens: Sequence[list[int]],
-        answers: Sequence[AnswerTokens],
-        sampling: Sampling,
-        on_progress: Callable[[int], None],
-    ) -> None:
-        if not tokens:
-            return
-        skip_special_tokens = self._splitter.skip_special_tokens
-        params = {
-            answer: build_params(sampling, answer, skip_special_tokens=skip_special_tokens)
-            for answer in set(answers)
-        }
-        self._llm.generate(
-            [{"prompt_token_ids": ids} for ids in tokens],
-            [params[answer] for answer in answers],
-            use_tqdm=watch_progress(on_progress),
-        )
 
 
 def _read_output(output: RequestOutput, answer: AnswerTokens) -> Completion:

@@ -77,7 +77,6 @@ def load_llm(config: EngineConfig, model: str) -> LLM:
             max_model_len=config.max_model_len,
             tensor_parallel_size=config.tensor_parallel_size,
             pipeline_parallel_size=config.pipeline_parallel_size,
-            max_num_seqs=config.max_num_seqs,
             gpu_memory_utilization=config.gpu_memory_utilization,
             enable_prefix_caching=True,
             block_size=CPU_BLOCK_SIZE if current_platform.is_cpu() else None,

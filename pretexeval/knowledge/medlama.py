@@ -37,8 +37,6 @@ def read_medlama(path: Path) -> Source:
         return _read_folder(path)
     if path.suffix.lower() == ".parquet":
         return Source(_split_tails(path, _read_parquet(path)))
-    if path.suffix.lower() == ".csv":
-        return Source(_split_tails(path, _read_csv(path)))
     raise InputError(f"{path} is not MedLAMA: give medlama.parquet or the published folder of CSV files")
 
 

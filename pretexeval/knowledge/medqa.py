@@ -16,8 +16,9 @@ import polars as pl
 
 from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut, cap_left_out
 from pretexeval.knowledge.names import fold_name, normalize_text, remove_invisible
-from pretexeval.knowledge.rows import describe_problems, parse_json, read_bytes, read_text, require_columns
+from pretexeval.knowledge.rows import describe_problems, parse_json, read_text
 from pretexeval.knowledge.synonyms import SynonymTable
+from pretexeval.knowledge.tables import read_parquet_columns
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from schemas.question_stages import LETTERS
@@ -79,11 +80,7 @@ def read_medqa(path: Path) -> MedqaSource:
 
 def _read_parquet(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the place and the values of each row. Rows are counted from 0."""
-    try:
-        frame = pl.read_parquet(read_bytes(path))
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} is no Parquet file: {error}") from error
-    require_columns(path, frame.columns, PARQUET_COLUMNS)
+    frame = read_parquet_columns(path, PARQUET_COLUMNS, ("meta_info",))
     for row, values in enumerate(frame.iter_rows(named=True)):
         yield f"row index {row}", values
 
@@ -184,15 +181,11 @@ MEDQA = "medqa"
 """What stands for the relation of all questions of MedQA."""
 
 
-def _list_no_triplets() -> pl.DataFrame:
-    return pl.DataFrame(schema=COLUMNS)
-
-
 @dataclass(frozen=True)
 class QuestionBank(KnowledgeBase):
     """The questions of MedQA, and the synonyms of their answers. There are no triplets."""
 
-    triplets: pl.DataFrame = field(default_factory=_list_no_triplets)
+    triplets: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COLUMNS))
     items: tuple[MedqaItem, ...] = ()
     synonyms: SynonymTable = field(default_factory=SynonymTable)
 

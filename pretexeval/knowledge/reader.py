@@ -21,11 +21,6 @@ from pretexeval.primitives.errors import InputError
 FOLDER = Path(__file__).parent / "starter"
 
 
-def read_starter() -> Source:
-    """Return the unchecked rows of the bundled base."""
-    return read_tables(FOLDER)
-
-
 # A file of a relation has a temporary name with about 40 more characters, of at most 255.
 MAX_RELATION = 200
 
@@ -108,7 +103,7 @@ def _read_question_bank(config: KnowledgeConfig, synonyms: Path | None) -> Quest
 
 
 def _read_source(config: KnowledgeConfig) -> Source:
-    return read_starter() if config.path is None else _read_path(config, _require_path(config))
+    return read_tables(FOLDER) if config.path is None else _read_path(config, _require_path(config))
 
 
 def _read_path(config: KnowledgeConfig, path: Path) -> Source:

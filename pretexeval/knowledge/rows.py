@@ -175,11 +175,13 @@ def clean_rows(source: Source) -> Source:
     stripped = source.rows.with_columns(pl.col(_list_padded(source.rows, filled)).str.strip_chars())
     ids = [name for name in ("head_id", "tail_id") if name in filled]
     emptied = stripped.with_columns(pl.col(ids).replace("", None))
-    wrong = pl.concat([emptied.clear(), *map(_find_wrong_rows, emptied.iter_slices(ROWS_AT_ONCE))])
+    parts = (emptied.clear(), *emptied.iter_slices(ROWS_AT_ONCE))
+    checked = (part.with_columns(problem=_find_problem()) for part in parts)
+    wrong = pl.concat([part.filter(pl.col("problem").is_not_null()) for part in checked])
     if not wrong.is_empty():
-        raise InputError(
-            _describe_wrong_rows(wrong.unique(["file", "row"], keep="first", maintain_order=True))
-        )
+        first = wrong.unique(["file", "row"], keep="first", maintain_order=True)
+        problems = first.select(pl.format("{}: {}", PLACE, pl.col("problem"))).to_series()
+        raise InputError(describe_problems(problems.to_list()))
     is_marked = (
         (pl.col(name).str.to_lowercase() == "true").fill_null(value=False)
         if name in filled
@@ -196,10 +198,6 @@ def _list_padded(rows: pl.DataFrame, filled: Sequence[str]) -> list[str]:
     parts = [part.select(is_padded) for part in (rows.clear(), *rows.iter_slices(ROWS_AT_ONCE))]
     found = pl.concat(parts).select(pl.all().any())
     return [name for name in names if found[name].item()]
-
-
-def _find_wrong_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(_find_problem().alias("problem")).filter(pl.col("problem").is_not_null())
 
 
 def _find_problem() -> pl.Expr:
@@ -242,13 +240,6 @@ def _check_name(column: str) -> pl.Expr:
 def _check_aliases(column: str) -> pl.Expr:
     return pl.when(pl.col(column).str.contains(r"[\p{Cc}\p{Zl}\p{Zp}]")).then(
         pl.lit(f"{column} contains a line break or a control character: remove it")
-    )
-
-
-def _describe_wrong_rows(wrong: pl.DataFrame) -> str:
-    """Return one message with the number of wrong rows and the first of them."""
-    return describe_problems(
-        wrong.select(pl.format("{}: {}", PLACE, pl.col("problem"))).to_series().to_list()
     )
 
 

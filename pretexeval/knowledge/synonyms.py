@@ -1,10 +1,10 @@
-"""Reader of a table of synonyms: CSV, TSV or Parquet with the columns answer and synonym.
+"""Reader of a table of synonyms with the columns answer and synonym.
 
 One row says that a synonym means the same as an answer. An optional column answer_id names the concept of the
 answer: answers with the same id share their synonyms, and each of them is a synonym of the others.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,26 +12,21 @@ import polars as pl
 
 from pretexeval.knowledge.base import LeftOut, cap_left_out
 from pretexeval.knowledge.names import fold_name
-from pretexeval.knowledge.rows import describe_problems, read_bytes, require_columns
-from pretexeval.knowledge.tables import read_delimited
+from pretexeval.knowledge.rows import describe_problems
+from pretexeval.knowledge.tables import read_table
 from pretexeval.primitives.errors import InputError
 
-Columns = Sequence[str]
 
-
-def read_name_table(path: Path, required: Columns, optional: Columns = ()) -> pl.DataFrame:
+def read_name_table(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """Return the named columns of a table as text, with row (number), place (for messages) and problem.
 
     Raises:
         InputError: the file cannot be read, has no rows or lacks a column, or a row is broken or lacks a
             required name; the message names it.
     """
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(
-            f"{path} has the extension {path.suffix!r}; a table of names has one of {', '.join(READERS)}"
-        )
-    rows = reader(path, required, optional)
+    rows = read_table(path, required, optional)
+    numbered = "row index {}" if path.suffix.lower() == ".parquet" else "line {}"
+    rows = rows.with_columns(pl.format(numbered, "row").alias("place"))
     if rows.is_empty():
         raise InputError(f"{path} holds no rows: fill it or name another file")
     wrong: list[str] = []
@@ -42,38 +37,6 @@ def read_name_table(path: Path, required: Columns, optional: Columns = ()) -> pl
     if wrong:
         raise InputError(describe_problems(wrong))
     return rows
-
-
-def _read_csv(path: Path, required: Columns, optional: Columns) -> pl.DataFrame:
-    return _name_lines(read_delimited(path, ",", required, optional))
-
-
-def _read_tsv(path: Path, required: Columns, optional: Columns) -> pl.DataFrame:
-    return _name_lines(read_delimited(path, "\t", required, optional))
-
-
-def _name_lines(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.format("line {}", "row").alias("place"))
-
-
-def _read_parquet(path: Path, required: Columns, optional: Columns) -> pl.DataFrame:
-    try:
-        frame = pl.read_parquet(read_bytes(path))
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path} is no Parquet file: {error}") from error
-    require_columns(path, frame.columns, required)
-    names = [name for name in (*required, *optional) if name in frame.columns]
-    numbered = frame.select(pl.col(names).cast(pl.String)).with_row_index("row")
-    return numbered.with_columns(
-        pl.format("row index {}", "row").alias("place"), pl.lit(None, pl.String).alias("problem")
-    )
-
-
-READERS: dict[str, Callable[[Path, Columns, Columns], pl.DataFrame]] = {
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
-    ".parquet": _read_parquet,
-}
 
 
 REQUIRED = ("answer", "synonym")

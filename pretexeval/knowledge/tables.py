@@ -1,8 +1,8 @@
-"""Readers of plain tables of triplets: CSV, TSV, JSON lines or Parquet, one file or a folder of files.
+"""Readers of tables: CSV, TSV, JSON lines or Parquet; and of triplets in one such file or a folder of files.
 
-The columns are head, relation and tail, and optionally head_id, tail_id, also_true and also_false (true or
-false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists). Other
-columns, such as source, are ignored.
+The columns of triplets are head, relation and tail, and optionally head_id, tail_id, also_true and also_false
+(true or false), head_aliases and tail_aliases (names joined by ||, or a list if the file format has lists).
+Other columns, such as source, are ignored.
 """
 
 import csv
@@ -106,6 +106,8 @@ def _unquote(cell: str) -> str:
 
 REQUIRED = ("head", "relation", "tail")
 OPTIONAL = ("head_id", "tail_id", *MARKS, *ALIASES)
+LISTS = (*ALIASES, "attributes")
+"""Columns that may hold lists of texts, which are joined by ALIAS_SEPARATOR."""
 
 
 def read_tables(path: Path) -> Source:
@@ -115,100 +117,99 @@ def read_tables(path: Path) -> Source:
         InputError: there is no table, or a table cannot be read.
     """
     if not path.is_dir():
-        return Source(read_table(path))
+        return Source(build_source_rows(path, read_table(path)))
     files = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
     tables = [p for p in files if p.suffix.lower() in READERS]
     if not tables:
         raise InputError(f"{path} holds no table of triplets; allowed: {', '.join(READERS)}")
     skipped = (LeftOut(p.name, "file", f"not one of {', '.join(READERS)}") for p in files if p not in tables)
-    return Source(pl.concat(read_table(p) for p in tables), tuple(skipped))
+    return Source(pl.concat(build_source_rows(p, read_table(p)) for p in tables), tuple(skipped))
 
 
-def read_table(path: Path) -> pl.DataFrame:
-    """Return the rows of one table with ``SOURCE_SCHEMA``. The file's extension chooses the reader."""
+def read_table(
+    path: Path, required: Sequence[str] = REQUIRED, optional: Sequence[str] = OPTIONAL
+) -> pl.DataFrame:
+    """Return the named columns of one file as text, with `row` and `problem`. Its extension names its format.
+
+    Raises:
+        InputError: the file is no table that can be read, or lacks a required column.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(
-            f"{path} has the extension {path.suffix!r}; a table of triplets has one of {', '.join(READERS)}"
-        )
-    return build_source_rows(path, reader(path))
+        raise InputError(f"{path} has the extension {path.suffix!r}; a table has one of {', '.join(READERS)}")
+    return reader(path, required, optional)
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
-    return read_delimited(path, ",", REQUIRED, OPTIONAL)
+def _read_csv(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
+    return read_delimited(path, ",", required, optional)
 
 
-def _read_tsv(path: Path) -> pl.DataFrame:
-    return read_delimited(path, "\t", REQUIRED, OPTIONAL)
+def _read_tsv(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
+    return read_delimited(path, "\t", required, optional)
 
 
-def _read_json_lines(path: Path) -> pl.DataFrame:
+def _read_json_lines(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
     """One row per line that is not blank. A line that is not a JSON object of texts gets a problem."""
-    names = (*REQUIRED, *OPTIONAL)
-    records: list[list[str | None]] = []
-    rows: list[int] = []
-    problems: list[str | None] = []
-    for line, text in enumerate(read_text(path).split("\n"), start=1):
-        if text.strip():
-            values, problem = _parse_line(text, names)
-            records.append(values)
-            rows.append(line)
-            problems.append(problem)
-    schema = dict.fromkeys(names, pl.String)
-    frame = pl.DataFrame(records, schema=schema, orient="row")
-    return frame.with_columns(pl.Series("row", rows, pl.Int64), pl.Series("problem", problems, pl.String))
+    names = (*required, *optional)
+    lines = enumerate(read_text(path).split("\n"), start=1)
+    records = [(*_parse_line(text, names), line) for line, text in lines if text.strip()]
+    schema = {**dict.fromkeys((*names, "problem"), pl.String), "row": pl.Int64}
+    return pl.DataFrame(records, schema=schema, orient="row")
 
 
-def _parse_line(text: str, names: tuple[str, ...]) -> tuple[list[str | None], str | None]:
-    """Return the values of one JSON object in the order of the names, and its problem or None."""
+def _parse_line(text: str, names: Sequence[str]) -> list[str | None]:
+    """Return the values of one JSON object in the order of the names, then its problem or None."""
     empty: list[str | None] = [None] * len(names)
     try:
         record = parse_json(text)
     except (ValueError, RecursionError) as error:
-        return empty, f"is not JSON ({error}): write one JSON object per line"
+        return [*empty, f"is not JSON ({error}): write one JSON object per line"]
     if not isinstance(record, dict):
-        return empty, "is not a JSON object: write one object per line"
+        return [*empty, "is not a JSON object: write one object per line"]
     values = [_as_text(name, record.get(name)) for name in names]
     for name, value in zip(names, values, strict=True):
         if value is None and record.get(name) is not None:
-            wanted = "a list of texts" if name in ALIASES else "text"
-            return empty, f"{name} is {json.dumps(record[name])}: write it as {wanted}"
-    return values, None
+            wanted = "a list of texts" if name in LISTS else "text"
+            return [*empty, f"{name} is {json.dumps(record[name])}: write it as {wanted}"]
+    return [*values, None]
 
 
 def _as_text(name: str, value: object) -> str | None:
-    """Return the value as text, or None. Only ids may be numbers, marks booleans, and aliases lists."""
-    if name in ALIASES and isinstance(value, list) and all(isinstance(part, str) for part in value):
+    """Return the value as text, or None. Only ids may be numbers, marks booleans, and LISTS lists."""
+    if name in LISTS and isinstance(value, list) and all(isinstance(part, str) for part in value):
         return ALIAS_SEPARATOR.join(value)
     if name in MARKS and isinstance(value, bool):
         return "true" if value else "false"
-    if name.endswith("_id") and isinstance(value, int) and not isinstance(value, bool):
+    if _is_id(name) and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value if isinstance(value, str) else None
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
-    return store_as_text(path, read_parquet_columns(path, REQUIRED, OPTIONAL)).with_row_index("row")
+def _is_id(name: str) -> bool:
+    return name == "id" or name.endswith("_id")
+
+
+def _read_parquet(path: Path, required: Sequence[str], optional: Sequence[str]) -> pl.DataFrame:
+    rows = store_as_text(path, read_parquet_columns(path, required, optional)).with_row_index("row")
+    return rows.with_columns(pl.lit(None, pl.String).alias("problem"))
 
 
 def store_as_text(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
-    """Return typed columns as text: ids may be integers, marks booleans, and aliases lists of texts.
+    """Return typed columns as text: ids may be integers, marks booleans, and LISTS lists of texts.
 
     Raises:
         InputError: a column is of another type.
     """
-    lists = [name for name in ALIASES if frame.schema.get(name) == pl.List(pl.String)]
+    lists = [name for name in LISTS if frame.schema.get(name) == pl.List(pl.String)]
     frame = frame.with_columns(pl.col(lists).list.join(ALIAS_SEPARATOR, ignore_nulls=True))
     for name, dtype in frame.schema.items():
-        is_other = (name.endswith("_id") and dtype.is_integer()) or (name in MARKS and dtype == pl.Boolean)
+        is_other = (_is_id(name) and dtype.is_integer()) or (name in MARKS and dtype == pl.Boolean)
         if not is_other and dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Null):
             raise InputError(f"{path}: column {name} is of type {dtype}: store it as text")
     return frame.cast(pl.String)
 
 
-def read_parquet_columns(
-    path: Path, required: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> pl.DataFrame:
+def read_parquet_columns(path: Path, required: Sequence[str], optional: Sequence[str] = ()) -> pl.DataFrame:
     """Return the required columns of a Parquet file, and the optional columns that it has.
 
     Raises:
@@ -224,7 +225,7 @@ def read_parquet_columns(
         raise InputError(f"{path} cannot be read as Parquet: {cause}") from error
 
 
-READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+READERS: dict[str, Callable[[Path, Sequence[str], Sequence[str]], pl.DataFrame]] = {
     ".csv": _read_csv,
     ".tsv": _read_tsv,
     ".jsonl": _read_json_lines,

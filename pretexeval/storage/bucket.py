@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
+from obstore.store import from_url
 
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.storage.files import write_atomically
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta, PutResult
+    from obstore import GetResult, ObjectMeta, PutResult
     from obstore import UpdateVersion as Tag
     from obstore.store import ObjectStore
 
@@ -37,7 +41,6 @@ def render_reason(error: Exception) -> str:
     return re.sub(r"\?\S+", "", " ".join(text.split()))[:300]
 
 
-Result = TypeVar("Result")
 # URL scheme -> the environment variables with secret values that the storage library reads.
 SECRET_VARIABLES = {
     "s3": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
@@ -77,9 +80,6 @@ class Bucket:
         Raises:
             InputError: the address names no supported storage.
         """
-        from obstore.exceptions import BaseError
-        from obstore.store import from_url
-
         self.address = address.rstrip("/")
         try:
             self._store: ObjectStore = from_url(
@@ -93,13 +93,9 @@ class Bucket:
 
     def list_objects(self, folder: str) -> dict[str, StoredObject]:
         """Return path -> object for every object in a folder and its subfolders."""
-        import obstore
-
-        def list_all() -> dict[str, StoredObject]:
+        with self._explain_errors():
             found = (item for chunk in obstore.list(self._store, folder) for item in chunk)
             return {item["path"]: StoredObject(item["size"], item["last_modified"]) for item in found}
-
-        return self._run(list_all)
 
     def read(self, path: str) -> bytes | None:
         """Return the bytes of an object, or null if it does not exist."""
@@ -107,16 +103,10 @@ class Bucket:
 
     def read_with_tag(self, path: str) -> tuple[bytes, Tag] | None:
         """Return the bytes of an object and its version tag for `replace`, or null if it does not exist."""
-        import obstore
-
-        def get() -> tuple[bytes, Tag] | None:
-            try:
-                answer = obstore.get(self._store, path)
-            except FileNotFoundError:
+        with self._explain_errors():
+            if (answer := self._get(path)) is None:
                 return None
             return bytes(answer.bytes()), _read_tag(answer.meta)
-
-        return self._run(get)
 
     def fetch(self, path: str, target: Path, sha256: str = "") -> bool:
         """Download an object to a file; return whether it exists and has the checksum.
@@ -126,81 +116,55 @@ class Bucket:
         Args:
             sha256: the checksum of the object, or the first digits of it.
         """
-        import obstore
-
-        def get() -> bool:
-            try:
-                answer = obstore.get(self._store, path)
-            except FileNotFoundError:
+        with self._explain_errors(), contextlib.suppress(_WrongChecksumError):
+            if (answer := self._get(path)) is None:
                 return False
-            with contextlib.suppress(_WrongChecksumError), write_atomically(target) as temporary:
+            with write_atomically(target) as temporary:
                 with temporary.open("wb") as file:
                     file.writelines(bytes(chunk) for chunk in answer.stream(min_chunk_size=CHUNK_BYTES))
                 if not checksum_file(temporary).startswith(sha256):
                     raise _WrongChecksumError
-                return True
-            return False
-
-        return self._run(get)
+            return True
+        return False
 
     def send(self, path: str, source: Path | bytes) -> None:
         """Upload a file or bytes, replacing the object atomically."""
-        import obstore
-
-        self._run(lambda: obstore.put(self._store, path, source))
+        with self._explain_errors():
+            obstore.put(self._store, path, source)
 
     def create(self, path: str, content: bytes) -> Tag | None:
         """Create an object; return its tag, or null without writing if it exists already."""
-        import obstore
-        from obstore.exceptions import AlreadyExistsError
-
-        def put() -> Tag | None:
-            try:
-                return _read_tag(obstore.put(self._store, path, content, mode="create"))
-            except AlreadyExistsError:
-                return None
-
-        return self._run(put)
+        with self._explain_errors(), contextlib.suppress(AlreadyExistsError):
+            return _read_tag(obstore.put(self._store, path, content, mode="create"))
+        return None
 
     def replace(self, path: str, content: bytes, tag: Tag) -> Tag | None:
         """Replace an object; return its new tag, or null without writing if its tag is not ``tag``."""
-        import obstore
-        from obstore.exceptions import PreconditionError
-
-        def put() -> Tag | None:
-            try:
-                return _read_tag(obstore.put(self._store, path, content, mode=tag))
-            except (PreconditionError, FileNotFoundError):
-                return None
-
-        return self._run(put)
+        with self._explain_errors(), contextlib.suppress(PreconditionError, FileNotFoundError):
+            return _read_tag(obstore.put(self._store, path, content, mode=tag))
+        return None
 
     def rename_damaged(self, path: str) -> None:
         """Rename an object to `….damaged`, so that an intact one can be sent. It need not exist."""
-        import obstore
-
-        def rename() -> None:
-            with contextlib.suppress(FileNotFoundError):
-                obstore.rename(self._store, path, f"{path}.damaged")
-
-        self._run(rename)
+        with self._explain_errors(), contextlib.suppress(FileNotFoundError):
+            obstore.rename(self._store, path, f"{path}.damaged")
 
     def remove(self, path: str) -> None:
         """Remove an object. It need not exist."""
-        import obstore
+        with self._explain_errors(), contextlib.suppress(FileNotFoundError):
+            obstore.delete(self._store, path)
 
-        def delete() -> None:
-            with contextlib.suppress(FileNotFoundError):
-                obstore.delete(self._store, path)
-
-        self._run(delete)
-
-    def _run(self, request: Callable[[], Result]) -> Result:
-        """Return what the request returns; raise its errors as an InputError."""
-        from obstore.exceptions import BaseError
-
+    def _get(self, path: str) -> GetResult | None:
         try:
-            return request()
+            return obstore.get(self._store, path)
+        except FileNotFoundError:
+            return None
+
+    @contextlib.contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        """Raise errors of the library as an InputError."""
+        try:
+            yield
         except (BaseError, FileNotFoundError) as error:
             # FileNotFoundError here means that the bucket itself does not exist.
             raise explain_error(self.address, error) from None

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from filelock import FileLock, Timeout
 
 from pretexeval.storage.layout import LOCKS_FOLDER, lease_object, model_lock
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ def hold_file_lock(path: Path, activity: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def hold_model(mirror: Mirror, model_id: str, shard: str | None = None) -> Iterator[Callable[[], None]]:
+def hold_model(store: Store, model_id: str, shard: str | None = None) -> Iterator[Callable[[], None]]:
     """Hold the lock of a model, or of a shard, blocking until it is free; yield a check of it.
 
     Args:
@@ -49,31 +49,31 @@ def hold_model(mirror: Mirror, model_id: str, shard: str | None = None) -> Itera
     """
     with ExitStack() as held:
         with ExitStack() as turnstile:
-            require_held = turnstile.enter_context(_hold(mirror, model_id))
-            for other in _list_shards(mirror, model_id):
+            require_held = turnstile.enter_context(_hold(store, model_id))
+            for other in _list_shards(store, model_id):
                 if shard is None or _read_division(other) != _read_division(shard):
-                    with _hold(mirror, f"{model_id}.{other}"):
+                    with _hold(store, f"{model_id}.{other}"):
                         pass
             if shard is None:
                 held.enter_context(turnstile.pop_all())
             else:
-                require_held = held.enter_context(_hold(mirror, f"{model_id}.{shard}"))
+                require_held = held.enter_context(_hold(store, f"{model_id}.{shard}"))
         yield require_held
 
 
 @contextlib.contextmanager
-def _hold(mirror: Mirror, name: str) -> Iterator[Callable[[], None]]:
-    with hold_file_lock(mirror.root / model_lock(name), f"asking {name}"), mirror.hold_lease(name) as check:
+def _hold(store: Store, name: str) -> Iterator[Callable[[], None]]:
+    with hold_file_lock(store.root / model_lock(name), f"asking {name}"), store.hold_lease(name) as check:
         yield check
 
 
-def _list_shards(mirror: Mirror, model_id: str) -> list[str]:
+def _list_shards(store: Store, model_id: str) -> list[str]:
     """Return the names of the shards that were ever asked on this host, or on those that share the bucket."""
     pattern = model_lock(f"{glob.escape(model_id)}.shard-*")
-    paths = [path.as_posix() for path in mirror.root.glob(pattern)]
-    if mirror.bucket is not None:
+    paths = [path.as_posix() for path in store.root.glob(pattern)]
+    if store.bucket is not None:
         start = lease_object(f"{model_id}.shard-").removesuffix(".json")
-        paths += [path for path in mirror.bucket.list_objects(LOCKS_FOLDER) if path.startswith(start)]
+        paths += [path for path in store.bucket.list_objects(LOCKS_FOLDER) if path.startswith(start)]
     return sorted({PurePosixPath(path).stem.removeprefix(f"{model_id}.") for path in paths})
 
 

@@ -38,7 +38,7 @@ from pretexeval.storage.layout import (
     removed_folder,
     writer_tokens_record,
 )
-from pretexeval.storage.mirror import Mirror, transfer_all
+from pretexeval.storage.store import Store, transfer_all
 
 
 def list_pieces(edition_id: str) -> list[str]:
@@ -104,15 +104,15 @@ def is_evaluated_now(root: Path, edition_id: str) -> bool:
     return False
 
 
-def remove_edition(mirror: Mirror, edition_id: str) -> None:
+def remove_edition(store: Store, edition_id: str) -> None:
     """Remove an edition with its evaluations, pages and measurements, here and in the bucket."""
-    if (bucket := mirror.bucket) is not None:
+    if (bucket := store.bucket) is not None:
         bucket.send(removed_folder(edition_id), b"")
         bucket.remove(manifest_file(edition_id))
         for piece in list_pieces(edition_id):
             transfer_all(bucket.remove, sorted(bucket.list_objects(piece)))
             bucket.remove(piece)
-    remove_here(mirror.root, edition_id)
+    remove_here(store.root, edition_id)
 
 
 def remove_here(root: Path, edition_id: str) -> None:
@@ -126,76 +126,74 @@ def remove_here(root: Path, edition_id: str) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def finish_removals(mirror: Mirror) -> None:
+def finish_removals(store: Store) -> None:
     """Finish removals that ended with their process. What was built again since then stays."""
-    for aside in sorted((mirror.root / REMOVED_FOLDER).glob("*")):
-        if (mirror.root / edition_folder(aside.name)).exists():
+    for aside in sorted((store.root / REMOVED_FOLDER).glob("*")):
+        if (store.root / edition_folder(aside.name)).exists():
             shutil.rmtree(aside, ignore_errors=True)
         else:
-            remove_edition(mirror, aside.name)
+            remove_edition(store, aside.name)
 
 
 @contextlib.contextmanager
-def hold_publication(mirror: Mirror) -> Iterator[None]:
+def hold_publication(store: Store) -> Iterator[None]:
     """Hold the lease for publishing; synchronise before the block, and send the results after it.
 
     Raises:
         InputError: the storage cannot be reached, or does not support conditional writes.
     """
-    with mirror.hold_lease("publish"):
-        sync_everything(mirror)
+    with store.hold_lease("publish"):
+        sync_everything(store)
         yield
-        if mirror.bucket is not None:
-            pages = (mirror.root / PAGES_FOLDER).rglob("*.html")
-            transfer_all(mirror.send, [WAREHOUSE, *(_relative_path(mirror, page) for page in pages)])
+        if store.bucket is not None:
+            pages = (store.root / PAGES_FOLDER).rglob("*.html")
+            transfer_all(store.send, [WAREHOUSE, *(_relative_path(store, page) for page in pages)])
 
 
-def sync_everything(mirror: Mirror) -> None:
+def sync_everything(store: Store) -> None:
     """Send and fetch all complete editions and evaluations, answers, and grades; fetch failures.
 
     Editions that another host has removed are removed here.
     """
-    if mirror.bucket is None:
+    if store.bucket is None:
         return
-    for path in mirror.bucket.list_objects(REMOVED_FOLDER):
-        remove_here(mirror.root, Path(path).name)
-    for folder in _list_folders(mirror, mirror.bucket, EDITIONS_FOLDER, MANIFEST):
-        mirror.push_edition(Path(folder).name)
-    for folder in _list_folders(mirror, mirror.bucket, RESPONSES_FOLDER, MODEL):
-        mirror.sync_responses(Path(folder).name)
+    for path in store.bucket.list_objects(REMOVED_FOLDER):
+        remove_here(store.root, Path(path).name)
+    for folder in _list_folders(store, store.bucket, EDITIONS_FOLDER, MANIFEST):
+        store.push_edition(Path(folder).name)
+    for folder in _list_folders(store, store.bucket, RESPONSES_FOLDER, MODEL):
+        store.sync_responses(Path(folder).name)
     for kind in ALL_EVALUATIONS:
-        for folder in _list_folders(mirror, mirror.bucket, kind, RUN):
-            mirror.pull_evaluation_files(folder)
-            mirror.push_evaluation_files(folder)
-    _fetch_failures(mirror, mirror.bucket)
-    _sync_grades(mirror, mirror.bucket)
+        for folder in _list_folders(store, store.bucket, kind, RUN):
+            store.pull_evaluation_files(folder)
+            store.push_evaluation_files(folder)
+    _fetch_failures(store, store.bucket)
+    _sync_grades(store, store.bucket)
 
 
-def _fetch_failures(mirror: Mirror, bucket: Bucket) -> None:
+def _fetch_failures(store: Store, bucket: Bucket) -> None:
     """Replace the records of failures by those in the bucket: another host may have removed some."""
     remote = bucket.list_objects(FAILURES_FOLDER)
-    for path in (mirror.root / FAILURES_FOLDER).rglob("*.json"):
-        if _relative_path(mirror, path) not in remote:
+    for path in (store.root / FAILURES_FOLDER).rglob("*.json"):
+        if _relative_path(store, path) not in remote:
             path.unlink()
-    transfer_all(mirror.fetch, sorted(remote))
+    transfer_all(store.fetch, sorted(remote))
 
 
-def _sync_grades(mirror: Mirror, bucket: Bucket) -> None:
+def _sync_grades(store: Store, bucket: Bucket) -> None:
     """Send and fetch grades. If two hosts have different grades, those imported later win.
 
     Sheets and keys of a review stay on the host that made them.
     """
-    local = {
-        _relative_path(mirror, path): path for path in (mirror.root / REVIEWS_FOLDER).glob("*/*.parquet")
-    }
+    local = {_relative_path(store, path): path for path in (store.root / REVIEWS_FOLDER).glob("*/*.parquet")}
     remote = bucket.list_objects(REVIEWS_FOLDER)
     for name in sorted(local | remote):
-        path = mirror.root / name
+        path = store.root / name
         content = bucket.read(name) if name in remote else None
         if name in local and path.read_bytes() == content:
             continue
         if name in local and (content is None or _read_time(path) > remote[name].modified_at):
-            mirror.send(name)
+            store.send(name)
         elif content is not None:
             write_bytes(path, content)
 
@@ -204,12 +202,12 @@ def _read_time(path: Path) -> datetime:
     return datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
-def _list_folders(mirror: Mirror, bucket: Bucket, kind: str, record: str) -> list[str]:
+def _list_folders(store: Store, bucket: Bucket, kind: str, record: str) -> list[str]:
     """Return the folders that hold such a record, on this host or in the bucket."""
-    local = (_relative_path(mirror, path) for path in (mirror.root / kind).rglob(record))
+    local = (_relative_path(store, path) for path in (store.root / kind).rglob(record))
     remote = (path for path in bucket.list_objects(kind) if path.endswith(f"/{record}"))
     return sorted({path.rpartition("/")[0] for path in (*local, *remote)})
 
 
-def _relative_path(mirror: Mirror, path: Path) -> str:
-    return path.relative_to(mirror.root).as_posix()
+def _relative_path(store: Store, path: Path) -> str:
+    return path.relative_to(store.root).as_posix()

@@ -9,7 +9,7 @@ import hashlib
 import io
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,23 +38,23 @@ _NAME = re.compile(r"part-(?P<checksum>[0-9a-f]+)(-(?P<n_answers>\d+))?\.parquet
 class ResponseStore:
     """The responses of one model under ``root``."""
 
-    def __init__(self, root: Path, model_id: str) -> None:
-        """Locate the store without reading or writing anything."""
+    def __init__(self, root: Path, model_id: str, send: Callable[[str], None] = lambda _: None) -> None:
+        """Locate the store without reading or writing anything.
+
+        Args:
+            send: gets the path under the root of each file that was appended (`Store.open_responses`).
+        """
         self.model_id = model_id
+        self._send = send
         self.folder = root / responses_folder(model_id)
         self._intact: dict[str, tuple[int, int]] = {}
         self._selected: dict[frozenset[str], dict[str, pl.DataFrame]] = {}
 
     @staticmethod
-    def is_response_file(name: str) -> bool:
-        """Return whether a file of that name holds responses."""
-        return _NAME.fullmatch(name) is not None
-
-    @staticmethod
-    def read_checksum(name: str) -> str:
-        """Return the first digits of the checksum that a file of responses must have."""
+    def read_checksum(name: str) -> str | None:
+        """Return the first digits of the checksum of a file of responses; null for other files."""
         found = _NAME.fullmatch(name)
-        return found["checksum"] if found else "-"
+        return found["checksum"] if found else None
 
     @property
     def is_empty(self) -> bool:
@@ -68,7 +68,7 @@ class ResponseStore:
         completions: Sequence[Completion],
         repeat: int = 0,
     ) -> Path:
-        """Write responses atomically as a new file, and return its path.
+        """Write responses atomically as a new file, send it, and return its path.
 
         A value that its column cannot hold becomes null, so that one response never costs another one.
         """
@@ -95,6 +95,7 @@ class ResponseStore:
         name = hashlib.sha256(content.getbuffer()).hexdigest()[:N_DIGITS]
         path = self.folder / f"part-{name}-{len(rows)}.parquet"
         write_bytes(path, content.getbuffer())
+        self._send(f"{responses_folder(self.model_id)}/{path.name}")
         return path
 
     def list_files(self) -> list[Path]:

@@ -8,8 +8,8 @@ from pretexeval.config.engines import EngineConfig
 from pretexeval.engines.identity import IN_PROCESS, find_commit, find_folder, identify_model
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import model_file, responses_folder
-from pretexeval.storage.mirror import Mirror
-from pretexeval.storage.records import find_record, write_record
+from pretexeval.storage.records import find_record
+from pretexeval.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -30,16 +30,16 @@ def read_commit(root: Path, model_id: str) -> str | None:
     return commit if isinstance(commit, str) else None
 
 
-def pin_commit(config: EngineConfig, mirror: Mirror, model_id: str) -> EngineConfig:
+def pin_commit(config: EngineConfig, store: Store, model_id: str) -> EngineConfig:
     """Return the configuration with the recorded commit as its revision, if there is one.
 
     A record without a commit is replaced by that of the bucket, where another host may have recorded one.
     """
     if not is_on_hub(config):
         return config
-    recorded = read_commit(mirror.root, model_id)
-    if recorded is None and mirror.fetch(model_file(model_id)):
-        recorded = read_commit(mirror.root, model_id)
+    recorded = read_commit(store.root, model_id)
+    if recorded is None and store.fetch(model_file(model_id)):
+        recorded = read_commit(store.root, model_id)
     if recorded is None:
         return config
     if (cached := find_commit(config)) not in (None, recorded):
@@ -79,7 +79,7 @@ def warn_without_commit(config: EngineConfig, model_id: str) -> None:
 WRITTEN_AGAIN = "it is written again"
 
 
-def write_model_record(config: EngineConfig, mirror: Mirror, *, is_loaded: bool = False) -> None:
+def write_model_record(config: EngineConfig, store: Store, *, is_loaded: bool = False) -> None:
     """Write the record of a model, and send it to the bucket. A damaged record is set aside.
 
     Args:
@@ -96,15 +96,14 @@ def write_model_record(config: EngineConfig, mirror: Mirror, *, is_loaded: bool 
     if config.price is not None:
         description["price"] = config.price
     if is_on_hub(config):
-        recorded = read_commit(mirror.root, found.model_id)
+        recorded = read_commit(store.root, found.model_id)
         description["commit"] = recorded or (find_commit(config) if is_loaded else None)
     path = model_file(found.model_id)
-    find_record(mirror.root / path, WRITTEN_AGAIN, model_id=found.model_id)
-    write_record(mirror.root / path, description)
-    mirror.send(path)
+    find_record(store.root / path, WRITTEN_AGAIN, model_id=found.model_id)
+    store.write_record(path, description)
 
 
-def restore_model_records(configs: Iterable[EngineConfig], mirror: Mirror) -> None:
+def restore_model_records(configs: Iterable[EngineConfig], store: Store) -> None:
     """Write the records of models that have responses but no usable record. A damaged record is set aside."""
     for config in configs:
         try:
@@ -112,8 +111,8 @@ def restore_model_records(configs: Iterable[EngineConfig], mirror: Mirror) -> No
         except InputError:
             # Whoever needs the model reports what is wrong with its files.
             continue
-        path = mirror.root / model_file(model_id)
-        if (mirror.root / responses_folder(model_id)).is_dir() and not find_record(
+        path = store.root / model_file(model_id)
+        if (store.root / responses_folder(model_id)).is_dir() and not find_record(
             path, WRITTEN_AGAIN, model_id=model_id
         ):
-            write_model_record(config, mirror)
+            write_model_record(config, store)

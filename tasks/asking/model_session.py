@@ -15,8 +15,7 @@ from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import FULL_DISK, InputError, describe_failure, is_failure, release_frames
 from pretexeval.storage.disk import reserve_space
 from pretexeval.storage.locks import hold_model
-from pretexeval.storage.mirror import Mirror
-from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from tasks.asking.model_records import pin_commit, warn_without_commit, write_model_record
 
@@ -79,7 +78,7 @@ INTERVAL_SHARE = 0.01
 # Answers that are larger than expected are written before they fill the memory.
 MAX_CHARACTERS = 32_000_000
 
-Store = Callable[[list[str], list[Prompt], list[Completion]], None]
+Write = Callable[[list[str], list[Prompt], list[Completion]], None]
 """Takes keys, prompts and completions, and writes them as one file."""
 
 
@@ -88,7 +87,7 @@ class ReceivedAnswers:
     """The answers to a chunk. Those that are stored already are not kept in memory."""
 
     chunk: dict[str, Prompt]
-    store: Store
+    write: Write
     session_started: float
     """When the session began, on the monotonic clock."""
     received: dict[int, Completion] = field(default_factory=dict)
@@ -122,7 +121,7 @@ class ReceivedAnswers:
             return False
         keys = list(self.chunk)
         chosen = [keys[position] for position in arrived]
-        self.store(chosen, [self.chunk[key] for key in chosen], list(arrived.values()))
+        self.write(chosen, [self.chunk[key] for key in chosen], list(arrived.values()))
         for position, completion in arrived.items():
             self.outcomes[position] = Completion(None, completion.status, completion.error)
             del self.received[position]
@@ -191,7 +190,7 @@ class ModelSession:
     def __init__(
         self,
         config: EngineConfig,
-        mirror: Mirror,
+        store: Store,
         load: LoadEngine = load_engine,
         shard: str | None = None,
     ) -> None:
@@ -205,7 +204,7 @@ class ModelSession:
         """
         self.config = config
         self.identity = identify_model(config)
-        self.store = ResponseStore(mirror.root, self.identity.model_id)
+        self.store = store.open_responses(self.identity.model_id)
         self.accepts_refusal = False
         """Whether to go on if the endpoint refuses every prompt of a chunk."""
         self._chunk_size = ChunkSize()
@@ -213,7 +212,7 @@ class ModelSession:
         self._started = time.monotonic()
         self._load = load
         self._engine: Engine | None = None
-        self._mirror = mirror
+        self._shared = store
         self._shard = shard
         self._locks = ExitStack()
         self._require_lease: Callable[[], None]
@@ -228,9 +227,9 @@ class ModelSession:
             InputError: the storage that hosts share cannot be used.
         """
         with ExitStack() as stack:
-            locks = hold_model(self._mirror, self.identity.model_id, self._shard)
+            locks = hold_model(self._shared, self.identity.model_id, self._shard)
             self._require_lease = stack.enter_context(locks)
-            self._mirror.sync_responses(self.identity.model_id)
+            self._shared.sync_responses(self.identity.model_id)
             self._locks = stack.pop_all()
         return self
 
@@ -264,16 +263,15 @@ class ModelSession:
         self._require_lease()
         started = time.monotonic()
 
-        def store(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
-            path = self.store.append(keys, prompts, completions, sampling.repeat)
-            self._mirror.send(path.relative_to(self._mirror.root).as_posix())
+        def write(keys: list[str], prompts: list[Prompt], completions: list[Completion]) -> None:
+            self.store.append(keys, prompts, completions, sampling.repeat)
 
         def advance(n_more: int) -> None:
             on_progress(n_more)
             if answers.store_if_due():
                 self._require_lease()
 
-        answers = ReceivedAnswers(chunk, store, self._started)
+        answers = ReceivedAnswers(chunk, write, self._started)
         try:
             with (
                 self._explain_errors("its engine crashed"),
@@ -309,7 +307,7 @@ class ModelSession:
     def _open_engine(self) -> Engine:
         """Return the engine; load it at the first call."""
         if self._engine is None:
-            pinned = pin_commit(self.config, self._mirror, self.identity.model_id)
+            pinned = pin_commit(self.config, self._shared, self.identity.model_id)
             self.write_model_record()
             with self._explain_errors("it cannot be loaded"):
                 self._engine = self._load(pinned)
@@ -320,7 +318,7 @@ class ModelSession:
 
     def write_model_record(self) -> None:
         """Write the record of the model beside its responses, and send it to the bucket."""
-        write_model_record(self.config, self._mirror, is_loaded=self._engine is not None)
+        write_model_record(self.config, self._shared, is_loaded=self._engine is not None)
 
     def _check_failures(self, completions: Sequence[Completion], style: str, sampling: Sampling) -> None:
         """Raise InputError if the endpoint answers no prompt; if none at the chunk's end, ask few next.

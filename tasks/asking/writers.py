@@ -9,8 +9,8 @@ from pretexeval.config.engines import WriterConfig
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Prompt, Sampling, hash_prompt
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
 from tasks.asking.prompts import PromptForm
@@ -142,7 +142,7 @@ def read_reply(response: str, marks: ReasoningMarks, logprobs: Logprobs) -> Repl
 
 
 def ask_for_replies(
-    mirror: Mirror,
+    store: Store,
     writer: Writer,
     prompts: Sequence[WriterPrompt],
     on_progress: Advance,
@@ -155,13 +155,13 @@ def ask_for_replies(
     Raises:
         InputError: the model cannot be loaded or reached, or leaves prompts without a reply.
     """
-    with ModelSession(writer.config, mirror, load) as session:
+    with ModelSession(writer.config, store, load) as session:
         if session.identity.model_id != writer.model_id:
             raise InputError(
                 f"{writer.config.model} was changed while it was in use: it was {writer.model_id} and is now "
                 f"{session.identity.model_id}; run the same command again"
             )
-        replies = read_replies(mirror.root, writer)
+        replies = read_replies(store.root, writer)
         missing: dict[Sampling, dict[str, Prompt]] = {}
         for prompt in prompts:
             if prompt.key not in replies:
@@ -170,6 +170,6 @@ def ask_for_replies(
         for sampling, waiting in missing.items():
             session.ask(waiting, sampling, on_progress)
         session.write_model_record()
-    replies = read_replies(mirror.root, writer)
+    replies = read_replies(store.root, writer)
     require_replies(prompts, replies, writer)
     return replies

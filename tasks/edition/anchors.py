@@ -21,11 +21,10 @@ def plan_anchors(config: Config) -> Config | None:
     """
     if config.anchors is None:
         return None
-    given = config.edition.seed if config.anchors.seed is None else config.anchors.seed
     edition = config.edition.model_copy(
         update={
             "label": LABEL,
-            "seed": int(hash_text(LABEL, str(given), digits=8), 16) % 2**31,
+            "seed": int(hash_text(LABEL, str(config.edition.seed), digits=8), 16) % 2**31,
             "series": None,
             "number": None,
             "anchor_pairs": config.anchors.n_pairs,

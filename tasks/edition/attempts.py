@@ -11,7 +11,7 @@ import polars as pl
 
 from pretexeval.engines.loading import load_engine
 from pretexeval.gate import check_rewordings, clean_reply, find_collisions, fold_text
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.stages import ATTEMPTS, GATE_OFF
 from tasks.asking.model_session import LoadEngine, ShowProgress
 from tasks.asking.writers import Replies, Writer, WriterPrompt, ask_for_replies, require_replies
@@ -243,7 +243,7 @@ def _build_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 
 def ask_rounds(
-    mirror: Mirror,
+    store: Store,
     relations: Iterable[pl.DataFrame],
     rephraser: Rephraser,
     show: ShowProgress,
@@ -271,7 +271,7 @@ def ask_rounds(
             if prompts:
                 n_rounds[name] += 1
                 with show(f"{name} {writer.config.name}, round {n_rounds[name]}", len(prompts)) as advance:
-                    replies[name] = ask_for_replies(mirror, writer, prompts, advance, load)
+                    replies[name] = ask_for_replies(store, writer, prompts, advance, load)
         waiting = _advance(rounds, list(waiting), replies, attempts)
     return [attempts[number] for number in range(len(rounds))]
 

@@ -157,7 +157,7 @@ class Edition:
         if table.writer is None or "llmeval" not in self.config.edition.methods:
             return None
         writer = identify_writer(self.config.find_writer(table.writer))
-        return Llmeval(writer, table.instruction, table.max_tokens)
+        return Llmeval(writer, table.instruction)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -11,7 +11,7 @@ from pretexeval.knowledge.base import LeftOut
 from pretexeval.knowledge.medqa import QuestionBank
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.primitives.errors import InputError, join_problems
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from prototypes.pool import check_drafts, check_pool, load_pool
 from prototypes.question_wording import BUNDLED, check_question_wording, load_question_wording
 from tasks.edition.edition import Edition
@@ -35,14 +35,14 @@ def plan_edition(config: Config) -> Edition:
     return _plan_edition(config, _list_stamps(config))
 
 
-def fetch_edition(config: Config, mirror: Mirror) -> Edition:
-    """Return the planned edition, after the mirror has fetched what the shared storage has of it.
+def fetch_edition(config: Config, store: Store) -> Edition:
+    """Return the planned edition, after the store has fetched what the shared storage has of it.
 
     Raises:
         InputError: as `plan_edition`; or the edition is complete on both sides, with different content.
     """
     edition = plan_edition(config)
-    mirror.pull_edition(edition.edition_id)
+    store.pull_edition(edition.edition_id)
     return edition
 
 

@@ -94,18 +94,21 @@ ENUMERATION = re.compile(r"^(?:\(?\d{1,2}[.):]|[-*•–])\s+")
 MIN_WORDS = 3
 
 
+LLMEVAL_TOKENS = 512
+"""Maximum number of tokens in a reply with the statements of a triplet."""
+
+
 @dataclass(frozen=True)
 class Llmeval:
     """The writer of the statements, and how it is asked."""
 
     writer: Writer
     instruction: str
-    max_tokens: int
 
     def build_prompt(self, relation: str, head: str, tail: str) -> WriterPrompt:
         """Return the prompt of one triplet."""
         triplet = f"({head}, {relation.replace('_', ' ')}, {tail})"
-        return self.writer.build_prompt(self.instruction.replace("{triplet}", triplet), self.max_tokens)
+        return self.writer.build_prompt(self.instruction.replace("{triplet}", triplet), LLMEVAL_TOKENS)
 
     def build_prompts(self, triplets: pl.DataFrame) -> list[WriterPrompt]:
         """Return the prompts of triplets, in their order."""
@@ -117,7 +120,7 @@ class Llmeval:
         return {
             **self.writer.describe(),
             "instruction": self.instruction,
-            "max_tokens": self.max_tokens,
+            "max_tokens": LLMEVAL_TOKENS,
         }
 
 

@@ -12,9 +12,9 @@ import polars as pl
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import writer_tokens_record
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.records import find_record, read_manifest_files, write_record
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.columns import Stage
 from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
 from tasks.asking.writers import Writer, WriterPrompt
@@ -24,7 +24,7 @@ from tasks.edition.edition import Edition
 COUNTED = ("n_prompt_tokens", "n_completion_tokens")
 
 
-def record_writer_tokens(edition: Edition, mirror: Mirror) -> None:
+def record_writer_tokens(edition: Edition, store: Store) -> None:
     """Write the record of a complete edition, unless it has one with the present prices.
 
     An edition without a judge and without llmeval has no record.
@@ -40,7 +40,7 @@ def record_writer_tokens(edition: Edition, mirror: Mirror) -> None:
         return
     counts = []
     for role, writer in roles.items():
-        mirror.sync_responses(writer.model_id)
+        store.sync_responses(writer.model_id)
         prompts = _list_judge_prompts(edition) if role == "judge" else _list_llmeval_prompts(edition)
         counts.append({"role": role, **_count_tokens(edition, writer, prompts)})
     write_record(path, {"edition_id": edition.edition_id, "key": key, "roles": counts})

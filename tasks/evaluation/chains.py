@@ -15,7 +15,7 @@ from typing import Any
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_files
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, hash_prompt
 from tasks.answers.reading import read_answer
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession
@@ -82,7 +82,7 @@ def list_chain_requests(evaluation: Evaluation) -> list[ChainRequest]:
 def ask_chains(
     evaluation: Evaluation,
     requests: Sequence[ChainRequest],
-    mirror: Mirror,
+    store: Store,
     on_progress: Advance,
     load: LoadEngine = load_engine,
 ) -> None:
@@ -96,7 +96,7 @@ def ask_chains(
     if not any(_list_waiting(evaluation, requests, repeat) for repeat in repeats):
         # A session would wait until no shard of the model is asked.
         return
-    with ModelSession(evaluation.model, mirror, load) as session:
+    with ModelSession(evaluation.model, store, load) as session:
         for repeat in repeats:
             waiting = _list_waiting(evaluation, requests, repeat)
             session.ask(waiting, replace(sampling, repeat=repeat), on_progress)

@@ -15,8 +15,8 @@ from pretexeval.engines.endpoint_client import hide_known_keys
 from pretexeval.engines.identity import identify_model
 from pretexeval.primitives.errors import InputError, describe_failure, is_failure
 from pretexeval.storage.layout import failure_file
-from pretexeval.storage.mirror import Mirror
-from pretexeval.storage.records import read_files, write_record
+from pretexeval.storage.records import read_files
+from pretexeval.storage.store import Store
 from tasks.evaluation.evaluation import Evaluation, find_model, plan_evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys, select_requests
 from tasks.evaluation.run_record import is_complete, read_run
@@ -51,7 +51,7 @@ def _find_commonest_error(evaluation: Evaluation) -> str:
 
 @contextlib.contextmanager
 def record_failure(
-    mirror: Mirror,
+    store: Store,
     config: Config,
     edition_id: str,
     name: str,
@@ -76,32 +76,32 @@ def record_failure(
         reason = describe_failure(error)
         # The full disk or the lost storage that ended the evaluation can also prevent its record.
         with contextlib.suppress(OSError, InputError):
-            write_failure(mirror, config, edition_id, name, reason, place)
+            write_failure(store, config, edition_id, name, reason, place)
         if isinstance(error, InputError) or not is_failure(error):
             raise
         raise InputError(reason) from error
     if is_whole:
-        mirror.remove(failure_file(edition_id, name, place))
+        store.remove(failure_file(edition_id, name, place))
 
 
-def has_failure(mirror: Mirror, edition_id: str, name: str, place: str | None = None) -> bool:
+def has_failure(store: Store, edition_id: str, name: str, place: str | None = None) -> bool:
     """Return whether there is a record of a failure of the model, here or in the bucket."""
     path = failure_file(edition_id, name, place)
-    return (mirror.root / path).is_file() or mirror.fetch(path)
+    return (store.root / path).is_file() or store.fetch(path)
 
 
-def has_only_failed(evaluation: Evaluation, mirror: Mirror) -> bool:
+def has_only_failed(evaluation: Evaluation, store: Store) -> bool:
     """Return whether there is nothing to score: the evaluation failed, and none was finished before.
 
     Of a model with imported responses, there is nothing to score in a setting for which none were imported.
     """
     names = (evaluation.edition_id, evaluation.model.name, evaluation.subject.setting)
     is_imported = evaluation.model.engine == "imported"
-    return not read_run(evaluation) and (is_imported or has_failure(mirror, *names))
+    return not read_run(evaluation) and (is_imported or has_failure(store, *names))
 
 
 def plan_scored(
-    config: Config, edition_id: str, name: str, setting: Setting | None, mirror: Mirror
+    config: Config, edition_id: str, name: str, setting: Setting | None, store: Store
 ) -> Evaluation | None:
     """Return an evaluation whose stored answers can be scored; None if it failed, as its record says.
 
@@ -112,15 +112,15 @@ def plan_scored(
         evaluation = plan_evaluation(config, edition_id, name, setting)
         model_id = evaluation.model_id
     except InputError:
-        if has_failure(mirror, edition_id, name, setting):
+        if has_failure(store, edition_id, name, setting):
             return None
         raise
-    mirror.pull_evaluation(edition_id, model_id, setting)
-    return None if has_only_failed(evaluation, mirror) else evaluation
+    store.pull_evaluation(edition_id, model_id, setting)
+    return None if has_only_failed(evaluation, store) else evaluation
 
 
 def write_failure(
-    mirror: Mirror, config: Config, edition_id: str, name: str, reason: str, place: str | None = None
+    store: Store, config: Config, edition_id: str, name: str, reason: str, place: str | None = None
 ) -> None:
     """Write the record of a model's failure on an edition, and send it to the bucket."""
     path = failure_file(edition_id, name, place)
@@ -131,8 +131,7 @@ def write_failure(
         "reason": hide_known_keys(reason),
         "failed_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    write_record(mirror.root / path, record)
-    mirror.send(path)
+    store.write_record(path, record)
 
 
 def _find_model_id(config: Config, name: str) -> str | None:
@@ -142,10 +141,10 @@ def _find_model_id(config: Config, name: str) -> str | None:
         return None
 
 
-def are_evaluated(config: Config, edition_id: str, mirror: Mirror) -> bool:
+def are_evaluated(config: Config, edition_id: str, store: Store) -> bool:
     """Return whether every evaluation is complete and up to date with intact files, and none failed."""
     for name, setting in config.list_evaluations():
-        if has_failure(mirror, edition_id, name, setting):
+        if has_failure(store, edition_id, name, setting):
             return False
         try:
             evaluation = plan_evaluation(config, edition_id, name, setting)

@@ -1,7 +1,7 @@
 """Import recorded responses as the evaluation of a model: store them, score them, write the record last."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.files import read_stage_files
 from pretexeval.storage.layout import failure_file
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import MAX_ERROR_RATE, Completion, Prompt
 from tasks.asking.model_session import ModelSession
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
@@ -173,23 +174,22 @@ def import_responses(
             is stored under the same revision. Nothing is written then.
     """
     started = time.monotonic()
-    mirror = Mirror(config.storage)
-    mirror.pull_edition(edition_id)
+    store = Store(config.storage)
+    store.pull_edition(edition_id)
     evaluation = plan_evaluation(config, edition_id, model_name, setting)
-    mirror.pull_evaluation(edition_id, evaluation.model_id, setting)
+    store.pull_evaluation(edition_id, evaluation.model_id, setting)
     found, report = _match_file(evaluation, recorded)
-    with hold_evaluation(evaluation), ModelSession(evaluation.model, mirror) as session:
+    with hold_evaluation(evaluation), ModelSession(evaluation.model, store) as session:
         fresh = _select_fresh(evaluation, found)
-        for stored in _store(evaluation, fresh, recorded.path):
-            mirror.send(stored.relative_to(mirror.root).as_posix())
+        _append(session.store, fresh, _list_prompts(evaluation), recorded.path)
         session.write_model_record()
         if not is_complete(evaluation):
             requests = write_requests(evaluation)
             counts = _count_requests(evaluation, requests)
             scored = score_evaluation(evaluation, requests)
             complete_run(evaluation, requests, scored, counts, time.monotonic() - started)
-    mirror.push_evaluation(edition_id, evaluation.model_id, setting)
-    mirror.remove(failure_file(edition_id, model_name, setting))
+    store.push_evaluation(edition_id, evaluation.model_id, setting)
+    store.remove(failure_file(edition_id, model_name, setting))
     return ImportedRun(evaluation, report, len(fresh))
 
 
@@ -244,17 +244,19 @@ def _select_fresh(evaluation: Evaluation, found: Mapping[Place, RecordedRow]) ->
     return fresh
 
 
-def _store(evaluation: Evaluation, fresh: Mapping[Place, RecordedRow], source: Path) -> Iterator[Path]:
-    """Write the rows as one file of responses per repeat; yield the files.
+def _append(
+    store: ResponseStore, fresh: Mapping[Place, RecordedRow], prompts: Mapping[str, Prompt], source: Path
+) -> None:
+    """Store the rows as one file of responses per repeat.
 
-    The prompt that is stored with a response is the question without demonstrations.
+    Args:
+        prompts: id of a row -> the prompt that is stored with its response: without demonstrations.
     """
-    prompts = _list_prompts(evaluation)
     for repeat in sorted({repeat for _, repeat in fresh}):
         rows = {key: row for (key, n), row in fresh.items() if n == repeat}
         completions = [_build_completion(row, source) for row in rows.values()]
         shown = [prompts[row.row_id] for row in rows.values()]
-        yield evaluation.store.append(list(rows), shown, completions, repeat)
+        store.append(list(rows), shown, completions, repeat)
 
 
 def _build_completion(row: RecordedRow, source: Path) -> Completion:

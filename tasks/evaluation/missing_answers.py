@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pretexeval.engines.loading import load_engine
 from pretexeval.storage.files import FileRef, link_file
 from pretexeval.storage.layout import next_requests_folder
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from tasks.asking.model_session import Advance, LoadEngine, ModelSession, PromptsByKey, pop_prompts
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import RequestFiles, list_prompt_keys
@@ -88,7 +88,7 @@ class AskingReport:
 def ask_missing(
     evaluation: Evaluation,
     requests: RequestFiles,
-    mirror: Mirror,
+    store: Store,
     on_progress: Advance,
     load: LoadEngine = load_engine,
     *,
@@ -106,7 +106,7 @@ def ask_missing(
     """
     report = AskingReport(n_samples=requests.n_samples)
     repeats = range(evaluation.subject.n_repeats)
-    with ModelSession(evaluation.model, mirror, load) as session:
+    with ModelSession(evaluation.model, store, load) as session:
         done = [evaluation.store.read_settled_keys(repeat) for repeat in repeats]
         if not asks_failed:
             done = [keys | evaluation.store.read_failed_keys(repeat) for repeat, keys in enumerate(done)]
@@ -125,12 +125,12 @@ def ask_shard(
     evaluation: Evaluation,
     requests: RequestFiles,
     shard: Shard,
-    mirror: Mirror,
+    store: Store,
     on_progress: Advance,
     load: LoadEngine = load_engine,
 ) -> int:
     """Ask the prompts of a shard that have no answer; return their number. Raises as `ask_missing` does."""
-    with ModelSession(evaluation.model, mirror, load, shard.name) as session:
+    with ModelSession(evaluation.model, store, load, shard.name) as session:
         done = list(map(evaluation.store.read_settled_keys, range(evaluation.subject.n_repeats)))
         return _ask_open(evaluation, requests, session, done, on_progress, shard)
 

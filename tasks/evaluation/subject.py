@@ -107,7 +107,7 @@ class Subject:
             model,
             max_tokens=chain.max_tokens,
             temperature=chain.temperature,
-            seed=chain.seed,
+            seed=0,
             stop=stop,
             top_p=chain.top_p,
         )

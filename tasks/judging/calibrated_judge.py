@@ -13,7 +13,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import checksum_file
 from pretexeval.primitives.toml_files import render_toml
 from pretexeval.storage.files import write_bytes
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from tasks.asking.model_session import ShowProgress
 from tasks.asking.writers import ask_for_replies, identify_writer
 from tasks.judging.calibration import Calibration, JudgedRewording, Limits, calibrate
@@ -35,8 +35,7 @@ def plan_judge(config: Config, *, is_calibrated: bool = True) -> Judge | None:
     writer, table = config.find_judge(), config.judge
     if writer is None:
         return None
-    thresholds = Thresholds() if table.threshold is None else Thresholds(table.threshold)
-    judge = Judge(identify_writer(writer), table, thresholds)
+    judge = Judge(identify_writer(writer), table)
     if table.calibration is None or not is_calibrated:
         return judge
     thresholds = read_thresholds(table.calibration, judge)
@@ -68,7 +67,7 @@ def read_thresholds(path: Path, judge: Judge) -> Thresholds:
 
 
 def calibrate_judge(
-    data: Path, config: Config, mirror: Mirror, limits: Limits, show: ShowProgress
+    data: Path, config: Config, store: Store, limits: Limits, show: ShowProgress
 ) -> tuple[Judge, Calibration]:
     """Ask the judge of a configuration about labelled rewordings, and choose its thresholds.
 
@@ -87,12 +86,12 @@ def calibrate_judge(
         raise InputError(
             f"{data} has one relation; a calibration leaves whole relations out, so give two or more"
         )
-    judged = judge_rewordings(rows, judge, mirror, show)
+    judged = judge_rewordings(rows, judge, store, show)
     return judge, calibrate(judged, limits)
 
 
 def judge_rewordings(
-    rows: pl.DataFrame, judge: Judge, mirror: Mirror, show: ShowProgress
+    rows: pl.DataFrame, judge: Judge, store: Store, show: ShowProgress
 ) -> list[JudgedRewording]:
     """Check labelled rewordings by the rules, and ask the judge about those that it may decide.
 
@@ -107,7 +106,7 @@ def judge_rewordings(
     ]
     asked = [prompt for both in prompts for prompt in both]
     with show(f"judge {judge.writer.config.name}", len(asked)) as advance:
-        replies = ask_for_replies(mirror, judge.writer, asked, advance)
+        replies = ask_for_replies(store, judge.writer, asked, advance)
     scores = iter(
         [combine_scores(*(judge.read_score(replies[prompt.key]) for prompt in both)) for both in prompts]
     )

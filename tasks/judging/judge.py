@@ -112,10 +112,7 @@ class Judge:
             content = _fill(config.instruction, premise, conclusion)
             answers = ANSWERS if config.logprobs else ()
             return self.writer.build_prompt(content, config.max_tokens, answers=answers)
-        if config.base_url is None:
-            prompt = Prompt("pair", render_canonical_json([premise, conclusion]))
-        else:
-            prompt = Prompt("classify", _fill(config.pair, premise, conclusion))
+        prompt = Prompt("pair", render_canonical_json([premise, conclusion]))
         return WriterPrompt(hash_prompt(self.writer.model_id, prompt, CLASSIFICATION), prompt, CLASSIFICATION)
 
     def read_score(self, reply: Reply) -> float | None:
@@ -124,24 +121,9 @@ class Judge:
             return None
         if self.config.model is None:
             return _read_answer(reply)
-        if self.config.base_url is None:
-            probabilities = json.loads(reply.text)
-            position = find_entailment(list(probabilities))
-            return None if position is None else float(list(probabilities.values())[position])
-        return self._read_classification(json.loads(reply.text))
-
-    def _read_classification(self, said: dict[str, object]) -> float | None:
-        """Return the probability of entailment; null if the label of the endpoint contradicts the index."""
-        probabilities, label, index = said["probs"], said["label"], self.config.entailment_index
-        assert isinstance(probabilities, list)
-        assert index is not None
-        if index >= len(probabilities):
-            return None
-        is_likeliest = probabilities[index] == max(probabilities)
-        is_named = isinstance(label, str) and "entail" in label.casefold()
-        if is_named and (find_entailment([str(label)]) == 0) != is_likeliest:
-            return None
-        return float(probabilities[index])
+        probabilities = json.loads(reply.text)
+        position = find_entailment(list(probabilities))
+        return None if position is None else float(list(probabilities.values())[position])
 
     def decide(self, score: float | None) -> bool | None:
         """Return the verdict of a score; null without an answer."""
@@ -158,10 +140,7 @@ class Judge:
         """Return, as JSON, what its scores depend on."""
         config = self.config
         if config.model is not None:
-            endpoint = (
-                {} if config.base_url is None else {"pair": config.pair, "index": config.entailment_index}
-            )
-            return {"model_id": self.writer.model_id, "mask_names": config.mask_names, **endpoint}
+            return {"model_id": self.writer.model_id, "mask_names": config.mask_names}
         # Verdicts had a fixed number of tokens once. Editions with this number keep their names.
         max_tokens = {} if config.max_tokens == JUDGE_TOKENS else {"max_tokens": config.max_tokens}
         logprobs = {"logprobs": True} if config.logprobs else {}

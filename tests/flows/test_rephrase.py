@@ -72,7 +72,7 @@ def rephrased(
         "knowledge": {"relations": ["may_treat"]},
         "edition": {"methods": METHODS, "seed": 3},
         "rephraser": {"kind": "model", "writer": "poor", "max_attempts": 2, "max_tokens": 16},
-        "llmeval": {"writer": "poor", "max_tokens": 16},
+        "llmeval": {"writer": "poor"},
         "judge": {"writer": "poor"},
     }
     with serve_endpoint(answer_anything) as endpoint:

@@ -17,8 +17,8 @@ from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import draw_order
 from pretexeval.storage.layout import WAREHOUSE
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.publication import hold_publication
+from pretexeval.storage.store import Store
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from report.page import write_pages
 from schemas.exchange import Completion, Prompt, Sampling
@@ -138,9 +138,9 @@ class SmallRoot:
         """Publish as the flow does, without its pages. Raises InputError as the command would."""
         self._prepare()
         edition = self.plan(seed)
-        with hold_publication(Mirror(edition.config.storage)):
+        with hold_publication(Store(edition.config.storage)):
             models = (*edition.config.models, *edition.config.writers)
-            restore_model_records(models, Mirror(edition.config.storage))
+            restore_model_records(models, Store(edition.config.storage))
             measure_edition(self.root, edition.edition_id)
             repair_measurements(self.root, [path.name for path in (self.root / "editions").iterdir()])
             build_warehouse(self.root)
@@ -178,7 +178,7 @@ class SmallRoot:
         build(anchors, engine)
         evaluate(anchors, "a", None, engine, PERIOD)
         first = self.plan(1)
-        write_failure(Mirror(first.config.storage), first.config, first.edition_id, "gone", "it is down")
+        write_failure(Store(first.config.storage), first.config, first.edition_id, "gone", "it is down")
         sheet = export_filled(self.root, first.edition_id)
         import_review(self.root, sheet, "a")
         sheet.unlink()
@@ -195,10 +195,10 @@ def build(edition: Edition, engine: Engine) -> None:
     stages = [triplets, variants, statements]
     attempts: list[StageFiles] = []
     if edition.rephraser:
-        mirror = Mirror(edition.config.storage)
+        store = Store(edition.config.storage)
         if not edition.has_model_texts():
             rows = [join_entities(statements.read(edition.root, "r"), triplets.read(edition.root, "r"))]
-            ask_rounds(mirror, rows, edition.rephraser, _show_nothing, lambda _: engine)
+            ask_rounds(store, rows, edition.rephraser, _show_nothing, lambda _: engine)
         attempts = [provide_files(edition, ATTEMPTS.name, triplets, statements)]
     stages += [*attempts, provide_files(edition, SAMPLES.name, triplets, statements, *attempts)]
     if edition.has_questions:
@@ -218,9 +218,9 @@ def evaluate(
     edition: Edition, name: str, setting: Setting | None, engine: Engine, period: str | None = None
 ) -> str | None:
     """Evaluate a model as the flow evaluate-model does; return why that failed, or null."""
-    config, mirror = edition.config, Mirror(edition.config.storage)
+    config, store = edition.config, Store(edition.config.storage)
     try:
-        with record_failure(mirror, config, edition.edition_id, name, setting):
+        with record_failure(store, config, edition.edition_id, name, setting):
             evaluation = plan_evaluation(config, edition.edition_id, name, setting, period)
             with hold_evaluation(evaluation):
                 if not is_complete(evaluation):

@@ -3,7 +3,7 @@
 from pretexeval.config.file import Config
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import Prompt
 from tasks.asking.model_session import Advance, LoadEngine
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
@@ -22,8 +22,8 @@ def ask_model(
     evaluation: Evaluation, load: LoadEngine = load_engine, on_progress: Advance = ignore
 ) -> AskingReport:
     """Write the requests of an evaluation and ask the prompts that have no answer."""
-    requests, mirror = write_requests(evaluation), Mirror(evaluation.storage)
-    return ask_missing(evaluation, requests, mirror, on_progress, load)
+    requests, store = write_requests(evaluation), Store(evaluation.storage)
+    return ask_missing(evaluation, requests, store, on_progress, load)
 
 
 def finish(evaluation: Evaluation, report: AskingReport) -> None:
@@ -34,9 +34,9 @@ def finish(evaluation: Evaluation, report: AskingReport) -> None:
 
 def evaluate(config: Config, edition_id: str, name: str) -> str | None:
     """Evaluate a model as the flow evaluate-model does; return why that failed, or None."""
-    mirror = Mirror(config.storage)
+    store = Store(config.storage)
     try:
-        with record_failure(mirror, config, edition_id, name):
+        with record_failure(store, config, edition_id, name):
             evaluation = plan_evaluation(config, edition_id, name)
             if not is_complete(evaluation):
                 finish(evaluation, ask_model(evaluation))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.tables import StorageConfig
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from tasks.evaluation.evaluation import Evaluation, hold_evaluation
 from tasks.evaluation.missing_answers import Shard, ask_shard, keep_prompts
 from tasks.evaluation.request_files import write_requests
@@ -28,7 +28,7 @@ def main() -> None:
     with hold_evaluation(evaluation):
         requests = write_requests(evaluation)
     with keep_prompts(evaluation, requests, shard) as kept:
-        ask_shard(evaluation, kept, shard, Mirror(evaluation.storage), ignore)
+        ask_shard(evaluation, kept, shard, Store(evaluation.storage), ignore)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ from pretexeval.config.file import Config
 from pretexeval.config.questions import QuestionsConfig
 from pretexeval.config.schedule import AnchorsConfig
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.records import write_record
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.drawing import pieces
 from tasks.edition.anchors import plan_anchors
@@ -82,7 +82,7 @@ def ask(config: Config, name: str = "far") -> int:
 
 
 def plan_here(config: Config) -> RunPlan:
-    return plan_run(config, Mirror(config.storage))
+    return plan_run(config, Store(config.storage))
 
 
 def only(plan: RunPlan) -> Estimate:

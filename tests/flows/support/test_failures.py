@@ -8,7 +8,7 @@ import pytest
 from flows import regenerate
 from flows.support import artifacts, dispatch
 from pretexeval.config.file import Config
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from tasks.evaluation.failures import write_failure
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder, query_rows
@@ -34,8 +34,8 @@ def test_leaderboard_artifact_lists_models_without_a_score(
     data: DataFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = Config.model_validate({"storage": {"root": data.root}})
-    write_failure(Mirror(config.storage), config, EDITION, "down", "the endpoint is down")
-    write_failure(Mirror(config.storage), config, EDITION, "down", "nothing was imported", "answer_only")
+    write_failure(Store(config.storage), config, EDITION, "down", "the endpoint is down")
+    write_failure(Store(config.storage), config, EDITION, "down", "nothing was imported", "answer_only")
     build_warehouse(data.root)
     shown: list[dict[str, Any]] = []
     monkeypatch.setattr(artifacts, "create_table_artifact", lambda table, **_: shown.extend(table))
@@ -56,7 +56,7 @@ def test_model_whose_worker_is_lost_is_listed(data: DataFolder, monkeypatch: pyt
         {"name": name, "engine": "recorded", "model": str(data.root / "nothing")} for name in ("one", "two")
     ]
     config = Config.model_validate({"storage": {"root": data.root}, "models": models})
-    write_failure(Mirror(config.storage), config, EDITION, "two", "vLLM cannot load it")
+    write_failure(Store(config.storage), config, EDITION, "two", "vLLM cannot load it")
     lost: list[str | None] = ["the worker was lost", "Flow run encountered an exception"]
     monkeypatch.setattr(dispatch, "run_subflows", lambda *_: lost)
     assert list(regenerate.evaluate_models(config, EDITION).values()) == lost

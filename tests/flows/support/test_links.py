@@ -10,7 +10,6 @@ from pretexeval.config.installation_names import BASE_URL_VARIABLE, SERVED_ROOT_
 
 EDITION = "starter-2026-W47-1a2b3c4d"
 SERVER = "http://127.0.0.1:8080"
-REPORTS = {"report": {"base_url": "https://reports.example.org/"}}
 
 
 @pytest.fixture
@@ -27,8 +26,8 @@ def links(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return found
 
 
-def configure(root: Path, **tables: object) -> Config:
-    return Config.model_validate({"storage": {"root": root}, **tables})
+def configure(root: Path) -> Config:
+    return Config.model_validate({"storage": {"root": root}})
 
 
 def test_links_lead_to_the_web_server_that_serves_the_root(
@@ -45,7 +44,3 @@ def test_links_lead_to_the_web_server_that_serves_the_root(
     }
     artifacts.link_predictions(configure(tmp_path), EDITION, f"predictions/{EDITION}/m-1")
     assert links["parquet"] == f"{SERVER}/predictions/{EDITION}/m-1/"
-    # The address of the configuration is that of its pages.
-    artifacts.link_edition(configure(tmp_path, **REPORTS), EDITION)
-    assert links["dashboard"] == f"https://reports.example.org/{EDITION}/index.html"
-    assert links["parquet"] == f"{SERVER}/editions/{EDITION}/"

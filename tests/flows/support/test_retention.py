@@ -12,8 +12,8 @@ from commands.main import main
 from flows.support.periods import plan_period
 from flows.support.retention import list_old_editions, remove_old_editions
 from pretexeval.config.file import Config
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
@@ -68,7 +68,7 @@ def test_the_oldest_editions_of_the_schedule_are_removed_and_nothing_else(tmp_pa
     listed = list_old_editions(planned)
     assert [(old.edition_id, old.kept_because) for old in listed] == [(weeks[0], None), (weeks[1], None)]
     assert list_editions(root) == sorted([*weeks, *others])
-    assert remove_old_editions(planned, Mirror(config.storage)) == (listed, [])
+    assert remove_old_editions(planned, Store(config.storage)) == (listed, [])
     assert list_editions(root) == sorted([*weeks[2:], *others])
     left = {path.relative_to(root).parts[0] for path in root.rglob("*") if set(path.parts) & set(weeks[:2])}
     assert left == set()
@@ -84,7 +84,7 @@ def test_editions_that_others_need_are_kept_with_the_reason(tmp_path: Path) -> N
     (root / f"reviews/{weeks[1]}").mkdir(parents=True)
     (root / "locks").mkdir()
     with FileLock(root / f"locks/{weeks[2]}.far-1234.lock"):
-        found, _ = remove_old_editions(planned, Mirror(config.storage))
+        found, _ = remove_old_editions(planned, Store(config.storage))
     assert [(old.edition_id, old.kept_because) for old in found] == [
         (weeks[0], "this configuration does not name near-1234, which it was evaluated for"),
         (weeks[1], "people reviewed it"),
@@ -180,10 +180,10 @@ def test_a_removal_that_was_killed_is_finished(tmp_path: Path, monkeypatch: pyte
 
         patch.setattr("pretexeval.storage.publication.os.replace", move_once)
         with pytest.raises(KeyboardInterrupt):
-            remove_old_editions(planned, Mirror(config.storage))
+            remove_old_editions(planned, Store(config.storage))
     # The edition is gone as a whole for every reader, and its evaluation is no longer found.
     assert list_editions(root) == sorted(weeks[1:])
     assert (root / f"predictions/{weeks[0]}").exists()
-    remove_old_editions(planned, Mirror(config.storage))
+    remove_old_editions(planned, Store(config.storage))
     assert not (root / f"predictions/{weeks[0]}").exists()
     assert list((root / "removed").iterdir()) == []

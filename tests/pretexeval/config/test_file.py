@@ -6,6 +6,8 @@ from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
 
 ENDPOINT = '[[models]]\nname = "a"\nmodel = "m"\nengine = "openai"\nbase_url = "http://a/v1"\n'
+WRITER = '[[writers]]\nname = "a"\nmodel = "m"\n'
+GATE_OFF = f'{WRITER}[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n'
 
 
 def write_config(folder: Path, text: str) -> Path:
@@ -22,29 +24,6 @@ def read_error(path: Path) -> str:
 
 def test_an_empty_file_is_the_default_configuration(tmp_path: Path) -> None:
     assert load_config(write_config(tmp_path, "")) == Config()
-
-
-def test_values_are_read(tmp_path: Path) -> None:
-    text = """
-        [knowledge]
-        name = "medlama"
-        format = "medlama"
-        path = "data/medlama.parquet"
-        relations = ["may_treat", "may_prevent"]
-        [edition]
-        seed = 7
-        methods = ["pretexeval", "direct"]
-        [[models]]
-        name = "tiny"
-        model = "models/tiny"
-        timeout_s = 3
-        """
-    config = load_config(write_config(tmp_path, text))
-    assert config.knowledge.path == Path("data/medlama.parquet")
-    assert config.knowledge.relations == ("may_treat", "may_prevent")
-    assert config.edition.seed == 7
-    assert config.edition.methods == ("pretexeval", "direct")
-    assert config.models[0].timeout_s == 3.0
 
 
 def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
@@ -77,8 +56,6 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
     [
         ("[editoin]\nseed = 1", "editoin is not a known key (did you mean edition?)"),
         ('[edition]\nseed = "1"', "edition.seed = '1': should be a valid integer"),
-        ("[edition]\nseed = true", "edition.seed = True: should be a valid integer"),
-        ("knowledge = 3", "knowledge = 3: should be a table"),
         ("models = 3", "models = 3: should be a list"),
         ('[edition]\nmethods = ["magic"]', "edition.methods[0] = 'magic': should be 'pretexeval'"),
         ('[knowledge]\nformat = "table"', "knowledge: path is needed with format 'table'"),
@@ -120,18 +97,14 @@ def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
             f'{ENDPOINT}budget = 100\n[questions]\nsettings = ["answer_only"]',
             "a: budget is only for samples, but questions.settings asks questions too",
         ),
+        ('[rephraser]\ngate = "off"', "gate = 'off' is not allowed with kind 'reviewed'"),
+        (f"{GATE_OFF}max_new_words = 0", "max_new_words is not allowed with gate = 'off'"),
+        (f'{GATE_OFF}[judge]\nwriter = "a"', "rephraser.gate = 'off' is not allowed with a judge"),
         ("[edition\nseed = 1", "is not valid TOML"),
     ],
 )
 def test_a_wrong_configuration_is_named(tmp_path: Path, text: str, expected: str) -> None:
     assert expected in read_error(write_config(tmp_path, text))
-
-
-def test_the_value_of_an_unknown_key_is_not_repeated(tmp_path: Path) -> None:
-    text = '[[models]]\nname = "a"\nmodel = "m"\napi_key = "sk-secret"'
-    message = read_error(write_config(tmp_path, text))
-    assert "models[0].api_key is not a known key (did you mean api_key_env?)" in message
-    assert "sk-secret" not in message
 
 
 def test_writers_of_an_edition_run_in_one_pool(tmp_path: Path) -> None:
@@ -204,15 +177,11 @@ def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[edition]\nseed = 9223372036854775808", "edition.seed: is a number beyond 64 bits"),
-        ("[edition]\nheads_per_relation = 1" + "0" * 30, "edition.heads_per_relation: is a number beyond"),
-        ("[edition]\nseed = 1" + "0" * 5000, "is not valid TOML"),
         ("x = " + "[" * 100_000, "is not valid TOML"),
         ("[edition]\npool = 'a\\u0000b'".replace("'", '"'), "edition.pool: contains the character NUL"),
-        ('[knowledge]\nformat = "table"\npath = "a\\u0000b"', "knowledge.path: contains the character NUL"),
         ('[scoring]\ntrue_words = ["yes", "\\u0000"]', "scoring.true_words: contains the character NUL"),
         (ENDPOINT + "seed = -9223372036854775809", r"models\[0\].seed: is a number beyond 64 bits"),
         (ENDPOINT + "timeout_s = inf", r"models\[0\].timeout_s: must be a finite number"),
-        (ENDPOINT + "temperature = 1e999", r"models\[0\].temperature: must be a finite number"),
         (
             ENDPOINT + "extra_body = { a = { b = [1, nan] } }",
             r"extra_body: must be a finite number",
@@ -226,23 +195,3 @@ def test_a_missing_or_undecodable_file_is_named(tmp_path: Path) -> None:
 def test_values_that_nothing_can_store_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_config(write_config(tmp_path, text))
-
-
-@pytest.mark.parametrize(
-    ("tables", "expected"),
-    [
-        ('[rephraser]\ngate = "off"\n', "gate = 'off' is not allowed with kind 'reviewed'"),
-        (
-            '[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\nmax_new_words = 0\n',
-            "max_new_words is not allowed with gate = 'off'",
-        ),
-        (
-            '[rephraser]\nkind = "model"\nwriter = "a"\ngate = "off"\n[judge]\nwriter = "a"\n',
-            "rephraser.gate = 'off' is not allowed with a judge",
-        ),
-    ],
-)
-def test_nothing_that_belongs_to_the_gate_is_allowed_without_it(
-    tmp_path: Path, tables: str, expected: str
-) -> None:
-    assert expected in read_error(write_config(tmp_path, tables + ENDPOINT.replace("models", "writers")))

@@ -35,9 +35,11 @@ UPPER_KEY = "A1B2C3D4E5F6G7H8I9J0K1"
             "models[0].extra_body: api_key is not allowed",
         ),
         (f'[report]\ntitle = "hf_{BARE_KEY}"', "report.title holds what looks like a key"),
-        (f'[report]\nbase_url = "https://me:{BARE_KEY}@a"', "report.base_url holds what"),
-        (f'[report]\nbase_url = "https://a/?token={BARE_KEY}"', "report.base_url holds what"),
         (f'[[models]]\nname = "a"\nmodel = "m"\nmax_tokens = "{BARE_KEY}"', "max_tokens = '***': should be"),
+        (
+            f'[[models]]\nname = "a"\nmodel = "m"\napi_key = "{BARE_KEY}"',
+            "models[0].api_key is not a known key (did you mean api_key_env?)",
+        ),
         (f'[models]\napi_key = "{BARE_KEY}"', "models: should be a list"),
         (f'models = ["{BARE_KEY}"]', "models[0] = '***': should be"),
         (f"[edition]\nseed = -{10**20}", "edition.seed = ***: should be"),

@@ -111,6 +111,8 @@ def test_recording_is_identified_by_its_bytes(tmp_path: Path) -> None:
     assert identify_model(configs[0]) == identify_model(configs[1])
     two.write_bytes(b"bb")
     assert identify_model(configs[0]) != identify_model(configs[1])
+    (tmp_path / "card.json").write_text('{"known_heads": []}')
+    assert identify_model(configs[0]).taught == TaughtFacts(known_heads=[])
     two.unlink()
     with pytest.raises(InputError, match="no file of recorded responses"):
         identify_model(configs[1])

@@ -60,24 +60,16 @@ def write_broken_header(path: Path) -> None:
 
 DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "truncated configuration": ("config.json", cut),
-    "empty configuration": ("config.json", lambda path: path.write_bytes(b"")),
     "configuration that is a list": ("config.json", lambda path: path.write_text("[]")),
-    "configuration that is no UTF-8": ("config.json", lambda path: path.write_bytes(b"\xff")),
     "configuration nested too deep": ("config.json", lambda path: path.write_text("[" * 100_000)),
     "configuration that is a folder": ("config.json", make_folder),
     "truncated tokenizer": ("tokenizer.json", cut),
     "tokenizer that is none": ("tokenizer.json", lambda path: path.write_text('{"model": 1}')),
     "missing tokenizer": ("tokenizer", lambda path: (path.parent / "tokenizer.json").unlink()),
-    "truncated tokenizer configuration": ("tokenizer_config.json", cut),
-    "truncated index": (INDEX, cut),
     "index without files": (INDEX, lambda path: path.write_text("{}")),
     "missing shard": ("b.safetensors", Path.unlink),
     "truncated shard": ("b.safetensors", lambda path: write_weights(path, 3)),
-    "empty shard": ("b.safetensors", lambda path: path.write_bytes(b"")),
-    "shard that is text": ("b.safetensors", lambda path: path.write_text("version https://git-lfs")),
     "shard with a broken header": ("b.safetensors", write_broken_header),
-    "shard that is a folder": ("b.safetensors", make_folder),
-    "template with an error": ("chat_template.jinja", lambda path: path.write_text("{% if x %}")),
 }
 
 
@@ -85,7 +77,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
 def test_a_damaged_file_is_named(model: Path, damage: str) -> None:
     name, harm = DAMAGES[damage]
     harm(model / name)
-    said = find_problem(configure(model, prompt_style="chat"))
+    said = find_problem(configure(model))
     assert said is not None
     assert said.startswith("model 'm': ")
     assert name in said
@@ -93,12 +85,10 @@ def test_a_damaged_file_is_named(model: Path, damage: str) -> None:
 
 
 def test_whole_models_are_accepted(model: Path) -> None:
-    assert find_problem(configure(model, prompt_style="chat")) is None
+    assert find_problem(configure(model)) is None
     # vLLM loads only the shards of the index.
     (model / "other.safetensors").write_text("not used")
-    template = "{% for x in y %}{% generation %}{{ x | tojson }}{% endgeneration %}{% continue %}{% endfor %}"
-    (model / "chat_template.jinja").write_text(template)
-    assert find_problem(configure(model, prompt_style="chat")) is None
+    assert find_problem(configure(model)) is None
 
 
 def test_models_are_refused_only_if_none_can_be_used(model: Path) -> None:

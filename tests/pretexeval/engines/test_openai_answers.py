@@ -180,10 +180,9 @@ def test_garbage_for_one_prompt_is_an_error_row(garbage: EndpointReply) -> None:
     assert "answer" in str(completions[1].error)
 
 
-@pytest.mark.parametrize("garbage", GARBAGE)
-def test_endpoint_that_only_answers_garbage_stops_the_run(garbage: EndpointReply) -> None:
+def test_endpoint_that_only_answers_garbage_stops_the_run() -> None:
     with (
-        serve_endpoint(lambda body, number: garbage) as endpoint,
+        serve_endpoint(lambda body, number: GARBAGE[0]) as endpoint,
         pytest.raises(InputError, match=r"gives no answer .*check that it is up"),
     ):
         ask_endpoint(endpoint, ["a", "b"], Sampling(), max_attempts=1)
@@ -233,24 +232,3 @@ def test_prompt_that_does_not_fit_is_an_error_row(message: str) -> None:
     assert [c.status for c in completions] == ["ok", "error"]
     assert alone == completions[1:]
     assert str(completions[1].error).startswith(PROMPT_TOO_LONG)
-
-
-def test_an_endpoint_that_classifies_is_asked_for_probabilities() -> None:
-    """The form of the request and of the answer is that of vLLM's /classify."""
-
-    def classify(body: Body, number: int) -> EndpointReply:
-        row = {"index": 0, "label": "entailment", "probs": [0.25, 0.75], "num_classes": 2}
-        usage = {"prompt_tokens": 9, "total_tokens": 9}
-        good = {"object": "list", "model": "nli", "data": [row], "usage": usage}
-        return EndpointReply(200, good if body["input"] == "a</s></s>b" else {"data": []})
-
-    prompts = [Prompt("classify", text) for text in ("a</s></s>b", "c")]
-    with serve_endpoint(classify) as endpoint:
-        read, unread = ask_endpoint(endpoint, prompts, Sampling(max_tokens=0))
-    (path, _, body), *_ = endpoint.requests
-    assert (path, body) == ("/v1/classify", {"model": "x", "input": "a</s></s>b"})
-    expected = Completion(
-        '{"label":"entailment","probs":[0.25,0.75]}', n_prompt_tokens=9, n_completion_tokens=0
-    )
-    assert replace(read, served=None) == expected
-    assert (unread.error or "").startswith("the answer holds no probabilities")

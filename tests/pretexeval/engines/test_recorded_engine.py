@@ -6,7 +6,6 @@ import pytest
 from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.base import Engine
 from pretexeval.engines.loading import load_engine
-from pretexeval.engines.recorded_engine import RecordedEngine
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
 
@@ -20,15 +19,10 @@ def ask(engine: Engine, *texts: str, style: str = "completion") -> list[Completi
     return engine.generate([Prompt(style, text) for text in texts], Sampling())
 
 
-def test_answers_come_in_the_order_asked(tmp_path: Path) -> None:
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a", "b"], response=["True", "False"])
-    assert isinstance(engine, RecordedEngine)
-    assert [c.response for c in ask(engine, "b", "a", "b")] == ["False", "True", "False"]
-
-
-def test_unknown_prompt_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=[""])
-    assert ask(engine, "a", "z") == [
+def test_answers_come_in_the_order_asked_and_unknown_prompts_are_errors(tmp_path: Path) -> None:
+    engine = load_rows(tmp_path / "r.parquet", prompt=["a", "b"], response=["", "True"])
+    assert ask(engine, "b", "a", "z") == [
+        Completion("True"),
         Completion(""),
         Completion(None, status="error", error="not recorded"),
     ]
@@ -38,7 +32,7 @@ def test_optional_columns_are_kept(tmp_path: Path) -> None:
     engine = load_rows(
         tmp_path / "r.parquet",
         prompt=["a", "b", "c"],
-        response=["True", None, None],
+        response=["True", "cut off", None],
         status=["ok", "error", "ok"],
         error=[None, "HTTP 500", None],
         finish_reason=["stop", None, None],
@@ -69,9 +63,3 @@ def test_repeats_are_returned_in_their_order(tmp_path: Path, repeats: list[int])
 def test_missing_column_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'response'"):
         load_rows(tmp_path / "r.parquet", prompt=["a"], answer=["True"])
-
-
-def test_a_text_that_is_recorded_as_an_error_is_no_answer(tmp_path: Path) -> None:
-    columns: dict[str, list[object]] = {"status": ["error"], "error": ["cut off"]}
-    engine = load_rows(tmp_path / "r.parquet", prompt=["a"], response=["True"], **columns)
-    assert ask(engine, "a") == [Completion(None, status="error", error="cut off")]

@@ -61,9 +61,8 @@ def configure(folder: Path, **settings: object) -> ModelConfig:
 
 
 def ask_once(folder: Path, prompts: list[Prompt]) -> list[Completion]:
-    with closing(load_engine(configure(folder, max_num_seqs=4))) as engine:
+    with closing(load_engine(configure(folder))) as engine:
         assert isinstance(engine, VllmEngine)
-        assert engine._llm.llm_engine.vllm_config.scheduler_config.max_num_seqs == 4
         return engine.generate(prompts, GREEDY)
 
 

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pretexeval.gate import Rewording, check_rewording
+from pretexeval.gate import Rewording, check_rewording, clean_reply
 
 STATEMENT = "aspirin may treat fever."
 NOT_ONE_STATEMENT = [
@@ -59,3 +61,31 @@ def test_one_statement_passes(text: str) -> None:
 def test_names_may_contain_any_marks(head: str, tail: str) -> None:
     rewording = Rewording(f"{head} may treat {tail}.", f"{tail} may be treated with {head}.", head, tail)
     assert check_rewording(rewording) == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        ("  A treats B.\n", "A treats B."),
+        ('"A treats B."', "A treats B."),
+        ('"A treats B".', "A treats B."),
+        ("“A treats B.”", "A treats B."),
+        ("Statement: A treats B.", "A treats B."),
+        ("Rephrased statement: A treats B..", "A treats B."),
+        ('Rephrased statement: "A treats B. ."', "A treats B."),
+        ('"A" treats "B"', '"A" treats "B"'),
+        ("A treats B", "A treats B"),
+        ("Here is one: A treats B.", "Here is one: A treats B."),
+        ("A treats B...", "A treats B..."),
+        ("A treats B. Note: C.", "A treats B. Note: C."),
+        ("", ""),
+        ('"', '"'),
+    ],
+)
+def test_only_what_surrounds_the_statement_is_removed(reply: str, text: str) -> None:
+    assert clean_reply(reply) == text
+
+
+@given(st.text(max_size=40))
+def test_cleaning_a_reply_twice_changes_nothing_more(reply: str) -> None:
+    assert clean_reply(clean_reply(reply)) == clean_reply(reply)

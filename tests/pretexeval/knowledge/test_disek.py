@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 
 from pretexeval.knowledge.base import KnowledgeBase
-from pretexeval.knowledge.disek import ASPECTS, build_disek_table, find_relation, read_disek
+from pretexeval.knowledge.disek import ASPECTS, find_relation, read_disek
 from pretexeval.knowledge.rows import build_base, clean_rows
 from pretexeval.primitives.errors import InputError
-from tests.support.small_bases import as_rows
 
 TEXT = (
     "disease,aspect,attributes,disease_id,also_true\n"
@@ -103,19 +102,6 @@ def test_a_wrong_row_is_named_with_its_remedy(tmp_path: Path, line: str, message
     assert message in read_error(write(tmp_path, "own.csv", text))
 
 
-def test_disek_table_has_a_row_per_disease_and_aspect() -> None:
-    rows: list[dict[str, Any]] = [
-        {"relation": "symptoms", "head": "gout", "tail": "pain"},
-        {"relation": "symptoms", "head": "gout", "tail": "fever", "also_true": True},
-        {"relation": "symptoms", "head": "gout", "tail": "ache"},
-        {"relation": "affected_sites", "head": "gout", "tail": "toe"},
-        {"relation": "symptoms", "head": "flu", "tail": "fever"},
-        {"relation": "may_treat", "head": "colchicine", "tail": "gout"},
-    ]
-    table = build_disek_table(KnowledgeBase("own", as_rows(rows)))
-    assert table.rows() == [
-        ("flu", None, "Symptoms", ["fever"], False),
-        ("gout", None, "Symptoms", ["ache", "pain"], False),
-        ("gout", None, "Symptoms", ["fever"], True),
-        ("gout", None, "Affected Sites", ["toe"], False),
-    ]
+def test_a_row_without_attributes_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "own.jsonl", '{"disease": "gout", "aspect": "Symptoms"}')
+    assert "line 1: an attribute is empty" in read_error(path)

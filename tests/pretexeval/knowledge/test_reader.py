@@ -11,7 +11,10 @@ from pretexeval.knowledge.base import COLUMNS, KnowledgeBase, LeftOut
 from pretexeval.knowledge.reader import read_knowledge_base
 from pretexeval.knowledge.rows import Source, build_base, build_source_rows, clean_rows
 from pretexeval.primitives.errors import InputError
+from tasks.drawing.heads import TripletSampling
+from tasks.edition.triplets import draw_triplets
 
+DISEK = ("symptoms", "affected_sites", "therapeutic_drugs", "surgical_procedures")
 HEADER = "head,relation,tail,also_true,head_id,tail_id\n"
 
 
@@ -58,11 +61,22 @@ def test_starter_base_is_complete() -> None:
     base = read_knowledge_base(KnowledgeConfig())
     heads = base.triplets.filter(~pl.col("also_true")).group_by("relation").agg(pl.col("head").n_unique())
     n_heads = dict(heads.iter_rows())
-    disek = ("symptoms", "affected_sites", "therapeutic_drugs", "surgical_procedures")
     assert len(n_heads) == 21
-    assert min(n_heads[relation] for relation in disek) >= 60
+    assert min(n_heads[relation] for relation in DISEK) >= 60
     assert min(n_heads.values()) >= 12
     assert base.left_out == ()
+
+
+@pytest.mark.parametrize("relation", DISEK)
+def test_enough_tested_heads_have_three_true_tails(relation: str) -> None:
+    """A negated question with four options has one false option, and three that are true and tested."""
+    base = read_knowledge_base(KnowledgeConfig(relations=(relation,)))
+    rows, drawn = base.triplets, draw_triplets(base, relation, TripletSampling(seed=1))
+    pairs = drawn.filter(pl.col("split") == "test")
+    n_true = rows.filter(~pl.col("also_true")).group_by("head").agg(pl.col("tail").n_unique())
+    rich = set(n_true.filter(pl.col("tail") >= 3)["head"]) & set(pairs["head"])
+    assert set(drawn["head"]) == set(n_true["head"])
+    assert len(rich) >= 40
 
 
 NAMES = st.sampled_from(["a", "A", "b", "é", "[X]", "[Y]", '"q"', "a b", "0"])

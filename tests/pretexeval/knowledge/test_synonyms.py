@@ -48,3 +48,10 @@ def test_broken_tables_name_the_place(tmp_path: Path, text: str, problem: str) -
     path.write_text(text)
     with pytest.raises(InputError, match=problem):
         read_synonyms(path)
+
+
+def test_a_row_of_parquet_is_named_by_its_index(tmp_path: Path) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"answer": ["Fever"], "synonym": [" "]}).write_parquet(path)
+    with pytest.raises(InputError, match=r"table\.parquet, row index 0: the synonym is empty"):
+        read_synonyms(path)

@@ -8,41 +8,45 @@ import pytest
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE
-from pretexeval.storage.mirror import Mirror
-from pretexeval.storage.publication import hold_publication, sync_everything
+from pretexeval.storage.publication import hold_publication, remove_edition, sync_everything
+from pretexeval.storage.store import Store
+from tasks.edition.edition import Edition
+from tasks.edition.manifest import complete_edition
+from tests.pretexeval.storage.conftest import read_tree
 from tests.support.object_storage import ObjectStorage
+from tests.support.small_bases import write_files
 
 GRADES = "reviews/edition/grader.parquet"
 
 
 @pytest.fixture
-def mirrors(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Mirror, Mirror]:
+def stores(moto: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, Store]:
     moto.set_environment(monkeypatch)
     shared = moto.make_address()
-    first, second = (Mirror(StorageConfig(root=tmp_path / name, shared=shared)) for name in "ab")
+    first, second = (Store(StorageConfig(root=tmp_path / name, shared=shared)) for name in "ab")
     first.root.mkdir()
     second.root.mkdir()
     return first, second
 
 
-def write(mirror: Mirror, path: str, content: bytes) -> Path:
-    target = mirror.root / path
+def write(store: Store, path: str, content: bytes) -> Path:
+    target = store.root / path
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
     return target
 
 
-def publish(mirror: Mirror, content: bytes | None) -> None:
-    with hold_publication(mirror):
+def publish(store: Store, content: bytes | None) -> None:
+    with hold_publication(store):
         if content is None:
-            write(mirror, WAREHOUSE, b"half")
+            write(store, WAREHOUSE, b"half")
             raise InputError("the disk is full")
-        write(mirror, WAREHOUSE, content)
-        write(mirror, "report/edition/index.html", content)
+        write(store, WAREHOUSE, content)
+        write(store, "report/edition/index.html", content)
 
 
-def test_one_publisher_at_a_time_sends_its_results(mirrors: tuple[Mirror, Mirror]) -> None:
-    first, second = mirrors
+def test_one_publisher_at_a_time_sends_its_results(stores: tuple[Store, Store]) -> None:
+    first, second = stores
     with ThreadPoolExecutor(1) as pool:
         with hold_publication(first):
             waiting = pool.submit(publish, second, b"second")
@@ -55,8 +59,8 @@ def test_one_publisher_at_a_time_sends_its_results(mirrors: tuple[Mirror, Mirror
         assert first.bucket.read(path) == b"second"
 
 
-def test_failed_publication_leaves_the_previous_one(mirrors: tuple[Mirror, Mirror]) -> None:
-    first, second = mirrors
+def test_failed_publication_leaves_the_previous_one(stores: tuple[Store, Store]) -> None:
+    first, second = stores
     publish(first, b"first")
     with pytest.raises(InputError, match="full"):
         publish(second, None)
@@ -64,8 +68,8 @@ def test_failed_publication_leaves_the_previous_one(mirrors: tuple[Mirror, Mirro
     assert first.bucket.read(WAREHOUSE) == b"first"
 
 
-def test_later_grades_replace_earlier_ones_on_all_hosts(mirrors: tuple[Mirror, Mirror]) -> None:
-    first, second = mirrors
+def test_later_grades_replace_earlier_ones_on_all_hosts(stores: tuple[Store, Store]) -> None:
+    first, second = stores
     hour = 3600
     os.utime(write(first, GRADES, b"early"), 2 * (time.time() - hour,))
     write(first, "reviews/edition/key.json", b"stays on its host")
@@ -76,4 +80,26 @@ def test_later_grades_replace_earlier_ones_on_all_hosts(mirrors: tuple[Mirror, M
     os.utime(write(second, GRADES, b"later"), 2 * (time.time() + hour,))
     sync_everything(second)
     sync_everything(first)
-    assert [(mirror.root / GRADES).read_bytes() for mirror in mirrors] == [b"later", b"later"]
+    assert [(store.root / GRADES).read_bytes() for store in stores] == [b"later", b"later"]
+
+
+def test_other_hosts_remove_their_copies_and_do_not_send_them_again(
+    hosts: tuple[StorageConfig, StorageConfig], edition: Edition
+) -> None:
+    first, second = (Store(host) for host in hosts)
+    first.push_edition(edition.edition_id)
+    second.pull_edition(edition.edition_id)
+    content = read_tree(second.root, "editions")
+    assert content == read_tree(first.root, "editions")
+    remove_edition(first, edition.edition_id)
+    assert read_tree(first.root, ".") == {}
+    sync_everything(second)
+    assert read_tree(second.root, "editions") == {}
+    bucket = first.bucket
+    assert bucket is not None
+    assert list(bucket.list_objects("editions")) == []
+    # It is built again, so it is shared again.
+    complete_edition(edition, list(write_files(edition).values()), [])
+    first.push_edition(edition.edition_id)
+    sync_everything(second)
+    assert read_tree(second.root, "editions") == content

@@ -112,22 +112,13 @@ def test_chunks_accumulate_and_never_replace_each_other(store: ResponseStore) ->
     paths = {append(store, k1=FULL), append(store, k2=FULL), append(store, k3=Completion("No"))}
     before = {path: path.read_bytes() for path in paths}
     append(store, k4=FULL)
-    assert len(store.list_files()) == 4
+    append(store, k4=FULL)
+    append(store, repeat=1, k4=FULL)
+    assert len(store.list_files()) == 5
+    assert store.read().height == 5
     assert set(read(store)) == {K1, K2, K3, K4}
     assert {path: path.read_bytes() for path in paths} == before
     assert read(ResponseStore(store.folder.parent.parent, "m-1")) == read(store)
-
-
-def test_the_same_chunk_twice_is_one_file(store: ResponseStore) -> None:
-    assert append(store, k1=FULL) == append(store, k1=FULL)
-    assert store.read().height == 1
-
-
-def test_repeats_of_a_prompt_are_separate_rows(store: ResponseStore) -> None:
-    append(store, k1=Completion("True"))
-    append(store, repeat=1, k1=Completion("False"))
-    rows = store.read(["repeat", "response"]).sort("repeat").rows()
-    assert rows == [(0, "True"), (1, "False")]
 
 
 @pytest.mark.parametrize("is_error_first", [True, False])
@@ -147,20 +138,3 @@ def test_failed_prompts_are_not_settled_unless_they_are_too_long(store: Response
     assert store.read_settled_keys() == {K1, K3, K4}
     append(store, k2=Completion("No"))
     assert store.read_settled_keys() == {K1, K2, K3, K4}
-
-
-def test_responses_of_models_are_separate(tmp_path: Path) -> None:
-    one, two = ResponseStore(tmp_path, "m-1"), ResponseStore(tmp_path, "m-2")
-    append(one, k1=Completion("True"))
-    assert two.read_settled_keys() == set()
-    append(two, k1=Completion("False"), k2=FULL)
-    assert read(one) == {K1: "True"}
-    assert read(two) == {K1: "False", K2: " True\n"}
-    assert set(two.read(["model_id"])["model_id"]) == {"m-2"}
-    assert one.folder != two.folder
-
-
-def test_fewer_completions_than_keys_are_refused(store: ResponseStore) -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        store.append([K1, K2], [Prompt("completion", "p")] * 2, [FULL])
-    assert store.list_files() == []

@@ -90,15 +90,6 @@ def test_temporary_file_of_a_killed_writer_is_not_read(store: ResponseStore) -> 
     assert store.read_settled_keys() == set()
 
 
-def test_file_in_place_of_the_folder_is_an_error_and_stays(store: ResponseStore) -> None:
-    store.folder.parent.mkdir()
-    store.folder.write_text("in the way")
-    with pytest.raises(OSError, match="m-1"):
-        append(store, k1=FULL)
-    assert list(store.folder.parent.iterdir()) == [store.folder]
-    assert store.folder.read_text() == "in the way"
-
-
 FILL_DISK = """
 import resource, sys
 from pathlib import Path

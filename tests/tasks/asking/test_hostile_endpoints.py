@@ -17,8 +17,8 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.engines import openai_answers, openai_engine, openai_replies
 from pretexeval.engines.endpoint_client import EndpointClient
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.responses import ResponseStore
+from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, Sampling
 from tasks.asking import model_session
 from tasks.asking.model_session import ModelSession
@@ -75,7 +75,7 @@ def ask(
     table = {"api_key_env": "PRETEXEVAL_TEST_KEY", "timeout_s": TIMEOUT_S, "max_attempts": 2} | more
     config = build_model_config(endpoint.base_url, **table)
     error = None
-    with ModelSession(config, Mirror(StorageConfig(root=root))) as session:
+    with ModelSession(config, Store(StorageConfig(root=root))) as session:
         settled = session.store.read_settled_keys()
         try:
             waiting = {key: prompt for key, prompt in prompts.items() if key not in settled}

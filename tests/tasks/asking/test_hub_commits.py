@@ -14,7 +14,7 @@ from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
 from pretexeval.engines.loading import load_engine
 from pretexeval.storage.layout import model_file
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import Prompt, Sampling
 from tasks.asking.model_session import ModelSession
 from tests.support.evaluations import ignore
@@ -46,7 +46,7 @@ class Cache:
 
     def ask(self, key: str, config: ModelConfig = MODEL) -> str:
         """Ask the model a prompt, and return the id of the model."""
-        with ModelSession(config, Mirror(self.storage), self.load) as session:
+        with ModelSession(config, Store(self.storage), self.load) as session:
             session.ask({key * 32: Prompt("completion", "Fever?")}, Sampling(), ignore)
         return session.identity.model_id
 

@@ -14,7 +14,7 @@ from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine, IncrementalEngine
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import PROMPT_TOO_LONG, Completion, Prompt, Sampling
 from schemas.stages import PREDICTIONS, REQUESTS
 from tasks.asking import model_session
@@ -217,8 +217,8 @@ def test_repeats_of_a_prompt_are_stored_apart(evaluate: Evaluate) -> None:
 
         def close(self) -> None: ...
 
-    mirror = Mirror(evaluation.storage)
-    with ModelSession(evaluation.model, mirror, lambda _: Sampled()) as session:
+    store = Store(evaluation.storage)
+    with ModelSession(evaluation.model, store, lambda _: Sampled()) as session:
         for repeat in range(2):
             session.ask(prompts, Sampling(seed=7, repeat=repeat), lambda _: None)
     rows = evaluation.store.read(["prompt_key", "repeat", "response"]).sort("prompt_key", "repeat")

@@ -10,7 +10,7 @@ from pretexeval.config.engines import EngineConfig, WriterConfig
 from pretexeval.config.tables import StorageConfig
 from pretexeval.engines.base import Engine
 from pretexeval.engines.identity import identify_model
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.writers import Writer
 from tasks.edition.attempts import ask_rounds
@@ -61,9 +61,9 @@ def test_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
 
         yield advance
 
-    mirror = Mirror(StorageConfig(root=tmp_path / "data"))
+    store = Store(StorageConfig(root=tmp_path / "data"))
     relations = [make_rows(*FACTS), make_rows(ASTHMA)]
-    attempts = ask_rounds(mirror, relations, rephraser, show, load)
+    attempts = ask_rounds(store, relations, rephraser, show, load)
     # Two relations have the same prompt, which is asked once.
     assert shown == [
         ["rephraser w, round 1", 3, 3],
@@ -71,4 +71,4 @@ def test_progress_of_every_round_ends_at_its_total(tmp_path: Path) -> None:
         ["rephraser w, round 3", 1, 1],
     ]
     assert [frame["is_accepted"].to_list() for frame in attempts] == [[True, False, False, False], [True]]
-    assert ask_rounds(mirror, relations, rephraser, show, load)[0].equals(attempts[0])
+    assert ask_rounds(store, relations, rephraser, show, load)[0].equals(attempts[0])

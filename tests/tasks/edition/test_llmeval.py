@@ -10,7 +10,7 @@ from tasks.evaluation.requests import draw_demonstrations
 from tests.support.good_frames import make_frame
 
 WRITER = Writer(WriterConfig(name="w", model="org/w"), "w-00000000")
-LLMEVAL = Llmeval(WRITER, LlmevalConfig().instruction, 512)
+LLMEVAL = Llmeval(WRITER, LlmevalConfig().instruction)
 EIGHT = "\n".join(f"Statement {n} of it." for n in range(8))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pretexeval.config.file import Config
 from pretexeval.storage.layout import writer_tokens_record
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from schemas.stages import STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.model_records import restore_model_records
 from tasks.asking.writers import ask_for_replies
@@ -72,7 +72,7 @@ def configure(folder: Path, endpoint: Endpoint, price: float) -> Config:
     )
 
 
-def build(edition: Edition, mirror: Mirror) -> None:
+def build(edition: Edition, store: Store) -> None:
     """Build the edition as the flows do, without Prefect."""
     built: dict[str, StageFiles] = {}
     for stage in (TRIPLETS, VARIANTS, STATEMENTS):
@@ -84,9 +84,9 @@ def build(edition: Edition, mirror: Mirror) -> None:
     ]
     assert edition.rephraser is not None
     assert edition.llmeval is not None
-    ask_rounds(mirror, rows, edition.rephraser, show)
+    ask_rounds(store, rows, edition.rephraser, show)
     prompts = edition.llmeval.build_prompts(triplets.read_all(edition.root))
-    ask_for_replies(mirror, edition.llmeval.writer, prompts, lambda _: None)
+    ask_for_replies(store, edition.llmeval.writer, prompts, lambda _: None)
     built["attempts"] = provide_files(edition, "attempts", triplets, statements)
     built["samples"] = provide_files(edition, "samples", triplets, statements, built["attempts"])
     complete_edition(edition, [ref for files in built.values() for ref in files.files.values()], [])
@@ -97,16 +97,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, End
     with serve_endpoint(reply) as endpoint:
         folder = tmp_path_factory.mktemp("tokens")
         config = configure(folder, endpoint, 2.0)
-        build(plan_edition(config), Mirror(config.storage))
+        build(plan_edition(config), Store(config.storage))
         yield folder, endpoint
 
 
 def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoint]) -> None:
     folder, endpoint = served
     config = configure(folder, endpoint, 2.0)
-    edition, mirror = plan_edition(config), Mirror(config.storage)
-    restore_model_records(config.list_writers(), mirror)
-    record_writer_tokens(edition, mirror)
+    edition, store = plan_edition(config), Store(config.storage)
+    restore_model_records(config.list_writers(), store)
+    record_writer_tokens(edition, store)
     build_warehouse(edition.root)
     rows = {row["role"]: row for row in read_rows(edition.root, "from cost")}
     assert set(rows) == {"judge", "llmeval", "rephraser"}
@@ -122,11 +122,11 @@ def test_every_request_is_counted_once_with_its_price(served: tuple[Path, Endpoi
 def test_a_new_price_is_recorded_and_the_same_one_writes_nothing(served: tuple[Path, Endpoint]) -> None:
     folder, endpoint = served
     config = configure(folder, endpoint, 3.0)
-    edition, mirror = plan_edition(config), Mirror(config.storage)
+    edition, store = plan_edition(config), Store(config.storage)
     path = edition.root / writer_tokens_record(edition.edition_id)
-    record_writer_tokens(edition, mirror)
+    record_writer_tokens(edition, store)
     written = path.stat().st_mtime_ns
-    record_writer_tokens(edition, mirror)
+    record_writer_tokens(edition, store)
     assert path.stat().st_mtime_ns == written
     with duckdb.connect() as connection:
         create_tables(connection)
@@ -143,5 +143,5 @@ def test_an_edition_without_these_models_has_no_record(tmp_path: Path) -> None:
     base = write_base(tmp_path / "own.tsv", make_rows("may_treat"))
     tables = {"knowledge": {"name": "own", "format": "table", "path": base}, "storage": {"root": tmp_path}}
     config = Config.model_validate(tables)
-    record_writer_tokens(plan_edition(config), Mirror(config.storage))
+    record_writer_tokens(plan_edition(config), Store(config.storage))
     assert not (tmp_path / "writer_tokens").exists()

@@ -10,7 +10,7 @@ import pytest
 from pretexeval.config.file import Config
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from report.page import write_pages
 from schemas.exchange import Completion
 from tasks.asking import model_session
@@ -250,7 +250,7 @@ def test_writer_that_is_refused_gets_32_prompts_and_a_probe(bench: Bench) -> Non
     writer = identify_writer(config.writers[0])
     prompts = [writer.build_prompt(f"Paraphrase statement {n}.", 16) for n in range(100)]
     with pytest.raises(InputError, match="model 'w': the endpoint refused every one of 32 prompts") as caught:
-        ask_for_replies(Mirror(config.storage), writer, prompts, ignore)
+        ask_for_replies(Store(config.storage), writer, prompts, ignore)
     assert WORDS in str(caught.value)
     assert len(bench.endpoint.requests) == 33
 

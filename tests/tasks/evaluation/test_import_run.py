@@ -15,8 +15,8 @@ from commands.main import main
 from pretexeval.config.file import Config
 from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.records import read_record
+from pretexeval.storage.store import Store
 from tasks.asking.question_prompts import render_answer
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
@@ -345,7 +345,7 @@ def test_imported_responses_are_scored_again_and_never_asked(folder: Folder) -> 
     n = len(rows) + 1
     assert counts == [("excluded", n, n - 2), ("strict", n, n - 1)]
     with pytest.raises(InputError, match="cannot be asked"):
-        ask_missing(evaluation, write_requests(evaluation), Mirror(evaluation.storage), lambda _: None)
+        ask_missing(evaluation, write_requests(evaluation), Store(evaluation.storage), lambda _: None)
     assert folder.query(f"select error from question_predictions where question_id = '{missing}'")[0] == (
         "missing in the imported file",
     )

@@ -10,7 +10,7 @@ import pytest
 from commands.main import main
 from pretexeval.config.file import Config, load_config
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
+from pretexeval.storage.store import Store
 from tasks.edition.planning import plan_edition
 from tasks.judging.calibrated_judge import calibrate_judge, plan_judge, write_calibration
 from tasks.judging.calibration import Limits
@@ -96,7 +96,7 @@ def test_a_calibration_of_another_judge_is_refused(tmp_path: Path, model: Path) 
     out = tmp_path / "judge.toml"
     data = write_labelled(tmp_path / "labelled.parquet", ("treats", 'helps "at once"', "cures"))
     config = load_judged(tmp_path, model=str(model))
-    judge, calibration = calibrate_judge(data, config, Mirror(config.storage), Limits(), show_nothing)
+    judge, calibration = calibrate_judge(data, config, Store(config.storage), Limits(), show_nothing)
     write_calibration(out, calibration, judge, data)
     other = write_tiny_model(tmp_path / "other" / "tiny", seed=1)
     for table in ({"model": str(other)}, {"model": str(model), "mask_names": True}):
@@ -131,9 +131,9 @@ def test_what_cannot_be_calibrated_is_refused(tmp_path: Path, model: Path) -> No
     data = write_labelled(tmp_path / "labelled.parquet", ("treats",))
     config = load_judged(tmp_path, model=str(model))
     with pytest.raises(InputError, match="has one relation"):
-        calibrate_judge(data, config, Mirror(config.storage), Limits(), show_nothing)
+        calibrate_judge(data, config, Store(config.storage), Limits(), show_nothing)
     with pytest.raises(InputError, match="has no judge"):
-        calibrate_judge(data, load_judged(tmp_path), Mirror(config.storage), Limits(), show_nothing)
+        calibrate_judge(data, load_judged(tmp_path), Store(config.storage), Limits(), show_nothing)
     assert main(["gate", str(data), "--calibrate", "out.toml"]) == 2
 
 

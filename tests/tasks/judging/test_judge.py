@@ -17,7 +17,6 @@ from tasks.judging.judge import Judge, Thresholds, combine_scores, mask_names
 WRITER = Writer(WriterConfig(name="j", model="org/j"), "j-00000000")
 STATEMENT, TEXT = "Salbutamol may treat asthma.", "Asthma may be treated by salbutamol."
 ASKED = (STATEMENT, TEXT, ("salbutamol",), ("asthma",))
-ENDPOINT = {"model": "org/nli", "base_url": "http://127.0.0.1:9", "entailment_index": 1}
 
 
 def make_judge(**table: Any) -> Judge:  # noqa: ANN401
@@ -55,25 +54,6 @@ def test_an_entailment_model_is_asked_for_pairs_and_its_label_gives_the_score() 
     assert forth.key == hash_prompt(WRITER.model_id, forth.prompt, forth.sampling)
     assert judge.read_score(Reply('{"contradiction":0.1,"entailment":0.7,"neutral":0.2}')) == 0.7
     assert judge.read_score(Reply('{"ENTAILMENT":0.4,"not_entailment":0.6}')) == 0.4
-
-
-@pytest.mark.parametrize(
-    ("said", "score"),
-    [
-        ({"label": "entailment", "probs": [0.2, 0.8]}, 0.8),
-        ({"label": "LABEL_0", "probs": [0.9, 0.1]}, 0.1),
-        # The label of the likeliest class is that of another index: the setting is wrong.
-        ({"label": "entailment", "probs": [0.9, 0.1]}, None),
-        ({"label": "not_entailment", "probs": [0.2, 0.8]}, None),
-        ({"label": "entailment", "probs": [1.0]}, None),
-    ],
-)
-def test_an_endpoint_that_contradicts_the_index_gives_no_answer(
-    said: dict[str, Any], score: float | None
-) -> None:
-    judge = make_judge(**ENDPOINT, pair="{premise} [SEP] {conclusion}")
-    assert judge.build_prompts(*ASKED)[1].prompt.text == f"{TEXT} [SEP] {STATEMENT}"
-    assert judge.read_score(Reply(json.dumps(said))) == score
 
 
 def test_the_verdict_is_the_score_against_the_threshold() -> None:
@@ -122,15 +102,9 @@ def test_names_are_masked_where_both_texts_have_them() -> None:
     ("table", "problem"),
     [
         ({"writer": "pen", "model": "org/nli"}, "writer and model are both given"),
-        (
-            {"model": "m", "threshold": 0.4, "calibration": "c.toml"},
-            "threshold and calibration are both given",
-        ),
-        ({"model": "m", "base_url": "http://a"}, "entailment_index is needed with base_url"),
         ({"writer": "pen", "mask_names": True}, "mask_names is not allowed without model"),
         ({"model": "m", "logprobs": True}, "logprobs is not allowed without writer"),
-        ({"model": "m", "price_input": 1}, "price_input is not allowed without base_url"),
-        ({"model": "m", "pair": "{premise}"}, "pair must contain {conclusion}"),
+        ({"model": "m", "instruction": "{premise}"}, "instruction must contain {conclusion}"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(table: dict[str, Any], problem: str) -> None:
@@ -145,9 +119,7 @@ def test_an_entailment_model_is_a_judge_and_nothing_else() -> None:
     with pytest.raises(ValidationError, match=r"an entailment model is given as model in \[judge\]"):
         Config.model_validate({"writers": [pen | {"engine": "entailment"}]})
     config = Config.model_validate(
-        {"writers": [pen], "rephraser": {"kind": "model", "writer": "pen"}, "judge": ENDPOINT}
+        {"writers": [pen], "rephraser": {"kind": "model", "writer": "pen"}, "judge": {"model": "org/nli"}}
     )
     assert [writer.name for writer in config.list_writers()] == ["pen", "nli"]
-    judge = config.find_judge()
-    assert judge is not None
-    assert (judge.engine, judge.base_url) == ("openai", ENDPOINT["base_url"])
+    assert config.find_judge() == config.judge.to_writer()

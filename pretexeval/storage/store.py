@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pretexeval.config.tables import StorageConfig
 from pretexeval.primitives.errors import InputError
@@ -29,7 +29,13 @@ from pretexeval.storage.layout import (
     responses_folder,
 )
 from pretexeval.storage.lease import Lease
-from pretexeval.storage.records import find_manifest, find_record, parse_listed_files, parse_record
+from pretexeval.storage.records import (
+    find_manifest,
+    find_record,
+    parse_listed_files,
+    parse_record,
+    write_record,
+)
 from pretexeval.storage.responses import ResponseStore
 
 logger = logging.getLogger(__name__)
@@ -49,8 +55,8 @@ def transfer_all(transfer: Callable[[Item], Result], items: Sequence[Item]) -> l
 RENAMED = "%s is damaged (%s) and was renamed to %s; the next host that has the intact record sends it again"
 
 
-class Mirror:
-    """The data folder of this host, and the bucket that it shares with other hosts."""
+class Store:
+    """The data folder of this host, with the bucket that it shares with other hosts if there is one."""
 
     def __init__(self, storage: StorageConfig) -> None:
         """Prepare the client of the bucket without reading or sending anything.
@@ -60,6 +66,19 @@ class Mirror:
         """
         self.root = storage.root
         self.bucket = Bucket(storage.shared) if storage.shared else None
+
+    def open_responses(self, model_id: str) -> ResponseStore:
+        """Return the responses of a model. Every response that is appended is sent as well."""
+        return ResponseStore(self.root, model_id, self.send)
+
+    def write_record(self, path: str, record: Mapping[str, Any]) -> None:
+        """Write a record and send it.
+
+        Args:
+            path: its path under the root.
+        """
+        write_record(self.root / path, record)
+        self.send(path)
 
     def pull_edition(self, edition_id: str) -> None:
         """Fetch the files of an edition that are missing or damaged here, if the bucket has all of it.
@@ -172,15 +191,14 @@ class Mirror:
         """Send and fetch a model's answers until both sides have all; rename damaged ones in the bucket."""
         if self.bucket is None:
             return
-        store = ResponseStore(self.root, model_id)
         folder = responses_folder(model_id)
-        local = [f"{folder}/{path.name}" for path in store.list_files()]
+        local = [f"{folder}/{path.name}" for path in ResponseStore(self.root, model_id).list_files()]
         remote = self.bucket.list_objects(folder)
         self._send_missing(remote, local)
-        parts = [path for path in remote if store.is_response_file(path.removeprefix(f"{folder}/"))]
-        missing = [path for path in parts if path not in local]
-        fetched = transfer_all(self._fetch_responses, missing)
-        for path, is_fetched in zip(missing, fetched, strict=True):
+        checksums = {path: ResponseStore.read_checksum(path.removeprefix(f"{folder}/")) for path in remote}
+        missing = [(path, sha256) for path, sha256 in checksums.items() if sha256 and path not in local]
+        fetched = transfer_all(lambda part: self.fetch(*part), missing)
+        for (path, _), is_fetched in zip(missing, fetched, strict=True):
             if not is_fetched:
                 self.bucket.rename_damaged(path)
         record = model_file(model_id)
@@ -255,10 +273,6 @@ class Mirror:
 
     def _fetch_file(self, ref: FileRef) -> bool:
         return self.fetch(ref.path, ref.sha256)
-
-    def _fetch_responses(self, path: str) -> bool:
-        """Fetch a file of answers, whose name holds the first digits of its checksum."""
-        return self.fetch(path, ResponseStore.read_checksum(Path(path).name))
 
 
 def _write_if_changed(path: Path, content: bytes) -> None:

@@ -13,8 +13,8 @@ from pretexeval.config.engines import EngineConfig, ModelConfig
 from pretexeval.config.file import Config
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.storage.mirror import Mirror
 from pretexeval.storage.publication import sync_everything
+from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt
 from tasks.asking.answer_extraction import AnswerWords
 from tasks.asking.model_session import ModelSession
@@ -54,22 +54,22 @@ def evaluations(hosts: tuple[Host, Host], edition: Edition, tmp_path: Path) -> l
     recording = tmp_path / "model.parquet"
     pl.DataFrame({"prompt": ["-"], "response": ["-"]}).write_parquet(recording)
     model = ModelConfig(name="model", engine="recorded", model=str(recording))
-    Mirror(hosts[0]).push_edition(edition.edition_id)
-    Mirror(hosts[1]).pull_edition(edition.edition_id)
+    Store(hosts[0]).push_edition(edition.edition_id)
+    Store(hosts[1]).pull_edition(edition.edition_id)
     return [Evaluation(host, edition.edition_id, model) for host in hosts]
 
 
 def evaluate(evaluation: Evaluation, engine: Engine) -> None:
-    mirror = Mirror(evaluation.storage)
-    mirror.pull_evaluation(evaluation.edition_id, evaluation.model_id)
+    store = Store(evaluation.storage)
+    store.pull_evaluation(evaluation.edition_id, evaluation.model_id)
     finish(evaluation, ask_model(evaluation, lambda _: engine))
-    mirror.push_evaluation(evaluation.edition_id, evaluation.model_id)
+    store.push_evaluation(evaluation.edition_id, evaluation.model_id)
 
 
 def test_answers_of_one_host_are_not_asked_again_by_another(evaluations: list[Evaluation]) -> None:
     evaluate(evaluations[0], SlowEngine())
     other = evaluations[1]
-    Mirror(other.storage).pull_evaluation(other.edition_id, other.model_id)
+    Store(other.storage).pull_evaluation(other.edition_id, other.model_id)
     assert is_complete(other)
     report = ask_model(other, forbid)
     assert (report.n_asked, report.n_reused) == (0, report.n_samples)
@@ -94,15 +94,15 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     def fail(path: str, source: Path) -> None:
         raise InputError("the storage is unreachable")
 
-    with ModelSession(first.model, Mirror(first.storage), lambda _: engine) as session:
+    with ModelSession(first.model, Store(first.storage), lambda _: engine) as session:
         prompts = {
             key: prompt
             for _, asked in build_relation_requests(first)
             for key, prompt in zip(asked.frame["prompt_key"], asked.prompts, strict=True)
         }
         session.write_model_record()
-        assert session._mirror.bucket is not None
-        monkeypatch.setattr(session._mirror.bucket, "send", fail)
+        assert session._shared.bucket is not None
+        monkeypatch.setattr(session._shared.bucket, "send", fail)
         session._engine = engine
         chunk = dict(list(prompts.items())[:5])
         with pytest.raises(InputError, match="unreachable"):
@@ -111,23 +111,23 @@ def test_unsent_answers_are_kept_and_sent_by_the_next_run(
     assert second.store.read().height == 0
     report = ask_model(first, lambda _: engine)
     assert report.n_asked == len(prompts) - 5
-    Mirror(second.storage).sync_responses(second.model_id)
+    Store(second.storage).sync_responses(second.model_id)
     assert second.store.read_settled_keys() == set(prompts)
 
 
 def test_damaged_answers_in_the_bucket_are_not_used(evaluations: list[Evaluation]) -> None:
     first, second = evaluations
     evaluate(first, SlowEngine())
-    mirror = Mirror(second.storage)
+    store = Store(second.storage)
     name, *others = [path.name for path in first.store.list_files()]
-    assert mirror.bucket is not None
+    assert store.bucket is not None
     damaged = b"-" * (first.store.folder / name).stat().st_size
-    mirror.bucket.send(f"responses/{first.model_id}/{name}", damaged)
-    mirror.sync_responses(second.model_id)
+    store.bucket.send(f"responses/{first.model_id}/{name}", damaged)
+    store.sync_responses(second.model_id)
     assert [path.name for path in second.store.list_files()] == others
-    assert mirror.bucket.read(f"responses/{first.model_id}/{name}.damaged") == damaged
-    Mirror(first.storage).sync_responses(first.model_id)
-    mirror.sync_responses(second.model_id)
+    assert store.bucket.read(f"responses/{first.model_id}/{name}.damaged") == damaged
+    Store(first.storage).sync_responses(first.model_id)
+    store.sync_responses(second.model_id)
     assert second.store.read().height == len(list_prompts(first))
 
 
@@ -138,7 +138,7 @@ def test_evaluation_scored_again_replaces_the_old_one(evaluations: list[Evaluati
     evaluate(evaluations[1], SlowEngine())
     evaluate(second, SlowEngine())
     assert not is_complete(first)
-    Mirror(first.storage).pull_evaluation(first.edition_id, first.model_id)
+    Store(first.storage).pull_evaluation(first.edition_id, first.model_id)
     assert is_complete(first)
     assert read_tree(first.root, "predictions") == read_tree(second.root, "predictions")
 
@@ -150,23 +150,23 @@ def test_an_evaluation_has_no_record_while_its_files_are_replaced(
     words = Scoring(words=AnswerWords(true=("yes",), false=("no",)))
     changed = replace(evaluations[0], scoring=words)
     finish(changed, ask_model(changed, forbid))
-    mirror = Mirror(changed.storage)
-    assert mirror.bucket is not None
-    assert mirror.bucket.read(f"{changed.folder}/run.json") is not None
+    store = Store(changed.storage)
+    assert store.bucket is not None
+    assert store.bucket.read(f"{changed.folder}/run.json") is not None
 
     def fail(path: str, source: Path) -> None:
         raise InputError("the storage is unreachable")
 
-    monkeypatch.setattr(mirror.bucket, "send", fail)
+    monkeypatch.setattr(store.bucket, "send", fail)
     with pytest.raises(InputError, match="unreachable"):
-        mirror.push_evaluation(changed.edition_id, changed.model_id)
-    assert mirror.bucket.read(f"{changed.folder}/run.json") is None
+        store.push_evaluation(changed.edition_id, changed.model_id)
+    assert store.bucket.read(f"{changed.folder}/run.json") is None
 
 
 def test_failures_of_other_hosts_are_fetched_until_they_are_removed(
     evaluations: list[Evaluation],
 ) -> None:
-    one, other = (Mirror(evaluation.storage) for evaluation in evaluations)
+    one, other = (Store(evaluation.storage) for evaluation in evaluations)
     edition_id = evaluations[0].edition_id
     config = Config(storage=evaluations[0].storage)
     for name in ("v1.5", "large"):
@@ -184,11 +184,11 @@ def test_failures_of_other_hosts_are_fetched_until_they_are_removed(
 def test_evaluation_that_is_being_replaced_is_skipped(evaluations: list[Evaluation]) -> None:
     first, second = evaluations
     evaluate(first, SlowEngine())
-    mirror = Mirror(second.storage)
+    store = Store(second.storage)
     file = next(path for path in read_tree(first.root, "predictions") if path.endswith(".parquet"))
-    assert mirror.bucket is not None
-    mirror.bucket.send(file, b"newer than its record")
-    mirror.pull_evaluation(second.edition_id, second.model_id)
+    assert store.bucket is not None
+    store.bucket.send(file, b"newer than its record")
+    store.pull_evaluation(second.edition_id, second.model_id)
     assert not (second.root / second.folder / "run.json").exists()
 
 
@@ -199,8 +199,8 @@ def test_files_made_before_the_bucket_was_configured_are_sent_too(
     fresh = moto.make_address()
     one, other = (host.model_copy(update={"shared": fresh}) for host in hosts)
     new = other.model_copy(update={"root": other.root / "new"})
-    sync_everything(Mirror(one))
-    sync_everything(Mirror(new))
+    sync_everything(Store(one))
+    sync_everything(Store(new))
     kinds = ("editions", "responses", "predictions")
     assert read_tree(new.root, *kinds) == read_tree(one.root, *kinds)
 
@@ -211,16 +211,16 @@ def test_damaged_records_of_an_evaluation_in_the_bucket_are_sent_again(
 ) -> None:
     first, second = evaluations
     finish(first, ask_model(first, lambda _: SlowEngine()))
-    mirrors = [Mirror(evaluation.storage) for evaluation in evaluations]
-    bucket = mirrors[0].bucket
+    stores = [Store(evaluation.storage) for evaluation in evaluations]
+    bucket = stores[0].bucket
     assert bucket is not None
     folder = first.folder if record == "run" else f"responses/{first.model_id}"
-    mirrors[0].sync_responses(first.model_id)
-    mirrors[0].push_evaluation(first.edition_id, first.model_id)
+    stores[0].sync_responses(first.model_id)
+    stores[0].push_evaluation(first.edition_id, first.model_id)
     bucket.send(f"{folder}/{record}.json", b'{"files": ')
-    mirrors[1].pull_evaluation(second.edition_id, second.model_id)
+    stores[1].pull_evaluation(second.edition_id, second.model_id)
     assert bucket.read(f"{folder}/{record}.json") is None
-    mirrors[0].sync_responses(first.model_id)
-    mirrors[0].push_evaluation(first.edition_id, first.model_id)
-    mirrors[1].pull_evaluation(second.edition_id, second.model_id)
+    stores[0].sync_responses(first.model_id)
+    stores[0].push_evaluation(first.edition_id, first.model_id)
+    stores[1].pull_evaluation(second.edition_id, second.model_id)
     assert read_tree(first.root, folder).items() <= read_tree(second.root, folder).items()
