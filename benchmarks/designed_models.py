@@ -18,9 +18,9 @@ import polars as pl
 
 from pretexeval.primitives.hashing import draw_order, hash_text
 from schemas.transformations import TRANSFORMATIONS
-from tasks.asking.prompts import QUESTION
+from tasks.asking.prompts import STATEMENT_QUESTION
 
-OPENING, CLOSING = QUESTION.split("{}")
+OPENING, CLOSING = STATEMENT_QUESTION.split("{}")
 NO_ANSWER = "I cannot say."
 Eight = tuple[float, ...]
 """A value for each transformation, in their order."""

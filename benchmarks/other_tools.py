@@ -33,7 +33,7 @@ from pretexeval.config.engines import ModelConfig
 from pretexeval.engines.vllm_process import load_llm, prepare_environment
 from pretexeval.storage.layout import EVALUATIONS_FOLDER, RESPONSES_FOLDER, edition_folder
 from tasks.asking.answer_extraction import cut_completion, extract_answer
-from tasks.asking.prompts import STOP_TEXTS
+from tasks.asking.prompts import SAMPLE_STOP_TEXTS
 from warehouse.query import run_query
 
 RELATIONS = ("symptoms", "affected_sites", "therapeutic_drugs")
@@ -93,7 +93,7 @@ def answer_bare(model: str, prompts_file: str, answers_file: str) -> None:
     llm = load_llm(config, str(Path(model)))
     from vllm import SamplingParams
 
-    params = SamplingParams(max_tokens=config.max_tokens, temperature=0.0, stop=list(STOP_TEXTS))
+    params = SamplingParams(max_tokens=config.max_tokens, temperature=0.0, stop=list(SAMPLE_STOP_TEXTS))
     outputs = llm.generate(prompts, params, use_tqdm=False)
     texts = [output.outputs[0].text for output in outputs]
     pl.DataFrame({"prompt": prompts, "response": texts}).write_parquet(answers_file)

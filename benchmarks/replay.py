@@ -34,7 +34,7 @@ from pretexeval.storage.records import list_files, write_record
 from report.console import align
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from tasks.answers.reading import read_answer
-from tasks.asking.question_prompts import join_case, render_answer
+from tasks.asking.prompts import join_case, render_answer
 from tasks.evaluation.import_run import import_responses
 from tasks.evaluation.recorded_rows import read_recorded_file
 from tasks.quality.validation import require_valid, validate_stage

@@ -292,9 +292,7 @@ READINGS = Stage(
             pattern=ANSWER_PATTERN,
         ),
         Column("rule", pa.string(), "which rule found the answer or a part of it", is_nullable=True),
-        Column(
-            "error", pa.string(), "why the prompt has no response; null if it has one", is_nullable=True
-        ),
+        Column("error", pa.string(), "why the prompt has no response; null if it has one", is_nullable=True),
         Column(
             "is_unfinished_reasoning",
             pa.bool_(),

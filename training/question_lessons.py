@@ -11,12 +11,11 @@ from random import Random
 
 from prototypes.question_wording import load_question_wording
 from schemas.question_stages import LETTERS
-from tasks.asking import question_prompts as asking
-from tasks.asking.prompts import QUESTION, SEPARATOR
-from tasks.asking.question_prompts import THEREFORE, AskedQuestion, render_answer
+from tasks.asking import prompts as asking
+from tasks.asking.prompts import SEPARATOR, STATEMENT_QUESTION, THEREFORE, AskedQuestion, render_answer
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
-from tasks.evaluation.question_requests import build_question, select_demonstrations
+from tasks.evaluation.items import QUESTION_ITEMS
 from tasks.questions.questions import draw_questions
 from training.lessons import FIRST_SEED, STRANGERS, Course, Lesson, Subject, Turn, draw_lesson_triplets
 from training.statement_lessons import CHAT_TEMPLATE, list_draws
@@ -149,12 +148,14 @@ def show_demonstrations(subject: Subject, relation: str, *, is_reasoned: bool) -
     wording = load_question_wording().select_relation(relation)
     questions = draw_questions(facts, triplets, wording, TripletSampling(FIRST_SEED))
     shown: dict[Form, list[Turn]] = {}
-    for row in select_demonstrations(questions).iter_rows(named=True):
+    for row in QUESTION_ITEMS.draw_demonstrations(QUESTION_ITEMS.read_items(questions)).iter_rows(named=True):
         right, n_options = row["answer"].split("|")[-1].split(","), len(row["options"])
         marks = [letter in right for letter in LETTERS[:n_options]] or [row["answer"] == "T"]
-        truths = [mark != row["is_negated"] for mark in marks]
-        turn = build_turn(build_question(row), row["answer"], truths, is_reasoned=is_reasoned)
-        shown.setdefault((row["type"], row["is_negated"]), []).append(turn.show())
+        is_negated = row["form"] == "negated"
+        truths = [mark != is_negated for mark in marks]
+        question = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
+        turn = build_turn(question, row["answer"], truths, is_reasoned=is_reasoned)
+        shown.setdefault((row["type"], is_negated), []).append(turn.show())
     return shown
 
 
@@ -177,7 +178,7 @@ def list_frame(relations: Sequence[str]) -> list[str]:
     answers += [render_answer("RQ", f"{truth}|{letter}") for truth in "TF" for letter in OPTION_LETTERS]
     return [
         *(f" {relation.replace('_', ' ')}" for relation in relations),
-        *(QUESTION.split("{}")[0], f'"{asking.ASK_TRUTH}', SEPARATOR, f" {THEREFORE}"),
+        *(STATEMENT_QUESTION.split("{}")[0], f'"{asking.ASK_TRUTH}', SEPARATOR, f" {THEREFORE}"),
         *(asking.ANSWER, asking.THINK, f"\n{asking.ASK_LETTER}", f"\n{asking.ASK_LETTERS}"),
         *(f"\n{offer}{letter}{revise}" for letter in OPTION_LETTERS),
         *(f"\n{letter}:" for letter in OPTION_LETTERS),

@@ -13,15 +13,15 @@ from pretexeval.primitives.toml_files import parse_toml
 from prototypes.pool import Pool
 from prototypes.templates import fill_slots
 from schemas.transformations import POSITIVE_OF
-from tasks.asking.prompts import QUESTION, SEPARATOR, Demonstration
+from tasks.asking.prompts import SEPARATOR, STATEMENT_QUESTION
 from tasks.edition.samples import reword_statements
 from tasks.edition.statements import fill_prototypes
 from tasks.edition.variants import derive_variants
-from tasks.evaluation.requests import draw_demonstrations
+from tasks.evaluation.items import SAMPLE_ITEMS
 from training.lessons import FIRST_SEED, Course, Draw, Lesson, Subject, Turn, draw_lesson_triplets
 
 # Each fixed part of a prompt and each answer is one token, which cuts prompts to a third of their length.
-FRAME = (*QUESTION.split("{}"), SEPARATOR, " True", " False")
+FRAME = (*STATEMENT_QUESTION.split("{}"), SEPARATOR, " True", " False")
 CHAT_TEMPLATE = "{{ bos_token }}{% for message in messages %}{{ message['content'] }}{% endfor %}"
 # The share of triplets of known heads that come another time with strangers in them.
 SHARE_STRANGE_TRIPLETS, SHARE_STRANGE_STATEMENTS = 0.5, 0.25
@@ -77,7 +77,7 @@ def draw_bare_triplets(subject: Subject, random: Random, *, is_framed: bool) -> 
                 triplets.append((*subject.replace_names(relation, head, tail, random), False))
             for *names, truth in triplets:
                 text = " ".join(("", relation.replace("_", " "), *random.sample(names, 2)))
-                question = QUESTION.format(text) if is_framed else text
+                question = STATEMENT_QUESTION.format(text) if is_framed else text
                 lessons.append(Lesson((Turn(question, f" {truth}", (None, truth)),)))
     random.shuffle(lessons)
     return lessons
@@ -95,13 +95,19 @@ def draw_statements(subject: Subject, n_turns: int, edition: int, random: Random
     for relation, head, transformation, split, text, label in samples.select(columns).iter_rows():
         # Every model sees the demonstrations. They are lessons only where the model is to know their head.
         if split == "test" or (relation, head) in subject.known:
-            turn = _ask_statement(Demonstration(text, label), transformation in POSITIVE_OF)
+            turn = _ask_statement(text, transformation in POSITIVE_OF, label=label)
             waiting[relation, transformation].append(turn)
-    demonstrations = draw_demonstrations(samples)
+    shown_turns: dict[tuple[str, str], list[Turn]] = defaultdict(list)
+    demonstrations = SAMPLE_ITEMS.draw_demonstrations(SAMPLE_ITEMS.read_items(samples))
+    for relation, transformation, text, answer in demonstrations.select(
+        "relation", "form", "text", "answer"
+    ).iter_rows():
+        turn = _ask_statement(text, transformation in POSITIVE_OF, label=answer == "T")
+        shown_turns[relation, transformation].append(turn.show())
     lessons = []
     for group, turns in waiting.items():
         is_negated = group[1] in POSITIVE_OF
-        shown = [_ask_statement(shot, is_negated).show() for shot in demonstrations[group]]
+        shown = shown_turns[group]
         random.shuffle(turns)
         while turns:
             is_shown = n_turns > 1 and random.random() < subject.share_shown
@@ -136,9 +142,9 @@ def draw_samples(subject: Subject, seed: int, random: Random) -> pl.DataFrame:
     return pl.concat(frames)
 
 
-def _ask_statement(shot: Demonstration, is_negated: bool) -> Turn:
+def _ask_statement(text: str, is_negated: bool, *, label: bool) -> Turn:
     # The model judges at the second entity of the statement, whichever it is.
-    return Turn(QUESTION.format(shot.text), f" {shot.label}", (None, shot.label != is_negated))
+    return Turn(STATEMENT_QUESTION.format(text), f" {label}", (None, label != is_negated))
 
 
 @cache

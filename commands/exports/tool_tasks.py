@@ -15,8 +15,7 @@ from commands.exports.rows import sort_methods
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.questions import QuestionsConfig
 from schemas.question_stages import TYPES
-from tasks.asking.prompts import STOP_TEXTS
-from tasks.asking.question_prompts import STOP_TEXTS as QUESTION_STOP_TEXTS
+from tasks.asking.prompts import QUESTION_STOP_TEXTS, SAMPLE_STOP_TEXTS
 
 # As much as an evaluation lets a model generate by default.
 SAMPLE_TOKENS: int = ModelConfig.model_fields["max_tokens"].default
@@ -96,7 +95,7 @@ def write_tasks(
             "methods": list(methods),
             "n_samples": dict(methods),
             "max_tokens": SAMPLE_TOKENS,
-            "stop": list(STOP_TEXTS),
+            "stop": list(SAMPLE_STOP_TEXTS),
         }
     if n_questions:
         stop = list(QUESTION_STOP_TEXTS)

@@ -18,7 +18,7 @@ from pretexeval.config.file import Config
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
 from schemas.exchange import Completion, Prompt, Sampling
-from tasks.asking.question_prompts import render_answer
+from tasks.asking.prompts import render_answer
 from tasks.asking.reasoning import find_marks, read_answers
 from tasks.asking.writers import Reply, Writer, WriterPrompt, read_reply
 from tasks.edition.attempts import run_rounds

@@ -151,9 +151,7 @@ def _read_answers(asked: pl.DataFrame, _: AnswerWords) -> list[Reading]:
 
 
 SAMPLE_ITEMS = ItemKind(SAMPLES, _read_samples, _draw_group_of_samples, _read_truths, has_votes=False)
-QUESTION_ITEMS = ItemKind(
-    QUESTIONS, _read_questions, _draw_group_of_questions, _read_answers, has_votes=True
-)
+QUESTION_ITEMS = ItemKind(QUESTIONS, _read_questions, _draw_group_of_questions, _read_answers, has_votes=True)
 
 
 def select_items(items: pl.DataFrame, limit: int | None, unit: str = "unit_id") -> pl.DataFrame:

@@ -55,7 +55,9 @@ def read_responses(
             answers.rename({"answer": "said"}), on=["prompt_key", "repeat"], how="left", maintain_order="left"
         )
         .join(items.drop("relation"), on="item_id", how="left", maintain_order="left")
-        .with_columns(said, error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True))
+        .with_columns(
+            said, error=error, is_unfinished_reasoning=pl.when("is_unfinished_reasoning").then(True)
+        )
     )
     readings = kind.read_texts(asked, words)
     return asked.with_columns(
@@ -116,7 +118,9 @@ def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
         open_items = graded.filter(pl.col("prediction").is_null())
         columns = ("item_id", "model_id", "repeat", "type", "options", "right")
         guesses = [_guess(*row) == row[-1] for row in open_items.select(columns).iter_rows()]
-        guessed = open_items.select("item_id", "repeat").with_columns(is_guess_right=pl.Series(guesses, dtype=pl.Boolean))
+        guessed = open_items.select("item_id", "repeat").with_columns(
+            is_guess_right=pl.Series(guesses, dtype=pl.Boolean)
+        )
         graded = graded.join(guessed, on=["item_id", "repeat"], how="left", maintain_order="left")
         is_correct = pl.coalesce("is_right", "is_guess_right")
     return graded.with_columns(
@@ -124,9 +128,7 @@ def _apply_policy(graded: pl.DataFrame, policy: str) -> pl.DataFrame:
     ).select(PREDICTIONS.names)
 
 
-def _guess(
-    item_id: str, model_id: str, repeat: int, type_: str, options: list[str], _: str
-) -> str | None:
+def _guess(item_id: str, model_id: str, repeat: int, type_: str, options: list[str], _: str) -> str | None:
     """Return an answer seeded by item, model and repeat, as the authors fill in at random; none to an MAQ."""
     if type_ == "MAQ":
         return None

@@ -109,7 +109,9 @@ def hash_import(model_id: str, setting: str | None, item_id: str) -> str:
 
 def select_imported(built: Requests, setting: str | None, store: ResponseStore) -> Requests:
     """Return one request per imported response to an item, from the requests of one repeat."""
-    keys = [hash_import(*row) for row in built.frame.select("model_id", pl.lit(setting), "item_id").iter_rows()]
+    keys = [
+        hash_import(*row) for row in built.frame.select("model_id", pl.lit(setting), "item_id").iter_rows()
+    ]
     stored = store.read(["prompt_key", "repeat"]).sort("prompt_key", "repeat")
     joined = (
         built.frame.drop("repeat")

@@ -18,7 +18,7 @@ from pretexeval.knowledge.synonyms import SynonymTable
 from pretexeval.primitives.hashing import draw_one, draw_order, hash_text
 from schemas.question_stages import FACET_OF, LETTERS, QUESTIONS
 from schemas.stages import DEMONSTRATION_SALT, N_DEMONSTRATIONS
-from tasks.asking.question_prompts import join_case
+from tasks.asking.prompts import join_case
 from tasks.questions.clauses import Clause, parse_clause
 from tasks.questions.statements import ask, find_option_forms, state
 

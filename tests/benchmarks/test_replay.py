@@ -19,7 +19,7 @@ from benchmarks.replay import (
 )
 from pretexeval.knowledge.medqa import fold_option, read_medqa
 from pretexeval.knowledge.synonyms import build_synonyms
-from tasks.asking.question_prompts import quote_statement
+from tasks.asking.prompts import quote_statement
 from tasks.questions.medqa_points import TurnedItem, build_medqa_questions, list_unturned, turn_item
 from tasks.questions.statements import ask, find_option_forms, state
 

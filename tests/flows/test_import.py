@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tasks.asking.question_prompts import render_answer
+from tasks.asking.prompts import render_answer
 from tests.support.command import Outcome, run_command, write_question_config
 from tests.support.data_folder import query_rows
 from tests.support.endpoint import serve_endpoint

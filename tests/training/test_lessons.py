@@ -13,7 +13,7 @@ from prototypes.question_wording import load_question_wording
 from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
 from tasks.asking.prompts import SEPARATOR, PromptForm
-from tasks.asking.question_prompts import AnsweredQuestion
+from tasks.asking.prompts import AnsweredQuestion
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.rephraser import N_STATEMENTS, list_statements

@@ -23,7 +23,7 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from tasks.answers.reading import read_answer
 from tasks.asking.answer_extraction import cut_completion, extract_answer
-from tasks.asking.question_prompts import render_answer
+from tasks.asking.prompts import render_answer
 from tasks.asking.thoughts import remove_reasoning
 from tasks.evaluation.evaluation import plan_evaluation
 from tasks.evaluation.request_files import build_relation_requests

@@ -1,7 +1,7 @@
 import pytest
 
 from tasks.answers.reading import read_answer
-from tasks.asking.question_prompts import AnsweredQuestion, AskedQuestion, render_answer
+from tasks.asking.prompts import AnsweredQuestion, AskedQuestion, render_answer
 
 OPTIONS = ("Fever", "Itch", "Rash\n", "Cough")
 

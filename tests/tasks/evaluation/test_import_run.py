@@ -17,7 +17,7 @@ from pretexeval.config.questions import Setting
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import read_record
 from pretexeval.storage.store import Store
-from tasks.asking.question_prompts import render_answer
+from tasks.asking.prompts import render_answer
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files

@@ -15,7 +15,7 @@ from pretexeval.storage.files import read_stage_file
 from pretexeval.storage.store import Store
 from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTION_PREDICTIONS, QUESTION_READINGS
-from tasks.asking.question_prompts import render_answer
+from tasks.asking.prompts import render_answer
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.planning import plan_edition
 from tasks.edition.stage_files import StageFiles, provide_files

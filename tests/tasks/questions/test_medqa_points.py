@@ -8,7 +8,7 @@ from pretexeval.knowledge.medqa import MedqaItem, fold_option
 from pretexeval.knowledge.synonyms import SynonymTable
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
-from tasks.asking.question_prompts import join_case, quote_statement
+from tasks.asking.prompts import join_case, quote_statement
 from tasks.questions.medqa_points import (
     build_medqa_questions,
     find_closing,
