@@ -2,7 +2,10 @@
 
 from pretexeval.storage.records import write_record
 from tests.support.data_folder import DataFolder
+from tests.support.question_folder import QuestionFolder
+from tests.support.question_models import always_right, fill_points
 from tests.support.simulated_models import expert
+from tests.support.stage_rows import Row
 from tests.warehouse.conftest import EDITION, REASON, fail_three
 from warehouse.catalogue import VIEWS
 from warehouse.publishing import build_warehouse
@@ -64,3 +67,25 @@ def test_a_failure_before_any_score_is_listed(data: DataFolder) -> None:
         ("v1.5", None, None, "v1.5 is down"),
     ]
     assert data.query("select model_id from leaderboard") == [{"model_id": "expert"}]
+
+
+def fail_one(question: Row) -> str | None:
+    return REASON if question["type"] == "TFQ" and question["head"] == "Disease 0" else None
+
+
+def test_too_many_failed_questions_give_no_score_in_their_setting(data: DataFolder) -> None:
+    folder = fill_points(QuestionFolder(data))
+    folder.write_edition(EDITION, ("pretexeval",))
+    folder.write_answers(EDITION, "expert", always_right, fail=fail_one)
+    folder.write_answers(EDITION, "expert", always_right, setting="chain_of_thought", n_repeats=5)
+    build_warehouse(data.root)
+    assert {row["setting"] for row in data.query("from facet_accuracy")} == {"chain_of_thought"}
+    (row,) = data.query("from not_evaluated")
+    n_questions = sum(question["split"] == "test" for question in folder.list_questions())
+    assert (row["setting"], row["n_samples"], row["n_errors"]) == ("answer_only", n_questions, 4)
+    assert row["reason"].startswith(f"4 of {n_questions} questions failed")
+    assert row["reason"].endswith(REASON)
+    # A prompt is counted once, whatever it asked.
+    (usage,) = data.query("from token_usage")
+    (prompts,) = data.query("select count(distinct prompt_key) as n from predictions")
+    assert usage["n_prompts"] == prompts["n"] + 6 * n_questions
