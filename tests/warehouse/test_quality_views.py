@@ -64,7 +64,9 @@ def test_attempts_and_their_rejections(data: DataFolder) -> None:
     data.write_edition(EDITION, ("pretexeval", "direct"), attempts=attempts)
     build_warehouse(data.root)
     loaded = data.query("from attempts order by variant_id, attempt")
-    expected = [{"edition_id": EDITION} | {name: row.get(name) for name in ATTEMPTS.names} for row in attempts]
+    expected = [
+        {"edition_id": EDITION} | {name: row.get(name) for name in ATTEMPTS.names} for row in attempts
+    ]
     assert loaded == sorted(expected, key=lambda row: (row["variant_id"], row["attempt"]))
     direct, row = data.query("from sample_quality")
     assert row == {
