@@ -78,7 +78,7 @@ def guessed(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
 def score_pairs(data: DataFolder, relation: str, method: str, rule: Rule) -> list[Score]:
     """Return what the rule scores on each pair of the relation."""
     pairs = group(select(data.samples(method), relation=relation), lambda sample: sample["pair_id"])
-    scores = []
+    scores: list[Score] = []
     for pair in pairs.values():
         right = {
             half: [rule(s) == s["label"] for s in select(pair, is_positive=half)] for half in (True, False)

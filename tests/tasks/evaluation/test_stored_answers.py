@@ -11,8 +11,8 @@ from pretexeval.config.file import Config
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import REPOSITORY, read_bytes
-from tests.support.evaluations import CountingEngine, evaluate
 from tests.support.data_folder import query_rows
+from tests.support.evaluations import CountingEngine, evaluate
 from tests.support.small_bases import write_files
 from warehouse.publishing import build_warehouse
 
