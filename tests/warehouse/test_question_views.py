@@ -1,6 +1,7 @@
 """The views of questions: facets, mastered points, both methods side by side, guessers, what was taught."""
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
 from statistics import mean
@@ -221,51 +222,45 @@ def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: 
     assert published.data.query(drugs) == [{"is_as_taught": False}]
 
 
-def choose_options(question: Row, others: list[Row]) -> dict[str, str]:
-    """Return the letter that every guesser chooses; `others` are like questions about other points."""
-    seen, right = Counter[str](), Counter[str]()
-    for other in others:
-        for letter, option in zip(LETTERS, other["options"], strict=False):
-            seen[option.lower()] += 1
-            right[option.lower()] += letter in other["answer"].split("|")[-1].split(",")
+def guess(question: Row, others: list[Row]) -> dict[str, bool]:
+    """Return whether guessers are right; `others` are like questions about other points."""
+    kind, answer, options = question["type"], question["answer"], question["options"]
+    if kind == "TFQ":
+        return {"always_true": answer == "T", "always_false": answer == "F"}
+    right = Counter(
+        option.lower()
+        for other in others
+        for letter, option in zip(LETTERS, other["options"], strict=False)
+        if letter in other["answer"].split("|")[-1].split(",")
+    )
     words = set(f"{question['text']} {question['head'] or ''}".lower().replace("?", " ").split())
-
-    def weigh(option: str) -> dict[str, float]:
-        name = option.lower()
-        return {
-            "longest_option": len(option),
-            "shortest_option": -len(option),
-            "most_frequent_right": right[name],
-            "most_often_right": (right[name] + 1) / (seen[name] + 2),
-            "word_overlap": len(words & set(name.split())),
-        }
-
-    weights = [weigh(option) for option in question["options"]]
-    chosen = {
-        name: LETTERS[max(range(len(weights)), key=lambda k: (weights[k][name], -k))] for name in weights[0]
+    weights: dict[str, Callable[[str], float]] = {
+        "longest_option": len,
+        "shortest_option": lambda option: -len(option),
+        "most_frequent_right": lambda option: right[option.lower()],
+        "word_overlap": lambda option: len(words & set(option.lower().split())),
     }
-    return chosen | {f"position_{LETTERS[k]}": LETTERS[k] for k in range(len(weights))}
+    chosen = {name: max(options, key=weigh) for name, weigh in weights.items()}
+    chosen |= {f"position_{letter}": option for letter, option in zip(LETTERS, options, strict=False)}
+    letter = answer.split("|")[-1]
+    more = {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}
+    return {name: LETTERS[options.index(option)] == letter for name, option in chosen.items()} | more.get(
+        kind, {}
+    )
 
 
 def test_what_guessers_get(published: QuestionFolder) -> None:
     questions = select(published.list_questions(), split="test")
     right: dict[tuple[str, str, bool, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for question in questions:
-        key = {name: question[name] for name in ("relation", "type", "is_negated")}
-        others = [row for row in select(questions, **key) if row["point_id"] != question["point_id"]]
-        kind, answer = question["type"], question["answer"]
-        if kind == "TFQ":
-            guesses = {"always_true": answer == "T", "always_false": answer == "F"}
-        else:
-            letter = answer.split("|")[-1]
-            guesses = {name: guess == letter for name, guess in choose_options(question, others).items()}
-            more = {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}
-            guesses |= more.get(kind, {})
-        for name, is_correct in guesses.items():
-            right[(*key.values(), name)][question["point_id"]].append(question | {"is_correct": is_correct})
+        like = pick(question, dict.fromkeys(("relation", "type", "is_negated")))
+        others = [row for row in select(questions, **like) if row["point_id"] != question["point_id"]]
+        for name, is_correct in guess(question, others).items():
+            key = (question["relation"], question["type"], question["is_negated"], name)
+            right[key][question["point_id"]].append(question | {"is_correct": is_correct})
     rows = published.data.query("from option_baselines where relation is not null")
     found = {(row["relation"], row["type"], row["is_negated"], row["baseline"]): row for row in rows}
-    assert set(right) == {key for key in found if key[3] != "every_option_often_right"}
+    assert set(right) == {key for key in found if "often_right" not in key[3]}
     for found_key, points in right.items():
         scores = [
             (debias(own) or (0.0,))[0] if found_key[1] == "RQ" else mean(row["is_correct"] for row in own)

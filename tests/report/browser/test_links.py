@@ -4,12 +4,25 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
+from report.browser.links import link_both, name_samples
 from report.formats import format_percent
 from tests.report.browser.conftest import EDITION
 from tests.support.chromium import WatchedPage
 from tests.support.data_folder import query_rows
 from tests.support.parsed_page import parse
 
+# How many facts a link selects.
+COUNT = """async (fragments) => {
+    const counts = [];
+    for (const fragment of fragments) {
+        const view = Object.fromEntries(new URLSearchParams(fragment));
+        const collection = collections.get(view.method) ?? collections.values().next().value;
+        await collection.place();
+        const { items } = await select(collection, chooseRun(collection, view), view);
+        counts.push(new Set(items.map((item) => collection.findGroup(item))).size);
+    }
+    return counts;
+}"""
 COMPUTE = """async (fragments) => {
     const sum = (numbers) => Object.values(numbers).reduce((a, b) => a + b, 0);
     const shares = [];
@@ -71,6 +84,30 @@ def test_every_share_on_a_page_is_that_of_the_samples_behind_it(
     assert len(shown) > 300
     # The age of a fact may hold any characters.
     assert any("age=2021+%3Cb%3E" in fragment or "age=2021%20%3Cb%3E" in fragment for fragment, _ in shown)
+
+
+def test_links_that_compare_select_as_many_facts_as_they_count(
+    hostile: Path, chromium: Browser, addresses: dict[str, str]
+) -> None:
+    figures = []
+    for row in query_rows(hostile, "from model_comparison where mastery is not null"):
+        against = {"against": row["other_model_id"], "there": "missed"}
+        figures.append((name_samples(row, fact="mastered", **against), row["n_mastered_alone"]))
+    for row in query_rows(hostile, "from facets_transformations_agreement"):
+        for name, by_facets, by_transformations in (
+            ("n_both", "mastered", "mastered"),
+            ("n_facets_only", "missed", "mastered"),
+            ("n_transformations_only", "mastered", "missed"),
+            ("n_neither", "missed", "missed"),
+        ):
+            figures.append((cut(link_both(row, by_facets, by_transformations)), row[name]))
+    with chromium.new_context() as context:
+        page = WatchedPage(context, addresses["file"]).page
+        page.goto(f"{addresses['file']}/{EDITION}/samples/index.html")
+        page.locator(".samples").wait_for()
+        counted = page.evaluate(COUNT, [fragment for fragment, _ in figures])
+    assert any(n for _, n in figures)
+    assert list(zip([fragment for fragment, _ in figures], counted, strict=True)) == figures
 
 
 def is_weighted(address: str) -> bool:
