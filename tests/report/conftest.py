@@ -146,7 +146,8 @@ def unanswered(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def compared_text(compared: Path) -> str:
-    """Return the page of the first edition of that warehouse."""
+    """Return the page of the first edition of that warehouse, which has links to that of the second."""
+    write_report(compared, FRESH)
     return write_report(compared, EDITION).read_text(encoding="utf-8")
 
 
