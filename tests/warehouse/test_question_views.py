@@ -13,15 +13,6 @@ from sklearn.metrics import cohen_kappa_score
 from schemas.question_stages import FACET_OF, LETTERS
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
-from tests.support.expected_questions import (
-    debias,
-    expected_accuracy,
-    expected_facet_gap,
-    expected_gap,
-    expected_mastered,
-    observe_mastery,
-    read_question_predictions,
-)
 from tests.support.expected_views import (
     group,
     match,
@@ -33,6 +24,15 @@ from tests.support.expected_views import (
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
 from tests.support.stage_rows import Row, digest
+from tests.warehouse.expected_questions import (
+    debias,
+    expected_accuracy,
+    expected_facet_gap,
+    expected_gap,
+    expected_mastered,
+    observe_mastery,
+    read_question_predictions,
+)
 from warehouse.catalogue import FACET_ORDER
 from warehouse.publishing import build_warehouse
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from pretexeval.gate import REASONS, Rewording, check_rewording
 from prototypes.pool import load_pool
 from schemas.transformations import POSITIVE_OF
-from tests.support.gate_wordings import CHANGED, DISEASE, DRUG, KEPT
+from tests.pretexeval.gate.gate_wordings import CHANGED, DISEASE, DRUG, KEPT
 from tests.support.pool_texts import SYMMETRIC
 
-with (Path(__file__).parents[2] / "support" / "rewordings.tsv").open() as table:
+with Path(__file__).with_name("rewordings.tsv").open() as table:
     ROWS = list(csv.DictReader(table, delimiter="\t", quoting=csv.QUOTE_NONE))
 # Negative words inside a name do not negate the statement.
 NAMES = (DRUG, ("non-Glucan", "lack of appetite"), ("no-reflow X7", "absence epilepsy"))
