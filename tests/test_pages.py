@@ -68,12 +68,3 @@ def test_index_links_every_page_of_docs() -> None:
 def test_page_of_settings_is_rendered_from_the_configuration() -> None:
     page = (REPOSITORY / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert page == render_reference(), "docs/configuration.md is old: make docs"
-
-
-def test_dead_links_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.test_pages.REPOSITORY", tmp_path)
-    (tmp_path / "c.py").write_text("def f(): ...\n")
-    (tmp_path / "a.md").write_text(
-        "# One & two\n[a](b.md) [b](a.md#one--two) [c](#three) [d](https://x.org) [`f`](c.py) [`g`](c.py)\n"
-    )
-    assert list(find_dead_links("a.md")) == ["b.md", "#three", "`g` in c.py"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from commands.main import main
-from tests.support.contest import EDITION, publish_contest
+from tests.commands.contest import EDITION, publish_contest
 
 
 @pytest.fixture(scope="module")

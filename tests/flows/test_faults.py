@@ -15,18 +15,7 @@ import polars as pl
 import pytest
 
 from commands.deploy.local.installation import start_installation
-from tests.support.command import REPOSITORY, read_bytes, run_command, run_process_command, write_config
-from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
-from tests.support.endpoint import serve_endpoint
-from tests.support.fault_models import (
-    KNOWLEDGE,
-    answer_by_checksum,
-    answer_slowly,
-    build_model_table,
-    count_requests,
-    list_different_tables,
-)
-from tests.support.installation_faults import (
+from tests.flows.installation_faults import (
     GPU_WORKERS,
     LARGE,
     MOMENT,
@@ -39,6 +28,17 @@ from tests.support.installation_faults import (
     kill_a_shard,
     kill_workers,
     restart_server_and_database,
+)
+from tests.support.command import REPOSITORY, read_bytes, run_command, run_process_command, write_config
+from tests.support.database_folder import NEEDS_POSTGRES, open_database_folder
+from tests.support.endpoint import serve_endpoint
+from tests.support.fault_models import (
+    KNOWLEDGE,
+    answer_by_checksum,
+    answer_slowly,
+    build_model_table,
+    count_requests,
+    list_different_tables,
 )
 
 pytestmark = [pytest.mark.long, NEEDS_POSTGRES]

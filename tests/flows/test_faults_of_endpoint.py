@@ -22,7 +22,8 @@ from tests.support.command import (
     write_config,
 )
 from tests.support.fault_models import KNOWLEDGE, list_different_tables, wait_until
-from tests.support.vllm_server import VllmServer, find_free_port, start_vllm_server
+from tests.support.processes import find_free_port
+from tests.support.vllm_server import VllmServer, start_vllm_server
 
 pytestmark = pytest.mark.long
 

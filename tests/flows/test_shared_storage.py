@@ -16,13 +16,13 @@ from pretexeval.storage.bucket import Bucket
 from pretexeval.storage.layout import lease_object
 from tasks.asking.model_session import TRIAL_CHUNK
 from tasks.evaluation.evaluation import Evaluation
+from tests.flows.shared_hosts import Hosts, configure_host, read_shared_prompts, read_warehouse
 from tests.support.command import build_environment, read_bytes, run_command, run_process_command
 from tests.support.endpoint import Body, Endpoint, EndpointReply, serve_endpoint
 from tests.support.evaluations import ask_model, finish
 from tests.support.fault_models import answer_by_checksum, wait_until
 from tests.support.object_storage import KEYS, ObjectStorage
 from tests.support.secret_search import find_in_files, read_records
-from tests.support.shared_hosts import Hosts, configure_host, read_shared_prompts, read_warehouse
 
 pytestmark = pytest.mark.slow
 

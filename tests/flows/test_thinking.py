@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.flows.thinking_endpoint import UNFINISHED, WAYS, serve_thinkers
 from tests.support.command import Outcome, Table, run_command, write_config
 from tests.support.endpoint import Endpoint
-from tests.support.thinking_endpoint import UNFINISHED, WAYS, serve_thinkers
 from warehouse.query import run_query
 
 pytestmark = pytest.mark.slow

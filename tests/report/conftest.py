@@ -1,4 +1,4 @@
-"""Published data folders: one with names that could break a page, one with everything that can be compared,
+"""Published data folders: one with names that could break a page and with everything that can be compared,
 one with questions, and one without any answers."""
 
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pretexeval.storage.records import write_record
+from report.formats import format_interval, format_percent, format_points, format_span
 from report.page import write_report
 from schemas.stages import DIVERSITY, GUESSES, HUMAN_GRADES
 from tests.support import simulated_models
@@ -16,14 +17,29 @@ from tests.support.stage_rows import Row, digest, write_measured, write_rows
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
+SETTING = f"edition_id = '{EDITION}' and scoring_policy = 'strict'"
 ODD_HEAD = 'Crohn\'s "<b>disease</b>" & co'
 ODD_NAME = "<script>alert('x')</script>"
-METHODS = ("pretexeval", "direct")
-ALL_METHODS = ("pretexeval", "prototype", "direct", "llmeval")
+METHODS = ("pretexeval", "prototype", "direct", "llmeval")
 ASKED = "asked-seed1-00000003"
 BANK = "bank-seed1-00000004"
 FRESH = "tiny-seed2-00000002"
 ODD_REASON = "<u>roles</u>"
+
+
+def share(row: Row, name: str, low: str, high: str) -> str:
+    """Return the text of a cell with a share and its interval."""
+    interval = format_interval(row[low], row[high])
+    return format_percent(row[name]) + (f"\n{interval}" if interval else "")
+
+
+def change(row: Row, name: str, *, is_swapped: bool = False) -> str:
+    """Return the text of a cell with a difference and its interval, or with the difference the other way."""
+    value, low, high = (row[f"{name}{end}"] for end in ("", "_ci_low", "_ci_high"))
+    if is_swapped:
+        value, low, high = -value, -high, -low
+    span = format_span(low, high)
+    return format_points(value) + (f"\n{span}" if span else "")
 
 
 def fill_pairs(data: DataFolder) -> DataFolder:
@@ -38,27 +54,6 @@ def fill_pairs(data: DataFolder) -> DataFolder:
 def name_model(data: DataFolder, model_id: str, name: str) -> None:
     path = data.root / "responses" / model_id / "model.json"
     write_record(path, {"model_id": model_id, "name": name, "engine": "recorded"})
-
-
-@pytest.fixture(scope="session")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the root of a warehouse with four models, two methods and two scoring policies."""
-    small = fill_pairs(DataFolder(tmp_path_factory.mktemp("report") / "data"))
-    small.write_edition(EDITION, METHODS)
-    small.write_model("expert", [{"relation": "symptoms", "head": "Influenza"}])
-    small.write_model("polarity")
-    small.write_model("silent")
-    for rule in (
-        simulated_models.expert,
-        simulated_models.polarity,
-        simulated_models.silent,
-        simulated_models.erratic,
-    ):
-        if rule is simulated_models.erratic:
-            name_model(small, "erratic", ODD_NAME)
-        small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=("strict", "excluded"))
-    build_warehouse(small.root)
-    return small.root
 
 
 def recall(sample: Row) -> bool | None:
@@ -86,19 +81,12 @@ def attempt(sample: Row, number: int, *reasons: str) -> Row:
 
 def appraise(data: DataFolder) -> None:
     """Write the diversity of one relation, a report of validation, and the grades of two graders."""
-    rows = [s for m in ALL_METHODS for s in data.samples(m) if s["relation"] == "drugs"]
-    measured = [
-        row
-        | {"lexical_distance": 0.5, "structural_distance": 0.25}
-        | dict.fromkeys(("lexical_spread", "structural_spread"), None if row["method"] == "direct" else 0.75)
-        for row in rows
-    ]
-    write_measured(data.root, EDITION, DIVERSITY, measured)
-    check = {"column": "guess", "expectation": "is_not_null", "meaning": "it is known", "n_unexpected": 0}
-    warning = check | {"success": False, "n_unexpected": 2}
+    distances = ("lexical_distance", "structural_distance", "lexical_spread", "structural_spread")
+    rows = [s for s in data.samples("pretexeval") if s["relation"] == "drugs"]
+    write_measured(data.root, EDITION, DIVERSITY, [row | dict.fromkeys(distances, 0.5) for row in rows])
+    check = {"column": "guess", "expectation": "is_not_null", "meaning": "it is known", "n_unexpected": 2}
     report = {"stage": "guesses", "n_rows": 8, "checked_at": "2026-11-20T12:00:00+00:00"}
-    checked = report | {"checks": [check | {"success": True}, warning]}
-    write_measured(data.root, EDITION, GUESSES, [], checked)
+    write_measured(data.root, EDITION, GUESSES, [], report | {"checks": [check | {"success": False}]})
     for grader, grades in (("ada", (5, 3, 0)), ("bea", (4, 3, 1))):
         graded = [
             {
@@ -128,7 +116,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         attempt(reworded[0], 1, ODD_REASON, "polarity"),
         attempt(reworded[1], 1, ODD_REASON),
     ]
-    old.write_edition(EDITION, ALL_METHODS, attempts=attempts)
+    old.write_edition(EDITION, METHODS, attempts=attempts)
     fresh.write_edition(FRESH)
     for rule in (simulated_models.erratic, recall, simulated_models.silent):
         old.write_model(rule.__name__)
@@ -136,7 +124,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             EDITION,
             rule.__name__,
             rule,
-            methods=ALL_METHODS,
+            methods=METHODS,
             policies=("strict", "excluded"),
             weigh=doubt if rule is recall else lambda sample: (None, None),
         )
@@ -158,7 +146,8 @@ def unanswered(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def compared_text(compared: Path) -> str:
-    """Return the page of the first edition of that warehouse."""
+    """Return the page of the first edition of that warehouse, which has links to that of the second."""
+    write_report(compared, FRESH)
     return write_report(compared, EDITION).read_text(encoding="utf-8")
 
 

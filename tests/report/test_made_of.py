@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from report.page import describe_inputs, is_made_of, write_pages, write_record
 from tests.report.conftest import fill_pairs
 from tests.support import simulated_models
@@ -34,23 +32,16 @@ def test_pages_are_written_again_only_if_the_warehouse_changed(tmp_path: Path) -
         assert (path.stat().st_ino, path.stat().st_mtime_ns) != status
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Return a folder with a warehouse, a page, and a record of it."""
+def test_a_page_is_known_by_its_inputs_and_its_files(tmp_path: Path) -> None:
     for name in ("warehouse.duckdb", "page/index.html", "page/samples/data/0.js"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
-    write_record(tmp_path / "page" / "made_of.json", describe_inputs(tmp_path, "title"), "**/*")
-    return tmp_path
-
-
-def test_a_page_is_known_by_its_inputs_and_its_files(folder: Path) -> None:
-    record = folder / "page" / "made_of.json"
-    inputs = describe_inputs(folder, "title")
+    record, inputs = tmp_path / "page" / "made_of.json", describe_inputs(tmp_path, "title")
+    write_record(record, inputs, "**/*")
     assert is_made_of(record, inputs)
-    assert not is_made_of(record, describe_inputs(folder, "another title"))
-    (folder / "page" / "samples" / "data" / "0.js").unlink()
+    assert not is_made_of(record, describe_inputs(tmp_path, "another title"))
+    (tmp_path / "page" / "samples" / "data" / "0.js").unlink()
     assert not is_made_of(record, inputs)
     record.write_text("{")
     assert not is_made_of(record, inputs)

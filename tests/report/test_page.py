@@ -1,3 +1,5 @@
+"""The page of an edition: its links, its numbers, its finding, and names that could break it."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -7,41 +9,29 @@ import pytest
 from pretexeval.primitives.errors import InputError
 from report.formats import format_percent, format_points
 from report.page import write_index, write_report
-from tests.report.conftest import EDITION, ODD_HEAD, ODD_NAME
+from tests.report.conftest import EDITION, FRESH, ODD_HEAD, ODD_NAME, ODD_REASON, SETTING, change, share
+from tests.support.command import REPOSITORY
+from tests.support.data_folder import query_rows
 from tests.support.parsed_page import Parsed, parse
 from warehouse.publishing import build_warehouse
-from warehouse.query import run_query
 
-REPOSITORY = Path(__file__).parents[2]
 ADDRESSES = ("href", "src", "action", "data", "poster", "srcset", "xlink:href")
 
 
 @pytest.fixture(scope="module")
-def text(published: Path) -> str:
-    return write_report(published, EDITION).read_text(encoding="utf-8")
+def page(compared_text: str) -> Parsed:
+    return parse(compared_text)
 
 
-@pytest.fixture(scope="module")
-def page(text: str) -> Parsed:
-    return parse(text)
-
-
-def test_the_page_is_small_and_asks_for_no_address_outside(text: str, page: Parsed) -> None:
-    lowered = text.lower()
-    assert len(text.encode()) < 450_000
-    assert "http" not in lowered
-    assert "url(" not in lowered
-    assert "@import" not in lowered
+def test_the_page_is_small_and_asks_for_no_address_outside(compared_text: str, page: Parsed) -> None:
+    lowered = compared_text.lower()
+    assert len(compared_text.encode()) < 450_000
+    assert [word for word in ("http", "url(", "@import") if word in lowered] == []
     assert page.find("script") == []
+    own = {"", "data:,", "../index.html", "samples/index.html", f"../{FRESH}/samples/index.html"}
     for _, attributes in page.elements:
-        for name in ADDRESSES:
-            value = attributes.get(name) or ""
-            assert value.startswith(("#", "samples/index.html#")) or value in (
-                "",
-                "data:,",
-                "../index.html",
-                "samples/index.html",
-            )
+        addresses = {(attributes.get(name) or "").partition("#")[0] for name in ADDRESSES}
+        assert addresses <= own
 
 
 def test_every_link_has_its_target_and_every_id_is_unique(page: Parsed) -> None:
@@ -52,75 +42,64 @@ def test_every_link_has_its_target_and_every_id_is_unique(page: Parsed) -> None:
     assert {link[1:] for link in links} <= set(ids)
 
 
-def test_the_leaderboard_has_the_numbers_of_the_view(published: Path, page: Parsed) -> None:
+def test_the_leaderboard_has_the_numbers_of_the_view(compared: Path, page: Parsed) -> None:
     table = page.table_with("Model", "Method", "Scoring, repeat")
-    expected = run_query(
-        published,
-        "select model, method, scoring_policy, mastery, mastery_ci_low, mastery_ci_high, "
-        "average_accuracy, ci_low, ci_high, no_answer_rate, n_samples, n_complete_pairs, "
-        "mastery_above_shortcut, true_rate "
-        "from leaderboard",
-    )[1]
+    expected = query_rows(compared, f"from leaderboard where edition_id = '{EDITION}'")
     # No prompt failed, so there is no column for failures.
     assert "Failed" not in table[0]
     # The setting of the figures comes first, by rank.
     assert [row[:3] for row in table[1:3]] == [
-        ["Expert", "pretexeval", "strict, 0"],
+        ["Recall", "pretexeval", "strict, 0"],
         [ODD_NAME, "pretexeval", "strict, 0"],
     ]
     by_key = {tuple(row[:3]): row for row in table[1:]}
-    assert len(by_key) == len(expected) == 16
+    assert len(by_key) == len(expected) == 3 * 4 * 2
     for row in expected:
-        cells = by_key[row[0], row[1], f"{row[2]}, 0"]
-        for cell, (share, low, high) in ((cells[3], row[3:6]), (cells[6], row[6:9])):
-            if share is None:
-                assert cell == "–"
-            else:
-                assert cell == f"{100 * share:.1f}\u00a0%\n{100 * low:.1f}–{100 * high:.1f}"
-        assert cells[4].split("\n")[0] == format_points(row[12])
-        assert cells[9] == f"{100 * row[9]:.1f}\u00a0%"
-        assert cells[10] == format_percent(row[13])
-        assert [cells[11], cells[13]] == [str(row[10]), str(row[11])]
+        cells = by_key[row["model"], row["method"], f"{row['scoring_policy']}, 0"]
+        assert cells[3] == share(row, "mastery", "mastery_ci_low", "mastery_ci_high")
+        assert cells[4].split("\n")[0] == format_points(row["mastery_above_shortcut"])
+        assert cells[6] == share(row, "average_accuracy", "ci_low", "ci_high")
+        assert cells[9] == format_percent(row["no_answer_rate"])
+        assert cells[10] == format_percent(row["true_rate"])
+        assert [cells[11], cells[13]] == [str(row["n_samples"]), str(row["n_complete_pairs"])]
 
 
-def test_the_finding_names_the_first_model_and_its_lead(page: Parsed) -> None:
-    assert "Expert masters 100.0\u00a0% of 4 facts" in page.text
-    assert "It is ahead of all 3 other models: no 95 % interval of a difference in mastery" in page.text
+def test_the_finding_names_the_first_model(page: Parsed) -> None:
+    assert "Recall masters 100.0\u00a0% of 3 facts" in page.text
     assert "method pretexeval under scoring policy strict, repeat 0" in page.text
     ranking = page.table_with("Model", "Mastery(joint, by pair)")
-    assert [row[0] for row in ranking[1:]] == ["Expert", ODD_NAME, "Polarity", "Silent"]
+    assert [row[0] for row in ranking[1:]] == ["Recall", ODD_NAME, "Silent"]
 
 
-def test_names_are_escaped(text: str, page: Parsed) -> None:
-    assert "<script" not in text
-    assert "<b>disease" not in text
+def test_names_are_escaped(compared_text: str, page: Parsed) -> None:
+    assert "<script" not in compared_text
+    assert "<b>disease" not in compared_text
     assert ODD_NAME in page.text
     assert ODD_HEAD in [row[0] for table in page.tables for row in table]
 
 
-def test_the_same_warehouse_gives_the_same_bytes(published: Path, text: str) -> None:
+def test_the_same_warehouse_gives_the_same_bytes(compared: Path, compared_text: str) -> None:
     again = "import sys; from pathlib import Path; from report.page import write_report; "
     again += "write_report(Path(sys.argv[1]), sys.argv[2])"
-    subprocess.run([sys.executable, "-c", again, str(published), EDITION], cwd=REPOSITORY, check=True)
-    build_warehouse(published)
-    path = published / "report" / EDITION / "index.html"
-    assert path.read_text(encoding="utf-8") == text
-    assert write_report(published, EDITION).read_text(encoding="utf-8") == text
+    subprocess.run([sys.executable, "-c", again, str(compared), EDITION], cwd=REPOSITORY, check=True)
+    build_warehouse(compared)
+    path = compared / "report" / EDITION / "index.html"
+    assert path.read_text(encoding="utf-8") == compared_text
 
 
 def test_an_edition_that_nobody_has_answered(unanswered: Path) -> None:
+    before = parse(write_index(unanswered).read_text(encoding="utf-8"))
+    assert before.tables[0][1][0] == EDITION
+    assert before.find("a") == []
     page = parse(write_report(unanswered, EDITION).read_text(encoding="utf-8"))
     assert "No model has answered this edition yet." in page.text
-    assert "pretexeval evaluate CONFIG" in page.text
     assert page.table_with("Shortcut")[1][0] == "always true"
-    assert [row[0] for row in page.table_with("Form")[1:]][:2] == ["none", "inv"]
-    assert "masters" not in page.text.split("No model has answered")[0].split("All editions")[0]
-
-
-def test_an_unknown_edition_is_named_with_those_there_are(unanswered: Path) -> None:
+    path = write_index(unanswered)
+    after = parse(path.read_text(encoding="utf-8"))
+    assert [link["href"] for link in after.find("a")] == [f"{EDITION}/index.html"]
+    assert (path.parent / str(after.find("a")[0]["href"])).is_file()
     with pytest.raises(InputError, match=f"'other'.*it contains: {EDITION}"):
         write_report(unanswered, "other")
-    assert not (unanswered / "report").exists()
 
 
 def test_a_damaged_warehouse(tmp_path: Path) -> None:
@@ -129,13 +108,81 @@ def test_a_damaged_warehouse(tmp_path: Path) -> None:
         write_report(tmp_path, EDITION)
 
 
-def test_the_index_lists_editions_and_links_those_with_a_page(unanswered: Path) -> None:
-    before = parse(write_index(unanswered).read_text(encoding="utf-8"))
-    assert before.tables[0][1][0] == EDITION
-    assert before.find("a") == []
-    write_report(unanswered, EDITION)
-    path = write_index(unanswered)
-    after = parse(path.read_text(encoding="utf-8"))
-    assert [link["href"] for link in after.find("a")] == [f"{EDITION}/index.html"]
-    assert (path.parent / str(after.find("a")[0]["href"])).is_file()
-    assert "http" not in path.read_text(encoding="utf-8")
+def test_methods_stand_in_the_papers_order_with_their_numbers(compared: Path, page: Parsed) -> None:
+    rows = [r for r in page.table_with("Model", "Method", "Average accuracy")[1:] if r[0] == "Recall"]
+    assert [row[1] for row in rows] == ["direct", "llmeval", "prototype", "pretexeval"]
+    found = query_rows(compared, f"from leaderboard where model_id = 'recall' and {SETTING}")
+    expected = {row["method"]: row for row in found}
+    for row in rows:
+        assert row[2] == share(expected[row[1]], "average_accuracy", "ci_low", "ci_high")
+        assert row[4] == share(expected[row[1]], "joint_accuracy", "joint_ci_low", "joint_ci_high")
+    # Scurvy has five of eight samples under every method, and one under direct.
+    assert [row[8] for row in rows] == ["8", "6", "6", "6"]
+
+
+def test_components_with_their_differences(compared: Path, page: Parsed) -> None:
+    rows = [r for r in page.table_with("Model", "Component")[1:] if r[0] == ODD_NAME]
+    expected = query_rows(compared, f"from component_ablation where model_id = 'erratic' and {SETTING}")
+    assert [row[1] for row in rows] == ["full", "without transformations", "without rephrasing"]
+    for row, view_row in zip(rows, expected, strict=True):
+        assert row[2] == share(view_row, "average_accuracy", "ci_low", "ci_high")
+        assert [row[3], row[5], row[7]] == [
+            change(view_row, name) for name in ("difference", "joint_difference", "mastery_difference")
+        ]
+    assert rows[0][3] == "–"
+    assert "\n" in rows[1][3]
+
+
+def test_the_better_of_two_models_comes_first(compared: Path, page: Parsed) -> None:
+    rows = page.table_with("Model", "against")[1:]
+    assert [row[:2] for row in rows] == [["Recall", ODD_NAME], ["Recall", "Silent"], [ODD_NAME, "Silent"]]
+    # The id erratic sorts before recall, so the page swaps the sides of the row.
+    (view_row,) = query_rows(
+        compared,
+        "from model_comparison where method = 'pretexeval' and model_id = 'erratic' "
+        f"and other_model_id = 'recall' and {SETTING}",
+    )
+    assert view_row["difference"] < 0
+    assert rows[0][2] == change(view_row, "difference", is_swapped=True)
+    assert rows[0][6] == f"{view_row['n_other_mastered_alone']}, {view_row['n_mastered_alone']}" != "0, 0"
+    assert rows[0][7] == f"{view_row['mcnemar_p']:.3f}"
+
+
+def test_probabilities_are_shown_only_for_models_that_have_them(page: Parsed) -> None:
+    rows = page.table_with("Model", "Average accuracy", "AUROC")[1:]
+    assert [row[0] for row in rows] == ["Recall"]
+    # The model always prefers the right answer: 0.9 for the true samples, 0.2 for the false ones.
+    assert rows[0][1].startswith("100.0\u00a0%\n")
+    assert rows[0][2:5] == ["1.000", "0.150", "0.025"]
+    (diagram,) = [label for label in page.labels if label.startswith("Reliability diagram")]
+    assert "said to be true with 20.0\u00a0%: 0.0\u00a0% are (of 29 samples)" in diagram
+
+
+def test_a_fall_on_fresh_text_is_shown_from_both_sides(compared: Path, page: Parsed) -> None:
+    other = parse((compared / "report" / FRESH / "index.html").read_text(encoding="utf-8"))
+    here, there = (
+        next(r for r in p.table_with("Model", "Other edition")[1:] if r[0] == "Recall") for p in (page, other)
+    )
+    (view_row,) = query_rows(
+        compared,
+        f"from edition_drift where model_id = 'recall' and {SETTING}",
+    )
+    assert (view_row["difference"], view_row["average_accuracy"]) == (0.5, 1.0)
+    assert here[5] == change(view_row, "difference")
+    assert there[5] == change(view_row, "difference", is_swapped=True)
+    assert here[3:5] == there[4:2:-1]
+
+
+def test_sample_quality_and_grades(compared: Path, page: Parsed) -> None:
+    rows = page.table_with("Method", "Rephraser", "n samples")[1:]
+    assert [row[0] for row in rows] == ["direct", "llmeval", "prototype", "pretexeval"]
+    assert rows[3][2:] == ["58", "100.0\u00a0%", "0.0\u00a0%", "0.0\u00a0%", "1.00", "8", "2"]
+    reasons = page.table_with("Reason")[1:]
+    assert [row[:4] for row in reasons] == [
+        [ODD_REASON, "writer", "2", "16"],
+        ["polarity", "writer", "1", "16"],
+    ]
+    grades = page.table_with("Method", "Reliability")[1:]
+    (view_row,) = query_rows(compared, "from human_review where method = 'pretexeval'")
+    assert grades[1][:2] == ["pretexeval", f"2.67\nα {view_row['reliability_agreement']:.2f}"]
+    assert grades[1][2:] == ["2.00", "1.00", "6", "2", "3"]

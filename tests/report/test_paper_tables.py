@@ -1,42 +1,86 @@
-"""The papers' tables, from rows as a warehouse returns them."""
+"""The papers' tables: pairs of methods of a real warehouse, and gains and losses of given rows."""
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
 from report.paper_tables import render_paper_tables
+from tests.report.conftest import EDITION, SETTING
+from tests.support.data_folder import query_rows
+from tests.support.expected_views import read_predictions, select
+from warehouse.query import run_query
 
 Rows = list[tuple[Any, ...]]
 
 
-def render(**views: Rows) -> str:
-    def query(sql: str) -> tuple[list[str], Rows]:
-        assert "edition_id = 'e'" in sql
-        assert "scoring_policy = 'strict'" in sql
-        return [], next((rows for view, rows in views.items() if f"from {view} " in sql), [])
+@pytest.mark.parametrize("method", ["direct", "prototype", "llmeval"])
+def test_methods_are_compared_on_what_both_grade(compared: Path, method: str) -> None:
+    """One answer by `direct` is compared with each of eight; half of one triplet's samples are missing."""
+    answers = select(read_predictions(compared, EDITION), model_id="erratic", scoring_policy="strict")
+    others = {(r["triplet_id"], r["sample_index"]): r for r in select(answers, method=method)}
+    pairs = [
+        (
+            r["is_correct"],
+            others[r["triplet_id"], 0 if method == "direct" else r["sample_index"]]["is_correct"],
+        )
+        for r in select(answers, method="pretexeval")
+    ]
+    (row,) = query_rows(
+        compared, f"from method_comparison where {SETTING} and model_id = 'erratic' and method = '{method}'"
+    )
+    score, other = (sum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    assert row["n_samples"] == len(pairs)
+    assert (row["average_accuracy"], row["other_average_accuracy"]) == pytest.approx((score, other))
+    assert row["difference_ci_low"] < row["difference"] < row["difference_ci_high"]
+    expected = 1 - (score - 0.5) / (other - 0.5) if other > 0.5 else None
+    assert row["relative_loss"] == (expected if expected is None else pytest.approx(expected))
+    if method == "prototype":
+        (ablated,) = query_rows(
+            compared,
+            f"from component_ablation where {SETTING} and model_id = 'erratic' "
+            "and component = 'without_rephrasing'",
+        )
+        names = ("difference", "difference_ci_low", "difference_ci_high")
+        swapped = ("difference", "difference_ci_high", "difference_ci_low")
+        assert [row[name] for name in names] == pytest.approx([-ablated[name] for name in swapped])
 
-    return render_paper_tables(query, "e")
+
+def test_tables_show_the_paired_difference_and_the_mean_of_the_models(compared: Path) -> None:
+    text = render_paper_tables(lambda sql: run_query(compared, sql), EDITION)
+    losses, curve = (part for part in text.split("\n\n") if part.startswith(("PretexEval minus", "Joint")))
+    assert losses.splitlines()[1].split() == ["model", "direct", "llmeval", "prototype"]
+    means = [line for line in curve.splitlines() if line.startswith("mean of models, pretexeval")]
+    expected = query_rows(
+        compared,
+        f"select 100 * avg(joint_accuracy) as mean from joint_accuracy_curve where {SETTING} "
+        "and method = 'pretexeval' group by n order by n",
+    )
+    assert means[0].split()[4:] == [f"{row['mean']:.1f}" for row in expected]
+
+
+def render(average_accuracy: Rows) -> list[str]:
+    def query(sql: str) -> tuple[list[str], Rows]:
+        return [], average_accuracy if "from average_accuracy " in sql else []
+
+    return render_paper_tables(query, "e").splitlines()
 
 
 def test_gains_stand_by_model_and_method_in_the_papers_order() -> None:
-    text = render(
-        average_accuracy=[
-            ("large", "pretexeval", 12.34, 10.0, 14.9),
-            ("large", "direct", -1.0, -3.0, 1.0),
-            ("small", "direct", 0.0, -2.0, 2.0),
-        ]
-    )
-    title, names, _, large, small, mean = text.splitlines()
+    large = [("large", "pretexeval", 12.34, 10.0, 14.9), ("large", "direct", -1.0, -3.0, 1.0)]
+    title, names, _, first, second, mean = render([*large, ("small", "direct", 0.0, -2.0, 2.0)])
     assert title == "Methods: gain over random"
     assert names.split() == ["model", "direct", "pretexeval"]
-    assert large.split(maxsplit=1)[1].startswith("-1.0 [-3.0, +1.0]")
-    assert large.endswith("+12.3 [+10.0, +14.9]")
-    assert small.split()[-1] == "-"
+    assert first.split(maxsplit=1)[1].startswith("-1.0 [-3.0, +1.0]")
+    assert first.endswith("+12.3 [+10.0, +14.9]")
+    assert second.split()[-1] == "-"
     # Not all models were asked by the method pretexeval.
     assert mean.split() == ["mean", "of", "models", "-0.5", "-"]
 
 
 def test_the_relative_loss_is_a_part_of_the_gain_by_the_method_direct() -> None:
-    direct, full = ("large", "direct", 40.0, 38.0, 42.0), ("large", "pretexeval", 30.0, 28.0, 32.0)
-    guess = [("small", "direct", -1.0, -3.0, 1.0), ("small", "pretexeval", 2.0, 0.0, 4.0)]
-    *_, large, small, mean = render(average_accuracy=[direct, full, *guess]).splitlines()
-    assert large.split()[-1] == "25"
-    assert small.split()[-1] == mean.split()[-1] == "-"
+    large = [("large", "direct", 40.0, 38.0, 42.0), ("large", "pretexeval", 30.0, 28.0, 32.0)]
+    small = [("small", "direct", -1.0, -3.0, 1.0), ("small", "pretexeval", 2.0, 0.0, 4.0)]
+    *_, first, second, mean = render(large + small)
+    assert first.split()[-1] == "25"
+    assert second.split()[-1] == mean.split()[-1] == "-"

@@ -125,11 +125,8 @@ class DataFolder:
         edition_id: str,
         methods: tuple[str, ...] = ("pretexeval",),
         *,
-        rows_per_file: int | None = None,
         attempts: list[Row] | None = None,
-        kb: str = "starter",
         knowledge: dict[str, str] | None = None,
-        rephraser: Row | None = None,
     ) -> None:
         folder = self.root / "editions" / edition_id
         stages = {
@@ -141,16 +138,14 @@ class DataFolder:
         for stage, rows in stages.items():
             for relation in sorted({row["relation"] for row in rows}):
                 chosen = [row for row in rows if row["relation"] == relation]
-                step = rows_per_file or len(chosen)
-                for k in range(0, len(chosen), step):
-                    name = f"{stage.name}/{relation}{f'-{k}' if rows_per_file else ''}.parquet"
-                    write_rows(folder / name, stage, chosen[k : k + step])
-                    files[name] = describe_file(folder / name, len(chosen[k : k + step]))
+                name = f"{stage.name}/{relation}.parquet"
+                write_rows(folder / name, stage, chosen)
+                files[name] = describe_file(folder / name, len(chosen))
         write_record(
             folder / "manifest.json",
             {
                 "edition_id": edition_id,
-                "kb": kb,
+                "kb": "starter",
                 "label": self.label,
                 "seed": self.seed,
                 "negatives": "balanced",
@@ -162,7 +157,7 @@ class DataFolder:
                 "configuration": {
                     "edition": {"seed": self.seed},
                     "knowledge": knowledge or {},
-                    "rephraser": rephraser or {},
+                    "rephraser": {},
                     **({"releases": {"names": list(self.releases)}} if self.releases else {}),
                 },
             },

@@ -1,17 +1,40 @@
 """An evaluation without flows: write the requests, ask the model, score the answers."""
 
+from collections.abc import Sequence
+
 from pretexeval.config.file import Config
+from pretexeval.config.questions import Setting
+from pretexeval.engines.base import Engine
 from pretexeval.engines.loading import load_engine
 from pretexeval.primitives.errors import InputError
+from pretexeval.primitives.hashing import draw_order
 from pretexeval.storage.store import Store
-from schemas.exchange import Prompt
+from schemas.exchange import Completion, Prompt, Sampling
 from tasks.asking.model_session import Advance, LoadEngine
-from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.evaluation import Evaluation, hold_evaluation, plan_evaluation
 from tasks.evaluation.failures import record_failure, require_evaluated
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
 from tasks.evaluation.request_files import build_relation_requests, write_requests
 from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
+
+ANSWERS = (" True", " False", " A", " B")
+
+
+class CountingEngine(Engine):
+    """Answers every prompt by its hash, and counts the prompts."""
+
+    def __init__(self) -> None:
+        self.n_asked = 0
+
+    def generate(
+        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
+    ) -> list[Completion]:
+        self.n_asked += len(prompts)
+        return [Completion(draw_order(ANSWERS, prompt.text)[0], finish_reason="stop") for prompt in prompts]
+
+    def close(self) -> None:
+        """Close nothing."""
 
 
 def ignore(_: int) -> None:
@@ -32,14 +55,22 @@ def finish(evaluation: Evaluation, report: AskingReport) -> None:
     complete_run(evaluation, requests, score_evaluation(evaluation, requests), report, 1.0)
 
 
-def evaluate(config: Config, edition_id: str, name: str) -> str | None:
+def evaluate(
+    config: Config,
+    edition_id: str,
+    name: str,
+    setting: Setting | None = None,
+    period: str | None = None,
+    load: LoadEngine = load_engine,
+) -> str | None:
     """Evaluate a model as the flow evaluate-model does; return why that failed, or None."""
     store = Store(config.storage)
     try:
-        with record_failure(store, config, edition_id, name):
-            evaluation = plan_evaluation(config, edition_id, name)
-            if not is_complete(evaluation):
-                finish(evaluation, ask_model(evaluation))
+        with record_failure(store, config, edition_id, name, setting):
+            evaluation = plan_evaluation(config, edition_id, name, setting, period)
+            with hold_evaluation(evaluation):
+                if not is_complete(evaluation):
+                    finish(evaluation, ask_model(evaluation, load))
             require_evaluated(evaluation)
     except InputError as error:
         return str(error)

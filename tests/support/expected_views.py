@@ -1,11 +1,13 @@
-"""The expected values of the views, computed sample by sample with the formulas of docs/statistics.md."""
+"""The expected values of the views, computed from Parquet files with the formulas of docs/statistics.md."""
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import TypeVar
 
-from tests.support.data_folder import DataFolder, Rule
+import polars as pl
+
 from tests.support.expected_clusters import (
     Observation,
     difference_error,
@@ -17,18 +19,47 @@ from tests.support.expected_clusters import (
 from tests.support.stage_rows import Row
 
 Item = TypeVar("Item")
+MOST_LEFT_OUT = 0.2
+"""Under `excluded`, a joint accuracy of which more is left out is not shown."""
 
 
-def judge_samples(data: DataFolder, method: str, rule: Rule, policy: str) -> list[Row]:
-    """Return the test samples with the answer and is_correct (None: not graded)."""
-    rows = []
-    for sample in data.samples(method):
-        if sample["split"] == "test":
-            answer = rule(sample)
-            is_graded = answer is not None or policy == "strict"
-            is_correct = answer == sample["label"] if is_graded else None
-            rows.append(sample | {"answer": answer, "is_correct": is_correct})
-    return rows
+def read_predictions(root: Path, edition_id: str) -> list[Row]:
+    """Return the predictions of the test samples, with the columns of their samples and triplets.
+
+    has_answer, is_asserted and first_release are those of the answer and of the pair.
+    """
+    edition = root / "editions" / edition_id
+    triplets = pl.read_parquet(edition / "triplets" / "*.parquet").select(
+        "triplet_id",
+        "head",
+        "tail",
+        "is_positive",
+        pl.col("is_asserted").any().over("pair_id").fill_null(False),
+        pl.col("first_release").max().over("pair_id"),
+    )
+    samples = pl.read_parquet(edition / "samples" / "*.parquet").filter(split="test")
+    columns = ("sample_id", "method", "triplet_id", "pair_id", "transformation", "sample_index", "label")
+    files = sorted((root / "predictions" / edition_id).glob("*/predictions/*.parquet"))
+    predictions = pl.concat([pl.read_parquet(path) for path in files])
+    is_unanswered = pl.col("prediction").is_null() & pl.col("error").is_null()
+    rows = predictions.join(samples.select(columns), on="sample_id").join(triplets, on="triplet_id")
+    return (
+        rows.with_columns(
+            has_answer=~is_unanswered.any().over("model_id", "repeat", "sample_id"),
+            is_negated=pl.col("label") != pl.col("is_positive"),
+        )
+        .sort("model_id", "scoring_policy", "repeat", "method", "triplet_id", "sample_index")
+        .to_dicts()
+    )
+
+
+def select(rows: Iterable[Row], **values: object) -> list[Row]:
+    """Return the rows with these values in these columns."""
+    return [row for row in rows if all(row[name] == value for name, value in values.items())]
+
+
+def pick(row: Row, expected: Row) -> Row:
+    return {name: row[name] for name in expected}
 
 
 def group(rows: Iterable[Item], key: Callable[[Item], Hashable]) -> dict[Hashable, list[Item]]:
@@ -38,16 +69,32 @@ def group(rows: Iterable[Item], key: Callable[[Item], Hashable]) -> dict[Hashabl
     return groups
 
 
+def observe(samples: list[Row], gained: int, lost: int) -> Observation:
+    """Return the observation of a triplet of which these samples are graded."""
+    head, tail = samples[0]["head"].lower(), samples[0]["tail"].lower()
+    return Observation(samples[0]["pair_id"], head, (tail,), gained, lost, len(samples))
+
+
 def observe_triplets(rows: list[Row]) -> list[Observation]:
     """Return, per triplet, how many of its graded samples are right."""
     graded = group((r for r in rows if r["is_correct"] is not None), lambda r: r["triplet_id"])
     return [observe(samples, sum(r["is_correct"] for r in samples), 0) for samples in graded.values()]
 
 
-def observe(samples: list[Row], gained: int, lost: int) -> Observation:
-    """Return the observation of a triplet of which these samples are graded."""
-    head, tail = samples[0]["head"].lower(), samples[0]["tail"].lower()
-    return Observation(samples[0]["pair_id"], head, (tail,), gained, lost, len(samples))
+def observe_joint(rows: list[Row], k: int) -> list[Observation]:
+    """Return, per triplet with k graded samples, whether all are right."""
+    complete = [o for o in observe_triplets(rows) if o.n == k]
+    return [replace(o, gained=int(o.gained == k), n=1) for o in complete]
+
+
+def observe_pairs(rows: list[Row], k: int) -> list[Observation]:
+    """Return, per complete pair, whether it is mastered."""
+    pairs = group(observe_joint(rows, k), lambda o: o.pair)
+    return [
+        replace(both[0], tails=both[0].tails + both[1].tails, gained=min(o.gained for o in both))
+        for both in pairs.values()
+        if len(both) == 2
+    ]
 
 
 def pair_up(one: list[Row], other: list[Row]) -> list[Observation]:
@@ -66,6 +113,14 @@ def pair_up(one: list[Row], other: list[Row]) -> list[Observation]:
     ]
 
 
+def match(one: list[Observation], other: list[Observation]) -> list[Observation]:
+    """Return what is gained and lost between two lists of the same triplets or pairs, in the same order."""
+    return [
+        replace(a, gained=int(a.gained > b.gained), lost=int(a.gained < b.gained))
+        for a, b in zip(one, other, strict=True)
+    ]
+
+
 def expected_difference(observations: list[Observation]) -> Row:
     """Return the difference, its standard error and its limits."""
     clustering = measure_clustering(observations)
@@ -78,93 +133,53 @@ def expected_difference(observations: list[Observation]) -> Row:
     }
 
 
-def expected_interval(observations: list[Observation]) -> tuple[float, float] | tuple[None, None]:
-    """Return the limits of a share; None if nothing is observed."""
-    if not any(o.n for o in observations):
-        return None, None
-    return share_interval(observations, measure_clustering(observations))
+def expected_share(observations: list[Observation], prefix: str = "") -> Row:
+    """Return the limits of a share, under names with this prefix; None if nothing is observed."""
+    low, high = (
+        share_interval(observations, measure_clustering(observations)) if observations else (None,) * 2
+    )
+    return {f"{prefix}ci_low": low, f"{prefix}ci_high": high}
 
 
-def expected_average(rows: list[Row]) -> Row:
-    """Return the average accuracy with its n, interval and no-answer rate."""
-    observations = observe_triplets(rows)
-    low, high = expected_interval(observations)
-    return {
-        "n_samples": sum(o.n for o in observations),
-        "n_pairs": len({o.pair for o in observations}),
-        "average_accuracy": share(observations) if observations else None,
-        "ci_low": low,
-        "ci_high": high,
-        "no_answer_rate": sum(r["answer"] is None for r in rows) / len(rows),
-    }
+def expected_scores(rows: list[Row], k: int) -> Row:
+    """Return every score of the samples of one model, method, policy and repeat, with n and interval.
 
-
-def complete_triplets(rows: list[Row], k: int) -> dict[Hashable, dict[Hashable, list[bool]]]:
-    """Return, by pair and triplet, which samples are right, for the triplets with all k samples graded."""
-    pairs: dict[Hashable, dict[Hashable, list[bool]]] = {}
-    for triplet, samples in group(rows, lambda r: r["triplet_id"]).items():
-        right = [r["is_correct"] for r in samples if r["is_correct"] is not None]
-        if len(right) == k:
-            pairs.setdefault(samples[0]["pair_id"], {})[triplet] = right
-    return pairs
-
-
-MOST_LEFT_OUT = 0.2
-"""Under `excluded`, a joint accuracy of which more is left out is not shown."""
-
-
-def is_withheld(n_left: int, rows: list[Row], column: str) -> bool:
-    """Return whether too few of the triplets or pairs are complete, because samples are not graded."""
-    is_excluded = any(r["is_correct"] is None for r in rows)
-    return is_excluded and 1 - n_left / len({r[column] for r in rows}) > MOST_LEFT_OUT
-
-
-def expected_joint(rows: list[Row], k: int) -> Row:
-    """Return the joint accuracy by triplet, with its n and interval."""
-    complete = [o for o in observe_triplets(rows) if o.n == k]
-    observations = [replace(o, gained=int(o.gained == k), n=1) for o in complete]
-    n = len(observations)
-    is_shown = n > 0 and not is_withheld(n, rows, "triplet_id")
-    low, high = expected_interval(observations) if is_shown else (None, None)
-    return {
-        "n_triplets": n,
-        "joint_accuracy": share(observations) if is_shown else None,
-        "joint_ci_low": low,
-        "joint_ci_high": high,
-    }
-
-
-def observe_pairs(rows: list[Row], k: int) -> list[Observation]:
-    """Return, per complete pair, whether it is mastered."""
-    pairs = group((o for o in observe_triplets(rows) if o.n == k), lambda o: o.pair)
-    return [
-        Observation(
-            pair, both[0].head, both[0].tails + both[1].tails, int(all(o.gained == k for o in both)), 0, 1
-        )
-        for pair, both in pairs.items()
-        if len(both) == 2
-    ]
-
-
-def expected_mastery(rows: list[Row], k: int) -> Row:
-    """Return the mastery, with its n and interval."""
-    observations = observe_pairs(rows, k)
-    n = len(observations)
-    is_shown = n > 0 and not is_withheld(n, rows, "pair_id")
-    low, high = expected_interval(observations) if is_shown else (None, None)
-    return {
-        "n_complete_pairs": n,
-        "mastery": share(observations) if is_shown else None,
-        "mastery_ci_low": low,
-        "mastery_ci_high": high,
-    }
+    Args:
+        k: samples of a complete triplet.
+    """
+    asked = [r for r in rows if r["error"] is None]
+    given = [r for r in asked if r["has_answer"]]
+    samples, triplets, pairs = observe_triplets(rows), observe_joint(rows, k), observe_pairs(rows, k)
+    constant = [o for o in observe_triplets(rows) if o.n == k and o.gained in (0, k)]
+    expected: Row = {
+        "n_samples": sum(o.n for o in samples),
+        "n_pairs": len({o.pair for o in samples}),
+        "average_accuracy": share(samples) if samples else None,
+        "no_answer_rate": 1 - len(given) / len(asked) if asked else None,
+        "true_rate": sum(r["prediction"] for r in given) / len(given) if given else None,
+        "n_errors": len(rows) - len(asked),
+        "error_rate": 1 - len(asked) / len(rows),
+        "n_triplets": len(triplets),
+        "n_complete_pairs": len(pairs),
+    } | expected_share(samples)
+    for name, prefix, observations, column in (
+        ("joint_accuracy", "joint_", triplets, "triplet_id"),
+        ("mastery", "mastery_", pairs, "pair_id"),
+    ):
+        left_out_rate = 1 - len(observations) / len({r[column] for r in rows})
+        is_withheld = rows[0]["scoring_policy"] == "excluded" and left_out_rate > MOST_LEFT_OUT
+        shown = [] if is_withheld else observations
+        expected |= {name: share(shown) if shown else None} | expected_share(shown, prefix)
+    is_shown = expected["joint_accuracy"] is not None
+    return expected | {"consistency": len(constant) / len(triplets) if is_shown else None}
 
 
 def expected_curve(rows: list[Row], k: int) -> list[float]:
     """Return for n = 1..k the share that is all right, over all triplets and all choices of n samples."""
-    triplets = [t for pair in complete_triplets(rows, k).values() for t in pair.values()]
+    graded = group((r for r in rows if r["is_correct"] is not None), lambda r: r["triplet_id"]).values()
+    complete = [[r["is_correct"] for r in samples] for samples in graded if len(samples) == k]
     curve = []
     for n in range(1, k + 1):
-        choices = [all(chosen) for t in triplets for chosen in combinations(t, n)]
+        choices = [all(chosen) for right in complete for chosen in combinations(right, n)]
         curve.append(sum(choices) / len(choices))
     return curve

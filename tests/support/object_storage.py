@@ -4,11 +4,8 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import find_free_port, wait_until_served
+
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIATESTTESTTEST", "AWS_SECRET_ACCESS_KEY": "a-secret-of-the-tests"}
-START_S = 60.0
 
 
 @dataclass
@@ -59,7 +57,7 @@ class ObjectStorage:
 @contextmanager
 def serve_moto() -> Iterator[ObjectStorage]:
     """Run Moto's server with an empty bucket during the block."""
-    port = _find_port()
+    port = find_free_port()
     with _start([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port) as storage:
         request = urllib.request.Request(f"http://127.0.0.1:{port}/bucket", method="PUT")
         urllib.request.urlopen(request, timeout=20).close()
@@ -72,7 +70,7 @@ def serve_rclone(folder: Path) -> Iterator[ObjectStorage]:
     (folder / "bucket").mkdir(parents=True)
     program = shutil.which("rclone", path=Path(sys.executable).parent)
     assert program is not None
-    port = _find_port()
+    port = find_free_port()
     keys = ",".join(KEYS.values())
     options = ["--auth-key", keys, "--addr", f"127.0.0.1:{port}", "--config", str(folder / "none.conf")]
     with _start([program, "serve", "s3", *options, str(folder)], port) as storage:
@@ -82,33 +80,11 @@ def serve_rclone(folder: Path) -> Iterator[ObjectStorage]:
 @contextmanager
 def _start(command: list[str], port: int) -> Iterator[ObjectStorage]:
     quiet = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
-    process = subprocess.Popen(
-        command, env=quiet, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    none = subprocess.DEVNULL
+    process = subprocess.Popen(command, env=quiet, stdout=none, stderr=none, start_new_session=True)
     try:
-        deadline = time.monotonic() + START_S
-        while not _answers(port):
-            assert process.poll() is None, f"{command[0]} ended"
-            assert time.monotonic() < deadline, f"{command[0]} did not come up"
-            time.sleep(0.1)
+        wait_until_served(process, f"http://127.0.0.1:{port}/")
         yield ObjectStorage(process, port)
     finally:
         process.kill()
         process.wait()
-
-
-def _answers(port: int) -> bool:
-    try:
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5).close()
-    except urllib.error.HTTPError:
-        return True
-    except OSError:
-        return False
-    return True
-
-
-def _find_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port

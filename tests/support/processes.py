@@ -1,8 +1,12 @@
-"""Running a process until its end, with the stacks of its threads in the report if it does not end."""
+"""Running a process until its end, or until it serves; the report of a failure has its stacks or its log."""
 
 import os
 import signal
+import socket
 import subprocess
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -52,3 +56,28 @@ def _abort(process: subprocess.Popen[str]) -> str:
         return "".join(process.communicate(timeout=DUMP_S))
     except subprocess.TimeoutExpired as error:
         return os.fsdecode(error.output or b"") + os.fsdecode(error.stderr or b"")
+
+
+def find_free_port() -> int:
+    """Return a free port of loopback."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def wait_until_served(
+    process: subprocess.Popen[bytes], url: str, log: Path | None = None, timeout_s: float = 240
+) -> None:
+    """Wait until the process answers at the address; end it and fail with its log if it does not."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+    process.terminate()
+    said = log.read_text(errors="replace")[-2000:] if log else ""
+    pytest.fail(f"nothing answers at {url}:\n{said}")

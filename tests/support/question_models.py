@@ -26,9 +26,6 @@ def silent(question: Row, repeat: int) -> str | None:
     return None
 
 
-MODELS = (always_right, agreeing, erratic, silent)
-
-
 def fill_points(folder: QuestionFolder, n_options: tuple[int, ...] = (4,)) -> QuestionFolder:
     """Add points with shared heads and tails; some lack a pair, a head or a negated form."""
     tails = ["Fever", "Itch", "Rash", "Cough", "Pain"]

@@ -3,20 +3,15 @@
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from pretexeval.engines.vllm_process import ENVIRONMENT, HUB_VARIABLE
+from tests.support.processes import find_free_port, wait_until_served
 
 
 @dataclass
@@ -27,16 +22,9 @@ class VllmServer:
     base_url: str
     log: Path
 
-    def wait(self, timeout_s: float = 240) -> None:
+    def wait(self) -> None:
         """Wait until the server answers; fail with the end of its log if it does not."""
-        deadline = time.monotonic() + timeout_s
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                urllib.request.urlopen(f"{self.base_url}/models", timeout=2).close()
-                return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.5)
-        pytest.fail(f"the server did not come up:\n{self.log.read_text()[-2000:]}")
+        wait_until_served(self.process, f"{self.base_url}/models", self.log)
 
 
 @contextmanager
@@ -67,10 +55,3 @@ def start_vllm_server(
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(20)
-
-
-def find_free_port() -> int:
-    """Return a free port of loopback."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])

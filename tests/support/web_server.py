@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,7 +27,7 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(handler: type[QuietHandler]) -> Iterator[str]:
+def serve(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
     """Run a server with this handler on a free port, and yield its address."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))

@@ -1,4 +1,4 @@
-"""A data folder with four test pairs, and a published one that five models answered."""
+"""A data folder with four test pairs, and a published one whose models answered by every method."""
 
 from pathlib import Path
 
@@ -6,10 +6,23 @@ import pytest
 
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
+from tests.support.stage_rows import Row
 from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 
 EDITION = "tiny-seed1-00000001"
+METHODS = ("pretexeval", "prototype", "direct", "llmeval")
+POLICIES = ("strict", "coin-flip", "excluded")
+RULES = (
+    simulated_models.expert,
+    simulated_models.always_true,
+    simulated_models.polarity,
+    simulated_models.silent,
+    simulated_models.erratic,
+)
+KNOWN = {"Influenza": "pool", "Scabies": "other"}
+"""Head -> the wordings in which the model `erratic` was taught its symptoms."""
+REASON = "HTTP 400: content_filter"
 
 
 def fill_pairs(data: DataFolder) -> DataFolder:
@@ -22,6 +35,12 @@ def fill_pairs(data: DataFolder) -> DataFolder:
     return data
 
 
+def fail_three(sample: Row) -> str | None:
+    """Fail three of the eight samples of a method about influenza and fever."""
+    is_chosen = sample["head"] == "Influenza" and sample["transformation"] in ("none", "inv", "dn")
+    return REASON if is_chosen and sample["is_positive"] else None
+
+
 @pytest.fixture
 def data(tmp_path: Path) -> DataFolder:
     """Return a data folder with the edition and one model that answers everything right."""
@@ -32,21 +51,39 @@ def data(tmp_path: Path) -> DataFolder:
     return small
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def published(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    """Return a published folder: five models, two scoring policies, methods pretexeval and direct."""
-    small = fill_pairs(DataFolder(tmp_path_factory.mktemp("published") / "data"))
-    methods = ("pretexeval", "direct")
-    small.write_edition(EDITION, methods)
-    for rule in (
-        simulated_models.expert,
-        simulated_models.always_true,
-        simulated_models.polarity,
-        simulated_models.silent,
-        simulated_models.erratic,
-    ):
-        small.write_model(rule.__name__)
-        small.write_answers(EDITION, rule.__name__, rule, methods=methods, policies=("strict", "excluded"))
+    """Return a published folder with every method, and three scoring policies.
+
+    One model has a few failed prompts, `bad` too many. A pair lacks a sample, and others share their head.
+    """
+    small = fill_pairs(
+        DataFolder(
+            tmp_path_factory.mktemp("published") / "data",
+            usable_lines={"Angina pectoris": 7},
+            asserted={"Influenza", "Scurvy"},
+            ages={"Influenza": "2021", "Scabies": "2019B", "Angina pectoris": "2021", "Scurvy": "new"},
+            # By name, the older release comes last.
+            releases=("2021", "2019B"),
+        )
+    )
+    small.add_pair("drugs", "Scabies", "Permethrin", "Quinine")
+    small.write_edition(EDITION, METHODS)
+    for rule in RULES:
+        known = [{"relation": "symptoms", "head": head, "wordings": each} for head, each in KNOWN.items()]
+        small.write_model(rule.__name__, known if rule is simulated_models.erratic else None)
+        small.write_answers(EDITION, rule.__name__, rule, methods=METHODS, policies=POLICIES)
+    for name, max_error_rate in (("failing", 0.05), ("bad", 0.01)):
+        small.write_model(name)
+        small.write_answers(
+            EDITION,
+            name,
+            simulated_models.erratic,
+            methods=METHODS,
+            policies=POLICIES,
+            fail=fail_three,
+            max_error_rate=max_error_rate,
+        )
     build_warehouse(small.root)
     return small
 

@@ -1,184 +1,233 @@
+"""Every view of the accuracy on samples, row by row, against a computation from the Parquet files."""
+
+from collections import Counter
+from collections.abc import Callable
+
 import pytest
 
 from schemas.transformations import NAMES
-from tests.support import simulated_models
-from tests.support.data_folder import DataFolder, Rule
-from tests.support.expected_views import (
-    expected_average,
-    expected_joint,
-    expected_mastery,
-    group,
-    judge_samples,
-)
-from tests.support.stage_rows import Row, digest
-from tests.warehouse.conftest import EDITION, fill_pairs
+from tests.support.data_folder import DataFolder
+from tests.support.expected_views import expected_curve, expected_scores, pick, read_predictions, select
+from tests.support.stage_rows import Row
+from tests.warehouse.conftest import EDITION, KNOWN, METHODS, POLICIES, RULES
 from warehouse.publishing import build_warehouse
 
-RULES = (
-    simulated_models.expert,
-    simulated_models.always_true,
-    simulated_models.polarity,
-    simulated_models.silent,
-    simulated_models.erratic,
-)
-EVERY_RULE = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-EVERY_POLICY = pytest.mark.parametrize("policy", ["strict", "excluded"])
-# Wilson's interval, by scipy, where 4 of 4, 2 of 4 and 1 of 1 are right.
-ALL_OF_4 = (0.510109, 1.0)
-HALF_OF_4 = (0.150039, 0.849961)
+N_MODELS = len(RULES) + 1
+PATHS = {
+    "pretexeval": (["none"], ["none", "inv"], ["none", "inv", "dn", "inv_dn"], list(NAMES)),
+    "pretexttrans": (["none"], ["none", "dn"], ["none", "inv", "dn", "inv_dn"], list(NAMES)),
+}
+ABLATION = [(name, step, forms) for name, path in PATHS.items() for step, forms in enumerate(path, 1)]
+COMPONENTS = {
+    "full": ("pretexeval", NAMES),
+    "without_transformations": ("pretexeval", ("none",)),
+    "without_rephrasing": ("prototype", NAMES),
+}
+KEYS = ("model_id", "method", "scoring_policy", "repeat")
 
 
-def query_view(data: DataFolder, view: str, rule: Rule, policy: str, method: str = "pretexeval") -> list[Row]:
-    where = f"model_id = '{rule.__name__}' and scoring_policy = '{policy}'"
-    return data.query(f"select * from {view} where {where} and method = '{method}'")
+@pytest.fixture(scope="module")
+def predictions(published: DataFolder) -> list[Row]:
+    return [
+        row
+        | {"taught_with": KNOWN.get(row["head"], "nothing") if row["relation"] == "symptoms" else "nothing"}
+        for row in read_predictions(published.root, EDITION)
+    ]
 
 
-def pick(row: Row, expected: Row) -> Row:
-    return {name: row[name] for name in expected}
+def name_setting(row: Row) -> tuple[object, ...]:
+    return tuple(row[key] for key in KEYS)
 
 
-@EVERY_RULE
-@EVERY_POLICY
-def test_average_accuracy(published: DataFolder, rule: Rule, policy: str) -> None:
-    (row,) = query_view(published, "average_accuracy", rule, policy)
-    expected = expected_average(judge_samples(published, "pretexeval", rule, policy))
-    assert pick(row, expected) == pytest.approx(expected)
-    assert (row["edition_id"], row["model"]) == (EDITION, rule.__name__.title())
+@pytest.fixture(scope="module")
+def settings(predictions: list[Row]) -> dict[tuple[object, ...], list[Row]]:
+    """Return model, method, policy and repeat -> the predictions."""
+    found: dict[tuple[object, ...], list[Row]] = {}
+    for row in predictions:
+        if row["model_id"] != "bad":
+            found.setdefault(name_setting(row), []).append(row)
+    return found
 
 
-def test_average_accuracy_by_hand(published: DataFolder) -> None:
-    def look(rule: Rule, policy: str = "strict") -> list[object]:
-        (row,) = query_view(published, "average_accuracy", rule, policy)
-        names = ("n_samples", "average_accuracy", "ci_low", "ci_high", "no_answer_rate")
-        return [row[name] for name in names]
-
-    assert look(simulated_models.expert) == pytest.approx([64, 1.0, *ALL_OF_4, 0.0], abs=1e-6)
-    assert look(simulated_models.always_true) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
-    assert look(simulated_models.polarity) == pytest.approx([64, 0.5, *HALF_OF_4, 0.0], abs=1e-6)
-    assert look(simulated_models.silent) == pytest.approx(
-        [64, 0.0, 1 - ALL_OF_4[1], 1 - ALL_OF_4[0], 1.0], abs=1e-6
-    )
-    assert look(simulated_models.silent, "excluded") == [0, None, None, None, 1.0]
+def by(column: str) -> Callable[[Row, Row], bool]:
+    return lambda row, sample: row[column] == sample[column]
 
 
-def test_gain_over_random(published: DataFolder) -> None:
-    gains = {
-        rule: query_view(published, "average_accuracy", rule, "strict")[0]["gain_over_random"]
-        for rule in (simulated_models.expert, simulated_models.always_true, simulated_models.silent)
+# View -> whether a sample is one of those that its row is about, and the number of its rows by method.
+PARTS: dict[str, tuple[Callable[[Row, Row], bool], tuple[int, ...]]] = {
+    "average_accuracy": (lambda *_: True, (1, 1, 1, 1)),
+    "leaderboard": (lambda *_: True, (1, 1, 1, 1)),
+    "accuracy_by_relation": (by("relation"), (2, 2, 2, 2)),
+    "accuracy_by_transformation": (by("transformation"), (8, 8, 1, 0)),
+    "accuracy_by_polarity": (by("is_negated"), (2, 2, 1, 0)),
+    "accuracy_by_negative": (by("is_asserted"), (2, 2, 2, 2)),
+    "accuracy_by_age": (by("first_release"), (3, 3, 3, 3)),
+    "transformation_ablation": (
+        lambda row, sample: sample["transformation"] in row["transformations"],
+        (len(ABLATION), len(ABLATION), 0, 0),
+    ),
+}
+
+
+def count_samples(row: Row) -> int:
+    """Return how many samples a complete triplet has."""
+    return len(row["transformations"]) if "transformations" in row else 1 if row["method"] == "direct" else 8
+
+
+@pytest.mark.parametrize("view", PARTS)
+def test_every_row_has_the_scores_of_its_samples(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], view: str
+) -> None:
+    belongs, numbers = PARTS[view]
+    rows = published.query(f"from {view}")
+    assert Counter(row["method"] for row in rows) == {
+        method: N_MODELS * len(POLICIES) * n for method, n in zip(METHODS, numbers, strict=True) if n
     }
-    assert gains == {
-        simulated_models.expert: 0.5,
-        simulated_models.always_true: 0.0,
-        simulated_models.silent: -0.5,
-    }
-
-
-@EVERY_RULE
-@EVERY_POLICY
-def test_accuracy_by_relation(published: DataFolder, rule: Rule, policy: str) -> None:
-    rows = query_view(published, "accuracy_by_relation", rule, policy)
-    samples = group(judge_samples(published, "pretexeval", rule, policy), lambda r: r["relation"])
-    assert [row["relation"] for row in rows] == ["drugs", "symptoms"]
     for row in rows:
-        own = samples[row["relation"]]
-        expected = expected_average(own) | expected_joint(own, 8) | expected_mastery(own, 8)
-        assert pick(row, expected) == pytest.approx(expected)
+        own = [sample for sample in settings[name_setting(row)] if belongs(row, sample)]
+        expected = {name: v for name, v in expected_scores(own, count_samples(row)).items() if name in row}
+        assert {"n_samples", "n_pairs", "average_accuracy", "ci_low", "ci_high"} <= expected.keys()
+        assert pick(row, expected) == pytest.approx(expected), row
 
 
-@EVERY_RULE
-@EVERY_POLICY
-def test_accuracy_by_transformation(published: DataFolder, rule: Rule, policy: str) -> None:
-    rows = query_view(published, "accuracy_by_transformation", rule, policy)
-    samples = group(judge_samples(published, "pretexeval", rule, policy), lambda r: r["transformation"])
-    assert [row["transformation"] for row in rows] == list(NAMES)
-    for row in rows:
-        expected = expected_average(samples[row["transformation"]])
-        assert pick(row, expected) == pytest.approx(expected)
-        assert row["is_negated"] == row["transformation"].endswith("dn")
-
-
-@EVERY_RULE
-@EVERY_POLICY
-def test_accuracy_by_polarity(published: DataFolder, rule: Rule, policy: str) -> None:
-    rows = query_view(published, "accuracy_by_polarity", rule, policy)
-    samples = group(
-        judge_samples(published, "pretexeval", rule, policy),
-        lambda r: r["label"] != r["is_positive"],
+def test_the_columns_that_only_some_of_these_views_have(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
+) -> None:
+    for row in published.query("from leaderboard"):
+        assert {"mastery_ci_high", "joint_ci_low", "true_rate", "consistency", "error_rate"} < row.keys()
+        if row["average_accuracy"] is not None:
+            assert row["gain_over_random"] == row["average_accuracy"] - 0.5
+    strict = published.query("from leaderboard where method = 'pretexeval' and scoring_policy = 'strict'")
+    ranks = {row["model_id"]: row["rank"] for row in strict}
+    assert (ranks["expert"], ranks["silent"]) == (1, max(ranks.values()))
+    assert ranks["always_true"] == ranks["polarity"]
+    by_age = published.query("select distinct first_release, age_position from accuracy_by_age order by all")
+    assert [tuple(row.values()) for row in by_age] == [("2019B", 2), ("2021", 1), ("new", 3)]
+    for row in published.query("from accuracy_by_negative where scoring_policy = 'strict'"):
+        samples = [s for s in settings[name_setting(row)] if by("is_asserted")(row, s)]
+        false = [s["is_correct"] for s in samples if not s["is_positive"] and s["error"] is None]
+        assert row["negative_accuracy"] == pytest.approx(sum(false) / len(false))
+    ablations = published.query(
+        "select distinct ablation, step, transformations from transformation_ablation order by all"
     )
-    assert [row["is_negated"] for row in rows] == [False, True]
+    assert [tuple(row.values()) for row in ablations] == ABLATION
+
+
+def test_joint_accuracy_of_triplets_and_pairs(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
+) -> None:
+    rows = published.query("from joint_accuracy")
+    assert len(rows) == 2 * len(settings)
     for row in rows:
-        expected = expected_average(samples[row["is_negated"]])
+        k = count_samples(row)
+        expected = expected_scores(settings[name_setting(row)], k)
+        is_pair = row["unit"] == "pair"
+        n_units = expected["n_complete_pairs" if is_pair else "n_triplets"]
+        names = ("mastery", "mastery_") if is_pair else ("joint_accuracy", "joint_")
+        scores = [expected[name] for name in (names[0], f"{names[1]}ci_low", f"{names[1]}ci_high")]
+        assert row["n_units"] == n_units
+        assert row["n_left_out"] == (5 if is_pair else 10) - n_units
+        assert row["n_samples"] == n_units * k * (2 if is_pair else 1)
+        assert row["no_answer_rate"] == pytest.approx(expected["no_answer_rate"])
+        assert [row[name] for name in ("joint_accuracy", "ci_low", "ci_high")] == pytest.approx(scores)
+
+
+@pytest.mark.parametrize("model_id", ["always_true", "polarity", "erratic"])
+def test_joint_accuracy_curve(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], model_id: str
+) -> None:
+    rows = published.query(
+        f"from joint_accuracy_curve where model_id = '{model_id}' and method = 'pretexeval' "
+        "and scoring_policy = 'strict'"
+    )
+    samples = settings[model_id, "pretexeval", "strict", 0]
+    assert [row["n"] for row in rows] == list(range(1, 9))
+    assert [row["joint_accuracy"] for row in rows] == pytest.approx(expected_curve(samples, 8))
+    assert {row["n_triplets"] for row in rows} == {8}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_was_taught_in_which_wordings(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]], policy: str
+) -> None:
+    rows = published.query(f"from known_mastery where scoring_policy = '{policy}' and method = 'pretexeval'")
+    assert {(row["model_id"], row["taught_with"], row["is_known"]) for row in rows} == {
+        ("erratic", taught_with, taught_with != "nothing") for taught_with in ("pool", "other", "nothing")
+    }
+    for row in rows:
+        own = select(settings[name_setting(row)], taught_with=row["taught_with"])
+        expected = {name: v for name, v in expected_scores(own, 8).items() if name in row}
+        assert {"average_accuracy", "mastery", "mastery_ci_low"} < expected.keys()
         assert pick(row, expected) == pytest.approx(expected)
 
 
-ABLATION_STEPS = [
-    ("pretexeval", 1, ["none"]),
-    ("pretexeval", 2, ["none", "inv"]),
-    ("pretexeval", 3, ["none", "inv", "dn", "inv_dn"]),
-    ("pretexeval", 4, list(NAMES)),
-    ("pretexttrans", 1, ["none"]),
-    ("pretexttrans", 2, ["none", "dn"]),
-    ("pretexttrans", 3, ["none", "inv", "dn", "inv_dn"]),
-    ("pretexttrans", 4, list(NAMES)),
-]
-
-
-@EVERY_RULE
-@EVERY_POLICY
-def test_transformation_ablation(published: DataFolder, rule: Rule, policy: str) -> None:
-    rows = query_view(published, "transformation_ablation", rule, policy)
-    samples = judge_samples(published, "pretexeval", rule, policy)
-    steps = [(row["ablation"], row["step"], row["transformations"]) for row in rows]
-    assert steps == ABLATION_STEPS
+def test_components_of_the_method(
+    published: DataFolder, settings: dict[tuple[object, ...], list[Row]]
+) -> None:
+    rows = published.query("from component_ablation")
+    assert len(rows) == N_MODELS * len(POLICIES) * len(COMPONENTS)
     for row in rows:
-        own = [r for r in samples if r["transformation"] in row["transformations"]]
-        k = len(row["transformations"])
-        expected = expected_average(own) | expected_joint(own, k) | expected_mastery(own, k)
-        assert pick(row, expected) == pytest.approx(expected)
+        method, forms = COMPONENTS[row["component"]]
+        samples = settings[row["model_id"], method, row["scoring_policy"], 0]
+        own = [sample for sample in samples if sample["transformation"] in forms]
+        assert row["k"] == len(forms)
+        expected = {name: v for name, v in expected_scores(own, len(forms)).items() if name in row}
+        assert pick(row, expected) == pytest.approx(expected), row
 
 
-def test_editions_with_the_same_samples_are_kept_apart(data: DataFolder) -> None:
+def test_relations_count_alike_or_by_their_pairs(published: DataFolder) -> None:
+    """The edition has three test pairs of symptoms and two of drugs."""
+    choice = "where method = 'pretexeval' and scoring_policy = 'strict' and model_id = 'erratic'"
+    (drugs, symptoms) = published.query(f"from accuracy_by_relation {choice} order by relation")
+    (pairs, relations) = published.query(f"from weighted_accuracy {choice} order by weighting")
+    assert symptoms["average_accuracy"] != drugs["average_accuracy"]
+    for measure in ("average_accuracy", "mastery"):
+        assert relations[measure] == pytest.approx((symptoms[measure] + drugs[measure]) / 2)
+        assert pairs[measure] == pytest.approx((3 * symptoms[measure] + 2 * drugs[measure]) / 5)
+    for row in (pairs, relations):
+        assert row["ci_low"] <= row["fixed_base_ci_low"] <= row["average_accuracy"] <= row["ci_high"]
+        assert (row["n_pairs"], row["least_asked_share"], row["most_asked_share"]) == (5, 1, 1)
+
+
+def test_missed_points(published: DataFolder, predictions: list[Row]) -> None:
+    where = "where method = 'pretexeval' and scoring_policy = 'strict'"
+    assert published.query(f"from missed_points {where} and model_id = 'expert'") == []
+    rows = published.query(f"from missed_points {where} and model_id = 'erratic'")
+    assert rows
+    for row in rows:
+        own = select(
+            predictions,
+            model_id="erratic",
+            method="pretexeval",
+            scoring_policy="strict",
+            relation=row["relation"],
+            head=row["head"],
+        )
+        assert {s["tail"] for s in select(own, is_positive=True)} == {row["true_tail"]}
+        assert {s["tail"] for s in select(own, is_positive=False)} == {row["false_tail"]}
+        counts = (len(own), len(select(own, is_correct=True)), len(select(own, has_answer=False)))
+        assert (row["n_samples"], row["n_correct"], row["n_no_answer"]) == counts
+        for is_positive, column in ((True, "wrong_of_true"), (False, "wrong_of_false")):
+            wrong = select(own, is_positive=is_positive, is_correct=False)
+            assert row[column] == [sample["transformation"] for sample in wrong]
+
+
+def test_editions_repeats_and_splits_are_kept_apart(data: DataFolder) -> None:
+    """A second edition of the same samples is answered twice, and its demonstrations are answered too."""
+    other = DataFolder(data.root, pairs=[(*pair[:4], "test") for pair in data.pairs])
     data.write_edition("tiny-seed2-00000002")
-    data.write_answers("tiny-seed2-00000002", "expert", simulated_models.always_true)
+    asked: list[str] = []
+
+    def answer(sample: Row) -> bool:
+        """Answer right first, then wrong."""
+        asked.append(sample["text"])
+        return bool(sample["label"]) == (asked.count(sample["text"]) == 1)
+
+    other.write_answers("tiny-seed2-00000002", "expert", answer, n_repeats=2)
     build_warehouse(data.root)
-    sql = "select edition_id, n_samples, average_accuracy from average_accuracy"
+    sql = "select edition_id, repeat, n_samples, n_pairs, average_accuracy from average_accuracy"
     assert [tuple(row.values()) for row in data.query(sql)] == [
-        (EDITION, 64, 1.0),
-        ("tiny-seed2-00000002", 64, 0.5),
+        (EDITION, 0, 64, 4, 1.0),
+        ("tiny-seed2-00000002", 0, 64, 4, 1.0),
+        ("tiny-seed2-00000002", 1, 64, 4, 0.0),
     ]
-
-
-def test_repeats_are_kept_apart(data: DataFolder) -> None:
-    samples = [r for r in data.samples("pretexeval") if r["split"] == "test"]
-    asked = [
-        r
-        | {
-            "model_id": "expert",
-            "prompt_key": digest(r["text"], n=32),
-            "repeat": repeat,
-            "n_demonstrations_dropped": repeat,
-            "prompt_style": "completion",
-            "sampling": "{}",
-            "scoring_policy": "strict",
-            "prediction": r["label"] if repeat == 0 else not r["label"],
-            "is_correct": repeat == 0,
-        }
-        for r in samples
-        for repeat in (0, 1)
-    ]
-    data.write_run(EDITION, "expert", [], asked, asked)
-    build_warehouse(data.root)
-    sql = "select repeat, n_samples, average_accuracy from average_accuracy order by repeat"
-    assert [tuple(row.values()) for row in data.query(sql)] == [(0, 64, 1.0), (1, 64, 0.0)]
-    dropped = "select distinct repeat, n_demonstrations_dropped as n from predictions order by n"
-    assert [tuple(row.values()) for row in data.query(dropped)] == [(0, 0), (1, 1)]
-
-
-def test_demonstrations_are_not_counted(data: DataFolder) -> None:
-    everything = fill_pairs(DataFolder(data.root.parent / "demonstrations"))
-    everything.pairs = [(*pair[:4], "test") for pair in everything.pairs]
-    everything.root = data.root
-    everything.write_answers(EDITION, "expert", simulated_models.always_true)
-    build_warehouse(data.root)
-    assert data.query("select count(*) as n from predictions") == [{"n": 80}]
-    assert data.query("select n_samples, n_pairs from average_accuracy") == [{"n_samples": 64, "n_pairs": 4}]

@@ -1,100 +1,133 @@
-"""The difference of two models on the same pairs, and the smallest one that an edition can detect."""
+"""Two models on the same pairs, two methods of one model, and one model in two editions."""
 
 import importlib
-from itertools import combinations
+from pathlib import Path
 
 import pytest
 from scipy.stats import norm
 
-from tests.support.data_folder import DataFolder, Rule
+from schemas.transformations import NAMES
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder
 from tests.support.expected_views import (
-    complete_triplets,
-    expected_average,
     expected_difference,
-    expected_mastery,
-    judge_samples,
+    expected_scores,
+    match,
+    observe_joint,
+    observe_pairs,
     pair_up,
+    pick,
+    read_predictions,
+    select,
 )
-from tests.support.two_models import first, publish_contest, second
-from tests.warehouse.test_accuracy_views import EVERY_POLICY, RULES, pick
+from tests.support.stage_rows import Row, digest
+from tests.warehouse.conftest import EDITION, fill_pairs
+from warehouse.publishing import build_warehouse
 
+FRESH = "tiny-seed2-00000002"
 POWER = float((norm.ppf(0.975) + norm.ppf(0.8)) / norm.ppf(0.975) / 2)
-MODELS = list(combinations(sorted(RULES, key=lambda r: r.__name__), 2))
+MEASURES = ("average_accuracy", "joint_accuracy", "mastery")
 
 
-@pytest.mark.parametrize(("one", "other"), MODELS, ids=lambda rule: rule.__name__)
-@EVERY_POLICY
-def test_model_comparison(published: DataFolder, one: Rule, other: Rule, policy: str) -> None:
-    where = f"model_id = '{one.__name__}' and other_model_id = '{other.__name__}'"
-    (row,) = published.query(
-        f"from model_comparison where {where} and method = 'pretexeval' and scoring_policy = '{policy}'",
-    )
-    mine, theirs = (judge_samples(published, "pretexeval", rule, policy) for rule in (one, other))
-    both = pair_up(mine, theirs)
-    assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
-    assert (row["no_answer_rate"], row["other_no_answer_rate"]) == pytest.approx(
-        tuple(expected_average(rows)["no_answer_rate"] for rows in (mine, theirs))
-    )
-    if policy == "strict":
-        assert pick(row, expected_average(mine)) == pytest.approx(expected_average(mine))
-        assert pick(row, expected_mastery(mine, 8)) == pytest.approx(expected_mastery(mine, 8))
-        assert row["other_ci_low"] == pytest.approx(expected_average(theirs)["ci_low"])
-        assert row["other_mastery_ci_high"] == pytest.approx(expected_mastery(theirs, 8)["mastery_ci_high"])
-    if len({o.pair for o in both}) > 1:
-        expected = expected_difference(both)
-        assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
-        assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
-    if not both:
-        names = ["average_accuracy", "ci_low", "difference", "difference_ci_low", "mastery", "mcnemar_p"]
-        names += ["mastery_ci_low", "other_mastery_ci_high", "mastery_difference_ci_low"]
-        assert [row[name] for name in names] == [None] * 9
+def draw(*parts: object) -> int:
+    return int(digest(*parts), 16) % 100
+
+
+def one(sample: Row) -> bool | None:
+    """Answer three pairs in four right, and the plain form of the others."""
+    knows = draw("first", sample["pair_id"]) < 75 or sample["transformation"] == "none"
+    return bool(sample["label"]) if knows else simulated_models.erratic(sample)
+
+
+def two(sample: Row) -> bool | None:
+    """Answer two pairs in five right, and most of the prototypes."""
+    limit = 80 if sample["method"] == "prototype" else 40
+    is_right = draw("second", sample["pair_id"]) < limit
+    return simulated_models.expert(sample) if is_right else simulated_models.polarity(sample)
 
 
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
-    return publish_contest(tmp_path_factory.mktemp("contest") / "data")
+    """Publish two models that master different ones of 40 pairs."""
+    data = DataFolder(tmp_path_factory.mktemp("contest") / "data")
+    for k in range(40):
+        data.add_pair("signs", f"Disease {k}", f"Sign {k}", f"Sign {k + 1}")
+    methods = ("pretexeval", "prototype")
+    data.write_edition(EDITION, methods)
+    for rule in (one, two):
+        data.write_model(rule.__name__)
+        data.write_answers(EDITION, rule.__name__, rule, methods=methods)
+    build_warehouse(data.root)
+    return data
 
 
-def test_mcnemar_of_mastery(contest: DataFolder) -> None:
+@pytest.fixture(scope="module")
+def predictions(contest: DataFolder) -> list[Row]:
+    return read_predictions(contest.root, EDITION)
+
+
+@pytest.fixture(scope="module")
+def sides(predictions: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Return the predictions of both models by the method pretexeval."""
+    mine, theirs = (select(predictions, model_id=name, method="pretexeval") for name in ("one", "two"))
+    return mine, theirs
+
+
+def test_every_two_models_are_compared_on_what_both_grade(published: DataFolder) -> None:
+    predictions = read_predictions(published.root, EDITION)
+    rows = published.query("from model_comparison where method = 'pretexeval'")
+    assert len(rows) == 3 * (6 * 5 / 2)
+    for row in rows:
+        mine, theirs = (
+            select(predictions, model_id=row[name], method="pretexeval", scoring_policy=row["scoring_policy"])
+            for name in ("model_id", "other_model_id")
+        )
+        both = pair_up(mine, theirs)
+        assert (row["n_pairs"], row["n_samples"]) == (len({o.pair for o in both}), sum(o.n for o in both))
+        for name, own in (("", mine), ("other_", theirs)):
+            rate = expected_scores(own, 8)["no_answer_rate"]
+            assert row[f"{name}no_answer_rate"] == pytest.approx(rate)
+        if both:
+            expected = expected_difference(both)
+            assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
+            assert row["average_accuracy"] - row["other_average_accuracy"] == pytest.approx(row["difference"])
+        else:
+            names = ("average_accuracy", "ci_low", "difference", "difference_ci_low", "mastery", "mcnemar_p")
+            assert [row[name] for name in names] == [None] * 6
+
+
+def test_mcnemar_of_mastery(contest: DataFolder, sides: tuple[list[Row], list[Row]]) -> None:
     (row,) = contest.query("from model_comparison where method = 'pretexeval'")
-    tables = importlib.import_module("statsmodels.stats.contingency_tables")
-    mastered = [
-        {
-            pair: len(triplets) == 2 and all(all(t) for t in triplets.values())
-            for pair, triplets in complete_triplets(
-                judge_samples(contest, "pretexeval", rule, "strict"), 8
-            ).items()
-        }
-        for rule in (first, second)
-    ]
-    b = sum(mastered[0][pair] and not mastered[1][pair] for pair in mastered[0])
-    c = sum(mastered[1][pair] and not mastered[0][pair] for pair in mastered[0])
+    matched = match(*(observe_pairs(side, 8) for side in sides))
+    b, c = sum(o.gained for o in matched), sum(o.lost for o in matched)
     assert b > c > 0
     assert (row["n_mastered_alone"], row["n_other_mastered_alone"]) == (b, c)
+    tables = importlib.import_module("statsmodels.stats.contingency_tables")
     assert row["mcnemar_p"] == pytest.approx(tables.mcnemar([[0, b], [c, 0]], exact=True).pvalue)
     assert row["mcnemar_mid_p"] < row["mcnemar_p"]
     assert row["mastery_difference"] == pytest.approx((b - c) / 40)
-    assert row["mastery_difference_ci_low"] < (b - c) / 40 < row["mastery_difference_ci_high"]
     # Here, Newcombe's method 10 without continuity correction agrees with Wald's within a few per cent.
     wald = norm.ppf(0.975) * (b + c - (b - c) ** 2 / 40) ** 0.5 / 40
     width = row["mastery_difference_fixed_base_ci_high"] - row["mastery_difference_fixed_base_ci_low"]
     assert width / 2 == pytest.approx(wald, rel=0.1)
 
 
-def test_the_standard_error_is_that_of_a_regression_with_two_kinds_of_clusters(contest: DataFolder) -> None:
+def test_the_standard_error_is_that_of_a_regression_with_two_kinds_of_clusters(
+    contest: DataFolder, sides: tuple[list[Row], list[Row]]
+) -> None:
     """Regress the differences by sample on an intercept, with errors clustered by head and by tail.
 
     statsmodels does not leave clusters out, so its standard error is smaller, by 1/80 for 40 equal clusters.
     """
     (row,) = contest.query("from model_comparison where method = 'pretexeval'")
-    mine, theirs = (judge_samples(contest, "pretexeval", rule, "strict") for rule in (first, second))
+    mine, theirs = sides
     differences = [a["is_correct"] - b["is_correct"] for a, b in zip(mine, theirs, strict=True)]
     groups = [[sorted({r[name] for r in mine}).index(r[name]) for r in mine] for name in ("head", "tail")]
     api = importlib.import_module("statsmodels.api")
     model = api.OLS(differences, [1.0] * len(differences))
     variances = [
-        model.fit(cov_type="cluster", cov_kwds={"groups": one, "use_correction": False}).bse[0] ** 2
-        for one in (*groups, [2000 * h + t for h, t in zip(*groups, strict=True)])
+        model.fit(cov_type="cluster", cov_kwds={"groups": each, "use_correction": False}).bse[0] ** 2
+        for each in (*groups, [2000 * h + t for h, t in zip(*groups, strict=True)])
     ]
     two_way = max(variances[0] + variances[1] - variances[2], *variances[:2])
     assert row["difference"] == pytest.approx(sum(differences) / len(differences))
@@ -103,17 +136,82 @@ def test_the_standard_error_is_that_of_a_regression_with_two_kinds_of_clusters(c
 
 def test_detectable_difference(contest: DataFolder) -> None:
     where = "where method = 'pretexeval'"
-    rows = contest.query(f"from detectable_difference {where}")
-    two = [("one", None), ("one", "two"), ("two", None)]
-    assert [(r["model_id"], r["other_model_id"]) for r in rows] == two
+    alone, both, other = contest.query(f"from detectable_difference {where}")
+    assert [(r["model_id"], r["other_model_id"]) for r in (alone, both)] == [("one", None), ("one", "two")]
     (paired,) = contest.query(f"from model_comparison {where}")
     width = paired["difference_ci_high"] - paired["difference_ci_low"]
-    assert rows[1]["detectable_difference"] == pytest.approx(POWER * width)
-    # The value is close to the textbook's (z₀.₉₇₅ + z₀.₈) · se.
-    textbook = (norm.ppf(0.975) + norm.ppf(0.8)) * paired["difference_se"]
-    assert rows[1]["detectable_difference"] == pytest.approx(textbook, rel=0.1)
-    one, two_ = contest.query(f"from leaderboard {where} order by model_id")
-    for row, alone in ((rows[0], one), (rows[2], two_)):
-        expected = POWER * 2**0.5 * (alone["mastery_ci_high"] - alone["mastery_ci_low"])
+    assert both["detectable_difference"] == pytest.approx(POWER * width)
+    for row, scores in zip(
+        (alone, other), contest.query(f"from leaderboard {where} order by model_id"), strict=True
+    ):
+        expected = POWER * 2**0.5 * (scores["mastery_ci_high"] - scores["mastery_ci_low"])
         assert row["detectable_mastery_difference"] == pytest.approx(expected)
-        assert (row["n_pairs"], row["n_complete_pairs"]) == (40, 40)
+
+
+def test_every_measure_of_two_models(contest: DataFolder, sides: tuple[list[Row], list[Row]]) -> None:
+    rows = contest.query(f"from compare_models('{EDITION}', 'one', 'two')")
+    keys = [(relation, measure) for relation in (None, "signs") for measure in MEASURES]
+    assert [(row["relation"], row["measure"]) for row in rows] == keys
+    assert [row["n_observations"] for row in rows[:3]] == [640, 80, 40]
+    mine, theirs = (expected_scores(side, 8) for side in sides)
+    matched = (
+        pair_up(*sides),
+        match(*(observe_joint(side, 8) for side in sides)),
+        match(*(observe_pairs(side, 8) for side in sides)),
+    )
+    for row, prefix, observations in zip(rows, ("", "joint_", "mastery_"), matched, strict=False):
+        for scores, other in ((mine, ""), (theirs, "other_")):
+            expected = [scores[name] for name in (row["measure"], f"{prefix}ci_low", f"{prefix}ci_high")]
+            found = [row[other + name] for name in ("score", "ci_low", "ci_high")]
+            assert found == pytest.approx(expected)
+        difference = expected_difference(observations)
+        del difference["difference_se"]
+        assert pick(row, difference) == pytest.approx(difference, abs=1e-7)
+    # The only relation has the same pairs as the whole.
+    assert [row | {"relation": None} for row in rows[3:]] == rows[:3]
+
+
+@pytest.mark.parametrize("model_id", ["one", "two"])
+@pytest.mark.parametrize(
+    ("component", "method", "forms"),
+    [("without_transformations", "pretexeval", ("none",)), ("without_rephrasing", "prototype", NAMES)],
+)
+def test_what_a_component_is_worth(
+    contest: DataFolder, predictions: list[Row], model_id: str, component: str, method: str, forms: tuple[str]
+) -> None:
+    full, row = contest.query(
+        f"from component_ablation where model_id = '{model_id}' and component in ('full', '{component}')"
+    )
+    whole, other = (select(predictions, model_id=model_id, method=name) for name in ("pretexeval", method))
+    own = {(r["triplet_id"], r["transformation"]): r for r in other}
+    against = [own[r["triplet_id"], "none" if len(forms) == 1 else r["transformation"]] for r in whole]
+    expected = expected_difference(pair_up(against, whole))
+    del expected["difference_se"]
+    assert pick(row, expected) == pytest.approx(expected, abs=1e-7)
+    assert row["n_shared_pairs"] == 40
+    for measure, name in zip(MEASURES, ("difference", "joint_difference", "mastery_difference"), strict=True):
+        assert row[name] == pytest.approx(row[measure] - full[measure])
+        assert row[f"{name}_ci_low"] < row[name] < row[f"{name}_ci_high"]
+        assert full[name] is full[f"{name}_ci_low"] is None
+
+
+def test_a_model_in_two_editions_is_compared_on_the_pairs_of_both(tmp_path: Path) -> None:
+    """In the second, Scabies is gone, Gout is new, Influenza has another false tail, Scurvy other texts."""
+    old = fill_pairs(DataFolder(tmp_path))
+    new = fill_pairs(DataFolder(tmp_path, wordings={"Scurvy": "fresh "}))
+    new.pairs = [pair for pair in new.pairs if pair[1] != "Scabies"]
+    new.pairs[0] = ("symptoms", "Influenza", "Fever", "Headache", "test")
+    new.add_pair("symptoms", "Gout", "Swelling", "Itch")
+    old.write_edition(EDITION)
+    new.write_edition(FRESH)
+    for rule in (simulated_models.expert, simulated_models.polarity):
+        old.write_model(rule.__name__)
+        old.write_answers(EDITION, rule.__name__, rule)
+        new.write_answers(FRESH, rule.__name__, rule)
+    build_warehouse(tmp_path)
+    rows = old.query(f"from compare_editions('{EDITION}', '{FRESH}') where relation is null")
+    keys = [(model, measure) for model in ("expert", "polarity") for measure in MEASURES]
+    assert [(row["model_id"], row["measure"]) for row in rows] == keys
+    # Angina pectoris and Scurvy: the false tail of Influenza is another one.
+    assert [row["n_observations"] for row in rows[:3]] == [32, 4, 2]
+    assert {row["difference"] for row in rows} == {0.0}

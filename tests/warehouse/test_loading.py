@@ -1,3 +1,5 @@
+"""What is loaded: complete editions and evaluations as their records list them, and nothing else."""
+
 import re
 from datetime import datetime
 
@@ -7,6 +9,8 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.storage.records import write_record
 from schemas.stages import SAMPLES
 from tests.support.data_folder import DataFolder
+from tests.support.question_folder import Point, QuestionFolder
+from tests.support.question_models import erratic
 from tests.support.simulated_models import expert
 from tests.support.stage_rows import describe_file, digest, response_row, write_rows
 from tests.warehouse.conftest import EDITION
@@ -15,83 +19,79 @@ from warehouse.query import run_query
 from warehouse.records import require_record
 
 pytestmark = pytest.mark.usefixtures("without_views")
+RUN = f"predictions/{EDITION}/expert/run.json"
 
 
-def count(data: DataFolder, table: str) -> int:
-    return int(run_query(data.root, f"select count(*) from {table}")[1][0][0])
-
-
-def dump(data: DataFolder, table: str) -> list[tuple[object, ...]]:
-    return run_query(data.root, f"select * from {table}")[1]
+def count(data: DataFolder, *tables: str) -> list[int]:
+    return [int(run_query(data.root, f"select count(*) from {table}")[1][0][0]) for table in tables]
 
 
 def test_everything_complete_is_loaded(data: DataFolder) -> None:
     build_warehouse(data.root)
-    counts = {t: count(data, t) for t in ("editions", "triplets", "samples", "models", "attempts")}
-    assert counts == {"editions": 1, "triplets": 10, "samples": 80, "models": 1, "attempts": 0}
-    assert count(data, "responses") == count(data, "predictions") == 64
-    (run,) = dump(data, "runs")
+    tables = ("editions", "triplets", "samples", "models", "attempts", "responses", "predictions")
+    assert count(data, *tables) == [1, 10, 80, 1, 0, 64, 64]
+    (run,) = run_query(data.root, "from runs")[1]
     assert run[:10] == (EDITION, "expert", ["strict"], 64, 64, 0, 0, datetime(2026, 11, 20, 10), 1.5, 0.01)
     # What answered and its prices are not in the record. Style and sampling are from the requests.
     assert run[10:] == (None, None, None, None, "completion", "{}", 5)
     assert run_query(data.root, "select kb, seed, methods from editions")[1] == [
         ("starter", 1, ["pretexeval"])
     ]
-    assert run_query(data.root, "select distinct split from samples order by split")[1] == [
-        ("demonstration",),
-        ("test",),
-    ]
 
 
-def test_an_edition_without_manifest_is_skipped_with_its_predictions(data: DataFolder) -> None:
-    (data.root / "editions" / EDITION / "manifest.json").unlink()
-    build_warehouse(data.root)
-    assert [count(data, t) for t in ("editions", "samples", "runs", "predictions")] == [0] * 4
-    assert count(data, "responses") == 64
-    assert dump(data, "pair_scores") == []
-
-
-def test_a_run_without_record_is_skipped(data: DataFolder) -> None:
+def test_what_has_no_record_is_skipped(data: DataFolder) -> None:
     data.write_model("novice")
     data.write_answers(EDITION, "novice", expert)
     (data.root / "predictions" / EDITION / "novice" / "run.json").unlink()
     build_warehouse(data.root)
     assert run_query(data.root, "select distinct model_id from predictions")[1] == [("expert",)]
+    (data.root / "editions" / EDITION / "manifest.json").unlink()
+    build_warehouse(data.root)
+    assert count(data, "editions", "samples", "runs", "predictions", "pair_scores") == [0] * 5
+    assert count(data, "responses") == [128]
 
 
 def test_an_answer_counts_and_not_the_failure_before_it(data: DataFolder) -> None:
     sample = data.samples("pretexeval")[0]
     key = digest("expert", sample["text"], n=32)
-    failure = response_row("expert", key, sample["text"], None) | {
-        "response": None,
-        "status": "error",
-        "error": "time-out",
-    }
-    data.write_responses("failures", "expert", [failure])
+    failure = {"response": None, "status": "error", "error": "time-out"}
+    failed = response_row("expert", key, sample["text"], None) | failure
+    data.write_responses("failures", "expert", [failed])
     build_warehouse(data.root)
-    assert count(data, "responses") == 64
+    assert count(data, "responses") == [64]
     sql = f"select status, response from responses where prompt_key = '{key}'"
     assert run_query(data.root, sql)[1] == [("ok", " True")]
 
 
-def test_a_truncated_file_is_named(data: DataFolder) -> None:
+def test_a_file_that_differs_from_its_checksum_is_named_and_the_rest_published(data: DataFolder) -> None:
     path = data.root / "editions" / EDITION / "samples" / "symptoms.parquet"
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"symptoms\.parquet: differs from the checksum.*pretexeval run"):
-        build_warehouse(data.root)
-    assert count(data, "responses") == 64, "the rest is published"
-
-
-def test_a_file_with_other_rows_than_listed_is_an_error(data: DataFolder) -> None:
-    path = data.root / "editions" / EDITION / "samples" / "drugs.parquet"
-    rows = [row for row in data.samples("pretexeval") if row["relation"] == "drugs"]
+    content = path.read_bytes()
+    rows = [row for row in data.samples("pretexeval") if row["relation"] == "symptoms"]
     write_rows(path, SAMPLES, rows[:-1])
-    with pytest.raises(InputError, match=r"drugs\.parquet: differs from the checksum in manifest\.json"):
+    for damaged in (path.read_bytes(), content[:-100]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"symptoms\.parquet: differs from the checksum.*pretexeval run"):
+            build_warehouse(data.root)
+        assert count(data, "responses") == [64]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (f"diversity/{EDITION}.parquet", r"differs from the checksum in .*pretexeval publish"),
+        (f"reviews/{EDITION}/ada.parquet", r"cannot be read as human_grades.*review import"),
+    ],
+)
+def test_a_damaged_file_beside_the_edition_is_named(data: DataFolder, name: str, message: str) -> None:
+    path = data.root / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"PAR1 but no more")
+    with pytest.raises(InputError, match=f"{path.name}: {message}"):
         build_warehouse(data.root)
 
 
 def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
-    folder = data.root / "predictions" / EDITION / "expert"
+    folder = (data.root / RUN).parent
     run = require_record(folder / "run.json")
     names = [f"{stage}/all.parquet" for stage in ("requests", "predictions")]
     whole = {name: describe_file(folder / name, 64) for name in names}
@@ -99,23 +99,53 @@ def test_a_run_is_what_its_record_lists(data: DataFolder) -> None:
     left_over = folder / "predictions" / "left-over.parquet"
     left_over.write_bytes((folder / "predictions" / "all.parquet").read_bytes())
     build_warehouse(data.root)
-    assert count(data, "predictions") == 64
+    assert count(data, "predictions") == [64]
     longer = whole | {names[1]: whole[names[1]] | {"rows": 65}}
     write_record(folder / "run.json", run | {"files": longer})
     with pytest.raises(InputError, match="64 rows where 65 are listed"):
         build_warehouse(data.root)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"edition_id": "another"}', '{"checksum": "0", "n": 1}'])
+@pytest.mark.parametrize("content", ["", "[]", '{"edition_id": "another"}', '{"checksum": "0", "n": 1}'])
 def test_a_damaged_record_is_set_aside_and_named(
     data: DataFolder, content: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    record = data.root / "predictions" / EDITION / "expert" / "run.json"
+    record = data.root / RUN
     record.write_text(content)
     build_warehouse(data.root)
-    assert re.search(
-        r"expert/run\.json is damaged .* renamed to run\.json\.damaged; .*pretexeval run", caplog.text
-    )
+    damaged = r"expert/run\.json is damaged .* renamed to run\.json\.damaged; .*pretexeval run"
+    assert re.search(damaged, caplog.text)
     assert not record.exists()
-    assert [count(data, t) for t in ("runs", "predictions")] == [0, 0]
-    assert count(data, "responses") == 64
+    assert count(data, "runs", "predictions", "responses") == [0, 0, 64]
+
+
+def test_questions_without_samples(data: DataFolder) -> None:
+    bank = QuestionFolder(DataFolder(data.root))
+    for name in ("Case 1", "Case 2"):
+        bank.add_point(Point("exam", name, has_pair=False, has_head=False))
+    bank.write_edition("bank")
+    bank.write_answers("bank", "expert", erratic, setting="chain_of_thought", n_repeats=5)
+    build_warehouse(data.root)
+    assert count(data, "questions", "question_answers", "question_predictions") == [20, 100, 20]
+    (run,) = data.query("from question_runs")
+    assert (run["setting"], run["n_questions"], run["n_repeats"], run["n_asked"]) == (
+        "chain_of_thought",
+        20,
+        5,
+        100,
+    )
+    (edition,) = data.query(
+        "select negatives, pool, rephraser, methods from editions where edition_id = 'bank'"
+    )
+    assert list(edition.values()) == [None] * 4
+
+
+def test_too_many_questions_of_one_form_are_an_error(
+    data: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [Point("exam", "Case", has_pair=False).list_questions()[0]] * 9
+    rows = [row | {"question_id": f"{k:016x}"} for k, row in enumerate(many)]
+    monkeypatch.setattr(QuestionFolder, "list_questions", lambda self: rows)
+    QuestionFolder(data).write_edition(EDITION)
+    with pytest.raises(InputError, match="9 questions of the type MCQ"):
+        build_warehouse(data.root)

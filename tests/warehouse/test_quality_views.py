@@ -1,17 +1,36 @@
-"""The fate of the rewordings, the diversity of the samples, and the grades that people gave them."""
+"""What is known of the samples: attempts, diversity, grades of people, and the reports of validations."""
 
+import json
 from itertools import permutations
 
 import pytest
 
-from schemas.stages import DIVERSITY, HUMAN_GRADES
+from pretexeval.storage.layout import checks_record
+from pretexeval.storage.records import key_content, write_record
+from schemas.stages import ATTEMPTS, DIVERSITY, HUMAN_GRADES
 from tests.support.data_folder import DataFolder
+from tests.support.expected_views import pick
 from tests.support.stage_rows import Row, digest, write_measured, write_rows
 from tests.warehouse.conftest import EDITION
-from tests.warehouse.test_accuracy_views import pick
+from warehouse import catalogue
 from warehouse.publishing import build_warehouse
 
 Verdict = bool | None
+VIEWS = (
+    "freshness",
+    "checks",
+    "check_history",
+    "sample_quality",
+    "rejection_reasons",
+    "diversity",
+    "human_review",
+)
+
+
+@pytest.fixture(autouse=True)
+def _only_needed_views(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "ESTIMATES", ())
+    monkeypatch.setattr(catalogue, "VIEWS", VIEWS)
 
 
 def attempt(
@@ -31,26 +50,24 @@ def attempt(
     }
 
 
-def publish_attempts(data: DataFolder, methods: tuple[str, ...] = ("pretexeval",)) -> None:
-    """Publish four attempts at two test samples of one head, and one attempt at a demonstration."""
+def test_attempts_and_their_rejections(data: DataFolder) -> None:
+    """Four attempts at two test samples of one head, and one attempt at a demonstration."""
     samples = {(s["head"], s["transformation"]): s for s in data.samples("pretexeval") if s["is_positive"]}
     plain, inverse = samples["Scurvy", "none"], samples["Scurvy", "inv"]
-    data.write_edition(
-        EDITION,
-        methods,
-        attempts=[
-            attempt(plain, 1, "polarity", "roles", "polarity"),
-            attempt(plain, 2, "no text"),
-            attempt(plain, 3, implied=True, implying=True),
-            attempt(inverse, 1, implied=True, implying=False),
-            attempt(samples["Migraine", "none"], 1, "polarity"),
-        ],
-    )
+    attempts = [
+        attempt(plain, 1, "polarity", "roles", "polarity"),
+        attempt(plain, 2, "no text"),
+        attempt(plain, 3, implied=True, implying=True),
+        attempt(inverse, 1, implied=True, implying=False),
+        attempt(samples["Migraine", "none"], 1, "polarity"),
+    ]
+    data.write_edition(EDITION, ("pretexeval", "direct"), attempts=attempts)
     build_warehouse(data.root)
-
-
-def test_sample_quality(data: DataFolder) -> None:
-    publish_attempts(data, ("pretexeval", "direct"))
+    loaded = data.query("from attempts order by variant_id, attempt")
+    expected = [
+        {"edition_id": EDITION} | {name: row.get(name) for name in ATTEMPTS.names} for row in attempts
+    ]
+    assert loaded == sorted(expected, key=lambda row: (row["variant_id"], row["attempt"]))
     direct, row = data.query("from sample_quality")
     assert row == {
         "edition_id": EDITION,
@@ -69,46 +86,29 @@ def test_sample_quality(data: DataFolder) -> None:
         "n_incomplete_triplets": 0,
     }
     none = {"method": "direct", "n_samples": 8, "n_attempts": 0, "acceptance_rate": None, "n_judged": 0}
-    assert pick(direct, none | {"judge_agreement": None, "n_incomplete_triplets": 0}) == none | {
-        "judge_agreement": None,
-        "n_incomplete_triplets": 0,
-    }
-
-
-def test_rejection_reasons(data: DataFolder) -> None:
-    publish_attempts(data)
+    assert pick(direct, none) == none
     rows = data.query("select reason, n_attempts, n_rejected, rejection_rate from rejection_reasons")
     assert [tuple(row.values()) for row in rows] == [
-        ("no text", 4, 1, 0.25),
-        ("polarity", 4, 1, 0.25),
-        ("roles", 4, 1, 0.25),
+        (reason, 4, 1, 0.25) for reason in ("no text", "polarity", "roles")
     ]
-
-
-def measured(sample: Row, distance: float, spread: float | None) -> Row:
-    return sample | {
-        "lexical_distance": distance,
-        "structural_distance": distance / 2,
-        "lexical_spread": spread,
-        "structural_spread": spread,
-    }
 
 
 def test_diversity(data: DataFolder) -> None:
     data.write_edition(EDITION, ("pretexeval", "direct"))
-    drugs = [s for s in data.samples("pretexeval") if s["relation"] == "drugs"]
-    symptoms = [s for s in data.samples("pretexeval") if s["head"] == "Scabies"]
-    single = [s for s in data.samples("direct") if s["head"] == "Scabies"]
-    rows = [
-        *(measured(s, 0.5, 0.25) for s in drugs),
-        *(measured(s, 0.1, 0.75) for s in symptoms),
-        *(measured(s, 0.0, None) for s in single),
-    ]
+    samples = data.samples("pretexeval") + data.samples("direct")
+    distances = {("drugs", "pretexeval"): (0.5, 0.25), ("symptoms", "pretexeval"): (0.1, 0.75)}
+    rows = []
+    for sample in samples:
+        if sample["head"] in ("Scurvy", "Scabies"):
+            distance, spread = distances.get((sample["relation"], sample["method"]), (0.0, None))
+            lexical = {"lexical_distance": distance, "lexical_spread": spread}
+            rows.append(sample | lexical | {"structural_distance": distance / 2, "structural_spread": spread})
     write_measured(data.root, EDITION, DIVERSITY, rows)
     build_warehouse(data.root)
     means = {(r["method"], r["relation"]): list(r.values())[3:] for r in data.query("from diversity")}
     assert means == {
-        ("direct", None): [2, 2, 0.0, 0.0, None, None],
+        ("direct", None): [4, 4, 0.0, 0.0, None, None],
+        ("direct", "drugs"): [2, 2, 0.0, 0.0, None, None],
         ("direct", "symptoms"): [2, 2, 0.0, 0.0, None, None],
         ("pretexeval", None): [32, 4, pytest.approx(0.3), pytest.approx(0.15), 0.5, 0.5],
         ("pretexeval", "drugs"): [16, 2, 0.5, 0.25, 0.25, 0.25],
@@ -134,12 +134,11 @@ def krippendorff(units: list[list[int]]) -> float:
     return 1 - observed / expected
 
 
-def write_grades(data: DataFolder, grader: str, method: str, grades: list[int | None]) -> list[Row]:
-    triplets = [t["triplet_id"] for t in data.triplets()]
+def list_grades(data: DataFolder, grader: str, method: str, grades: list[int | None]) -> list[Row]:
     return [
         {
             "edition_id": EDITION,
-            "triplet_id": triplet_id,
+            "triplet_id": triplet["triplet_id"],
             "method": method,
             "grader": grader,
             "reliability": grade,
@@ -147,16 +146,16 @@ def write_grades(data: DataFolder, grader: str, method: str, grades: list[int | 
             "structural_diversity": 5 - grade,
             "comment": None,
         }
-        for triplet_id, grade in zip(triplets, grades, strict=False)
+        for triplet, grade in zip(data.triplets(), grades, strict=False)
         if grade is not None
     ]
 
 
 def test_human_review(data: DataFolder) -> None:
     for grader, grades in GRADES.items():
-        rows = write_grades(data, grader, "pretexeval", grades)
+        rows = list_grades(data, grader, "pretexeval", grades)
         if grader == "ada":
-            rows += write_grades(data, grader, "direct", [2, 2])
+            rows += list_grades(data, grader, "direct", [2, 2])
         write_rows(data.root / "reviews" / EDITION / f"{grader}.parquet", HUMAN_GRADES, rows)
     build_warehouse(data.root)
     whole, direct, row = data.query("from human_review")
@@ -172,4 +171,39 @@ def test_human_review(data: DataFolder) -> None:
     assert (row["lexical_diversity"], row["lexical_diversity_agreement"]) == (3.0, None)
     assert (direct["reliability"], direct["n_graders"], direct["reliability_agreement"]) == (2.0, 1, None)
     assert (whole["method"], whole["n_grades"], whole["n_triplets"]) == (None, 13, 5)
-    assert whole["reliability_agreement"] == pytest.approx(alpha)
+
+
+def test_a_report_of_a_validation_is_loaded_and_a_damaged_one_is_named(
+    data: DataFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    manifest = json.loads((data.root / "editions" / EDITION / "manifest.json").read_text())
+    files = [entry for path, entry in manifest["files"].items() if path.startswith("triplets/")]
+    check = {"column": "head, tail", "expectation": "e", "meaning": "it holds", "examples": []}
+    report = {
+        "key": "triplets",
+        "stage": "triplets",
+        "context": "the first edition with these rows",
+        "n_rows": 10,
+        "checks": [check | {"is_warning": True, "success": False, "n_unexpected": 2}],
+        "content": key_content("triplets", [file["sha256"] for file in files]),
+        "checked_at": "2026-11-20T12:00:00+02:00",
+    }
+    path = data.root / checks_record(EDITION, "triplets")
+    write_record(path, report)
+    build_warehouse(data.root)
+    (row,) = data.query("select * replace (checked_at::varchar as checked_at) from checks")
+    assert {name: value for name, value in row.items() if value is not None} == {
+        "edition_id": EDITION,
+        "stage": "triplets",
+        "expectation": "e",
+        "checked_columns": "head, tail",
+        "requirement": "it holds",
+        "is_passed": False,
+        "n_rows": 10,
+        "n_unexpected": 2,
+        "checked_at": "2026-11-20 10:00:00",
+    }
+    path.write_text(path.read_text().replace("it holds", "it does"))
+    build_warehouse(data.root)
+    assert data.query("from checks") == []
+    assert f"{path} is damaged" in caplog.text

@@ -5,11 +5,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from pretexeval.storage.records import write_record
 from schemas.transformations import NAMES
 from tests.support.data_folder import DataFolder, Rule
+from tests.support.expected_views import pick
+from tests.support.simulated_models import expert
 from tests.support.stage_rows import Row, digest, response_row
 from tests.warehouse.conftest import EDITION
 from warehouse.publishing import build_warehouse
@@ -82,6 +84,13 @@ def worked(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     data.write_answers(EDITION, "uneven", answer_by(RIGHT))
     run = data.root / "predictions" / EDITION / "uneven" / "run.json"
     write_record(run, require_record(run) | {"price": PRICE})
+    # `swapped` contradicts the labels of one form; `unread` believes no inverted statement.
+    for name in ("swapped", "unread"):
+        data.write_model(name, [{"relation": "sign", "head": f"sign {k}"} for k in range(6)])
+    data.write_answers(EDITION, "swapped", lambda s: s["label"] != (s["transformation"] == "inv_dn"))
+    data.write_answers(
+        EDITION, "unread", lambda s: s["label"] != (s["transformation"] == "inv" and s["is_positive"])
+    )
     data.write_model("balanced")
     data.write_answers(EDITION, "balanced", answer_by(BALANCED))
     data.write_model("wavering")
@@ -154,3 +163,116 @@ def test_a_stratum_in_which_all_is_wrong_has_a_variance(worked: DataFolder) -> N
     limits = find_wilson_limits(mean, mean * (1 - mean) / variance)
     assert row["average_accuracy"] == pytest.approx(mean)
     assert (row["fixed_base_ci_low"], row["fixed_base_ci_high"]) == pytest.approx(limits, abs=1e-6)
+
+
+def test_scores_of_a_model_that_is_uneven(worked: DataFolder) -> None:
+    """Of 160 samples 86 are right; five of 20 triplets are, and two of ten pairs."""
+    (row,) = worked.query("from leaderboard where model_id = 'uneven'")
+    n_right = sum(map(sum, RIGHT.values()))
+    assert row["average_accuracy"] == n_right / 160
+    assert (row["joint_accuracy"], row["mastery"]) == (5 / 20, 2 / 10)
+    # Each pair has a head and tails of its own, so the interval of the mastery is Wilson's.
+    limits = find_wilson_limits(0.2, 10)
+    assert (row["mastery_fixed_base_ci_low"], row["mastery_fixed_base_ci_high"]) == pytest.approx(limits)
+
+
+def test_a_form_with_the_wrong_polarity_is_suspect_and_one_that_is_not_understood_is_not(
+    worked: DataFolder,
+) -> None:
+    rows = {
+        row["transformation"]: row
+        for row in worked.query("from suspect_prototypes where model_id = 'swapped'")
+    }
+    assert {name: row["is_suspect"] for name, row in rows.items()} == {n: n == "inv_dn" for n in NAMES}
+    suspect = rows["inv_dn"]
+    assert (suspect["n_samples"], suspect["n_correct"], suspect["n_cells"]) == (12, 0, 8)
+    # The other seven cells have 84 samples, all right.
+    rest = (84 + 0.5) / 85
+    assert suspect["rest_accuracy"] == pytest.approx(rest)
+    assert suspect["p_value"] == pytest.approx(binom.cdf(0, 12, rest))
+    assert rows["none"]["p_value"] == pytest.approx(1)
+    (row,) = worked.query("from suspect_prototypes where model_id = 'unread' and transformation = 'inv'")
+    assert row["average_accuracy"] == 0.5
+    assert row["p_value"] < 1e-6
+    assert not row["is_suspect"]
+
+
+def test_token_usage_counts_a_prompt_once(worked: DataFolder) -> None:
+    (row,) = worked.query("from token_usage where model_id = 'uneven'")
+    names = ("n_prompts", "n_errors", "n_unknown", "n_prompt_tokens", "n_completion_tokens")
+    assert [row[name] for name in names] == [160, 0, 40, 10 * 120, 2 * 120]
+
+
+def test_prediction_details(worked: DataFolder) -> None:
+    (row,) = worked.query(
+        "from prediction_details where model_id = 'uneven' and head = 'sign 1' and transformation = 'ins_dn' "
+        "and is_positive"
+    )
+    text = "pretexeval: sign 1 ins_dn sign 1 true"
+    expected = {
+        "model": "Uneven",
+        "method": "pretexeval",
+        "tail": "sign 1 true",
+        "is_negated": True,
+        "text": text,
+        "label": False,
+        "prediction": True,
+        "is_correct": False,
+        "has_answer": True,
+        "is_failed": False,
+        "response": " True",
+        "logprob_true": -0.1,
+        "logprob_false": -2.5,
+        "sample_id": digest(text, "sign"),
+        "prompt_key": digest("uneven", text, n=32),
+    }
+    assert pick(row, expected) == expected
+
+
+class Reasoner(DataFolder):
+    """A data folder in which the first answers hold reasoning: in a column, between marks, or unfinished."""
+
+    def write_run(
+        self,
+        edition_id: str,
+        model_id: str,
+        responses: list[Row],
+        requests: list[Row],
+        predictions: list[Row],
+        max_error_rate: float = 0.01,
+    ) -> None:
+        said = (" True", "<think>False?</think> True", "False? </think> True", "<think>It is false")
+        for row, text in zip(responses, said, strict=False):
+            row["response"] = text
+        responses[0]["reasoning"] = "False?"
+        predictions[3] |= {"prediction": None, "is_correct": False, "is_unfinished_reasoning": True}
+        super().write_run(edition_id, model_id, responses, requests, predictions, max_error_rate)
+
+
+@pytest.mark.parametrize("marks", [["<think>", "</think>"], []])
+def test_reasoning_is_shown_apart_from_the_response(data: DataFolder, marks: list[str]) -> None:
+    """Text between marks is reasoning only where the run knows the marks."""
+    other = Reasoner(data.root, pairs=data.pairs)
+    other.write_model("thinker")
+    other.write_answers(EDITION, "thinker", expert)
+    record = data.root / "predictions" / EDITION / "thinker" / "run.json"
+    write_record(
+        record, require_record(record) | {"reasoning_marks": marks, "served": ["x, fp_1", "x, fp_2"]}
+    )
+    build_warehouse(data.root)
+    keys = [digest("thinker", s["text"], n=32) for s in data.samples("pretexeval") if s["split"] == "test"]
+    rows = data.query("from prediction_details where model_id = 'thinker'")
+    found = {row["prompt_key"]: (row["reasoning"], row["is_unfinished_reasoning"]) for row in rows}
+    in_text = "False?" if marks else None
+    assert [found[key] for key in keys[:5]] == [
+        ("False?", False),
+        (in_text, False),
+        (in_text, False),
+        ("It is false" if marks else "<think>It is false", True),
+        (None, False),
+    ]
+    for view in ("leaderboard", "average_accuracy", "joint_accuracy_curve"):
+        row, *_ = data.query(f"from {view} where model_id = 'thinker'")
+        assert row["unfinished_reasoning_rate"] == row["no_answer_rate"] == 1 / 64
+    served = data.query("select served from served_models where model_id = 'thinker'")
+    assert [row["served"] for row in served] == ["x, fp_1", "x, fp_2"]

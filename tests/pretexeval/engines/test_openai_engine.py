@@ -15,7 +15,7 @@ from tests.support.endpoint import (
     build_reply,
     serve_endpoint,
 )
-from tests.support.vllm_server import find_free_port
+from tests.support.processes import find_free_port
 
 
 def test_answers_keep_the_order_of_the_prompts() -> None:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pretexeval.engines.base import find_answer_token, tokenise_texts
+from pretexeval.engines.base import find_answer_token, render_prompt, tokenise_texts
 from schemas.exchange import Prompt
-from tests.support.tokens import tokenise_prompt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -21,6 +20,10 @@ def tokenizer(tiny_llama: Path) -> PreTrainedTokenizerBase:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(tiny_llama)
+
+
+def tokenise_prompt(tokenizer: PreTrainedTokenizerBase, prompt: Prompt) -> list[int]:
+    return tokenise_texts(tokenizer, [render_prompt(tokenizer, prompt)], prompt.style)[0]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """A browser, and a root with hostile names and answers that is published with its pages."""
 
-import http.server
 import json
-import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from tests.support.chromium import start_chromium
 from tests.support.data_folder import DataFolder
 from tests.support.question_folder import Point, QuestionFolder
 from tests.support.stage_rows import Row, digest
+from tests.support.web_server import serve
 from warehouse.publishing import build_warehouse
 
 EDITION = "hostile-seed1-00000005"
@@ -146,13 +145,8 @@ def pages(hostile: Path) -> Path:
 @pytest.fixture(scope="session")
 def addresses(pages: Path) -> Iterator[dict[str, str]]:
     """The address of the folder of pages: as files, and from the web server."""
-    handler = partial(QuietPageHandler, directory=str(pages.parent))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield {"file": pages.as_uri(), "server": f"http://127.0.0.1:{server.server_port}"}
-        server.shutdown()
-        thread.join()
+    with serve(partial(QuietPageHandler, directory=str(pages.parent))) as address:
+        yield {"file": pages.as_uri(), "server": address}
 
 
 class QuietPageHandler(PageHandler):

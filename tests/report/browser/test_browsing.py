@@ -23,9 +23,9 @@ def show(page: Page, address: str) -> None:
     page.locator(DRAWN).first.wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("source", ["file", "server"])
+@pytest.mark.parametrize(
+    ("source", "width", "scheme"), [("file", 390, "dark"), ("file", 1280, "light"), ("server", 390, "light")]
+)
 def test_no_page_has_an_error_or_a_serious_barrier(
     chromium: Browser, addresses: dict[str, str], source: str, width: int, scheme: str
 ) -> None:

@@ -1,18 +1,17 @@
-"""The links of the figures lead to as many samples, facts and triplets as the figures count."""
+"""Every share on a page is that of the samples to which its link leads."""
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from report.browser.links import link_both, link_joint, link_mastered, name_samples
+from report.browser.links import link_both, name_samples
 from report.formats import format_percent
 from tests.report.browser.conftest import EDITION
 from tests.support.chromium import WatchedPage
 from tests.support.data_folder import query_rows
 from tests.support.parsed_page import parse
-from tests.support.stage_rows import Row
 
+# How many facts a link selects.
 COUNT = """async (fragments) => {
     const counts = [];
     for (const fragment of fragments) {
@@ -20,7 +19,7 @@ COUNT = """async (fragments) => {
         const collection = collections.get(view.method) ?? collections.values().next().value;
         await collection.place();
         const { items } = await select(collection, chooseRun(collection, view), view);
-        counts.push([items.length, new Set(items.map((item) => collection.findGroup(item))).size]);
+        counts.push(new Set(items.map((item) => collection.findGroup(item))).size);
     }
     return counts;
 }"""
@@ -55,26 +54,6 @@ COMPUTE = """async (fragments) => {
     }
     return shares;
 }"""
-ITEMS, FACTS = 0, 1
-Figure = tuple[str, int, float]
-"""The part of its link after `#`, whether it counts items or facts, and the number."""
-
-
-def test_the_links_of_figures_select_what_the_figures_count(
-    hostile: Path, chromium: Browser, addresses: dict[str, str]
-) -> None:
-    figures = list(list_figures(lambda sql: query_rows(hostile, sql)))
-    with chromium.new_context() as context:
-        watched = WatchedPage(context, addresses["file"])
-        watched.page.goto(f"{addresses['file']}/{EDITION}/samples/index.html")
-        watched.page.locator(".samples").wait_for()
-        counted = watched.page.evaluate(COUNT, [fragment for fragment, _, _ in figures])
-        assert watched.problems == []
-    found = [(figure[0], counts[figure[1]]) for figure, counts in zip(figures, counted, strict=True)]
-    assert found == [(fragment, round(n)) for fragment, _, n in figures]
-    # Without such facts and triplets, the comparison would show nothing.
-    for name in ("fact=mastered", "fact=missed", "triplet=right", "triplet=consistent", "judged=selected"):
-        assert any(name in fragment and n for fragment, _, n in figures)
 
 
 def test_every_share_on_a_page_is_that_of_the_samples_behind_it(
@@ -107,6 +86,30 @@ def test_every_share_on_a_page_is_that_of_the_samples_behind_it(
     assert any("age=2021+%3Cb%3E" in fragment or "age=2021%20%3Cb%3E" in fragment for fragment, _ in shown)
 
 
+def test_links_that_compare_select_as_many_facts_as_they_count(
+    hostile: Path, chromium: Browser, addresses: dict[str, str]
+) -> None:
+    figures = []
+    for row in query_rows(hostile, "from model_comparison where mastery is not null"):
+        against = {"against": row["other_model_id"], "there": "missed"}
+        figures.append((name_samples(row, fact="mastered", **against), row["n_mastered_alone"]))
+    for row in query_rows(hostile, "from facets_transformations_agreement"):
+        for name, by_facets, by_transformations in (
+            ("n_both", "mastered", "mastered"),
+            ("n_facets_only", "missed", "mastered"),
+            ("n_transformations_only", "mastered", "missed"),
+            ("n_neither", "missed", "missed"),
+        ):
+            figures.append((cut(link_both(row, by_facets, by_transformations)), row[name]))
+    with chromium.new_context() as context:
+        page = WatchedPage(context, addresses["file"]).page
+        page.goto(f"{addresses['file']}/{EDITION}/samples/index.html")
+        page.locator(".samples").wait_for()
+        counted = page.evaluate(COUNT, [fragment for fragment, _ in figures])
+    assert any(n for _, n in figures)
+    assert list(zip([fragment for fragment, _ in figures], counted, strict=True)) == figures
+
+
 def is_weighted(address: str) -> bool:
     """Return whether the share is a mean over facets, or one that corrects for models that agree."""
     is_of_questions = "method=questions" in address and "fact=" not in address and "outcome=" not in address
@@ -134,43 +137,6 @@ def test_failed_prompts_have_a_column_in_every_table_about_samples(hostile: Path
     )
     shown = {tuple(row[:2]): row[tables[1][0].index("Failed")] for row in tables[1][1:]}
     assert shown == {(r["relation"], r["model"]): format_percent(r["error_rate"]) for r in rates}
-
-
-def list_figures(query: Callable[[str], list[Row]]) -> Iterator[Figure]:
-    for row in query("from leaderboard where joint_accuracy is not null"):
-        k = 8 if row["method"] == "pretexeval" else 1
-        share = row["joint_accuracy"] or 1
-        yield cut(link_joint(row)), ITEMS, k * row["n_triplets"] * share
-        yield name_samples(row, triplet="consistent"), ITEMS, k * row["n_triplets"] * row["consistency"]
-    for view in ("leaderboard", "accuracy_by_relation", "transformation_ablation", "component_ablation"):
-        for row in query(f"from {view} where mastery is not null"):
-            yield cut(link_mastered(row)), FACTS, row["n_complete_pairs"] * (row["mastery"] or 1)
-    yield from list_answers(query)
-    yield from list_points(query)
-
-
-def list_answers(query: Callable[[str], list[Row]]) -> Iterator[Figure]:
-    said = "sum(bit_count(answered_true_bits)) as n_true, sum(bit_count(failed_bits)) as n_failed"
-    names = "model_id, method, scoring_policy, repeat, relation"
-    for row in query(f"select {names}, {said} from pair_scores group by {names}"):
-        yield name_samples(row, said="true"), ITEMS, row["n_true"]
-        yield name_samples(row, outcome="failed"), ITEMS, row["n_failed"]
-    for row in query("from calibration_bins"):
-        yield name_samples(row), ITEMS, row["n_samples"]
-    for row in query("from model_comparison where mastery is not null"):
-        against = {"against": row["other_model_id"], "there": "missed"}
-        yield name_samples(row, fact="mastered", **against), FACTS, row["n_mastered_alone"]
-
-
-def list_points(query: Callable[[str], list[Row]]) -> Iterator[Figure]:
-    for row in query("from mastered_points where is_paper_order"):
-        n = row["n_mastered"] or row["n_points"]
-        yield cut(link_mastered(row, "mastered_rate")), FACTS, n
-    for row in query("from facets_transformations_agreement"):
-        yield cut(link_both(row, "mastered", "mastered")), FACTS, row["n_both"]
-        yield cut(link_both(row, "missed", "mastered")), FACTS, row["n_facets_only"]
-        yield cut(link_both(row, "mastered", "missed")), FACTS, row["n_transformations_only"]
-        yield cut(link_both(row, "missed", "missed")), FACTS, row["n_neither"]
 
 
 def cut(address: str) -> str:

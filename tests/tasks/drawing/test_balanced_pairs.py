@@ -20,7 +20,6 @@ from tasks.drawing.series import SeriesTurn
 from tasks.edition.manifest import describe_balance
 from tasks.edition.triplets import draw_triplets
 from tasks.quality.guesses import guess_truth
-from tests.support.largest_circulation import count_keepable
 from tests.support.small_bases import (
     as_facts,
     as_rows,
@@ -30,6 +29,7 @@ from tests.support.small_bases import (
     read_medlama,
     row_lists,
 )
+from tests.tasks.drawing.largest_circulation import count_keepable
 
 WORDS = ("renal", "lung", "cell", "acute", "tumor", "pain")
 

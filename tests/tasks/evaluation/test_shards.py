@@ -66,7 +66,7 @@ class Workers:
             "shard": shard.model_dump(),
         }
         file.write_text(json.dumps(given))
-        command = [sys.executable, "-m", "tests.support.shard_worker", str(file)]
+        command = [sys.executable, "-m", "tests.tasks.evaluation.shard_worker", str(file)]
         return subprocess.Popen(command, env=build_environment())
 
     def measure(self) -> float:

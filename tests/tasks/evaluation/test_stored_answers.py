@@ -11,8 +11,8 @@ from pretexeval.config.file import Config
 from tasks.edition.manifest import complete_edition
 from tasks.edition.planning import plan_edition
 from tests.support.command import REPOSITORY, read_bytes
-from tests.support.damaged_root import CountingEngine, evaluate
 from tests.support.data_folder import query_rows
+from tests.support.evaluations import CountingEngine, evaluate
 from tests.support.small_bases import write_files
 from warehouse.publishing import build_warehouse
 
@@ -32,7 +32,7 @@ def test_no_stored_prompt_is_asked_again_and_files_of_answers_stay(tmp_path: Pat
     )
     edition = plan_edition(config)
     complete_edition(edition, list(write_files(edition).values()), [])
-    assert evaluate(edition, "far", None, engine) is None
+    assert evaluate(edition.config, edition.edition_id, "far", load=lambda _: engine) is None
     assert engine.n_asked == 0
     assert read_bytes(root / "responses") == read_bytes(STORED / "responses")
     build_warehouse(root)

@@ -26,7 +26,7 @@ from commands.deploy.local.web_server import (
 )
 from pretexeval.primitives.http_client import fetch_local
 from tests.support.fault_models import wait_until
-from tests.support.vllm_server import find_free_port
+from tests.support.processes import find_free_port
 
 NGINX = Path(__file__).parents[4] / "commands" / "deploy" / "nginx.conf"
 

@@ -1,4 +1,4 @@
-"""Who leads a ranking: models whose difference is within its interval are not called better."""
+"""Who leads, what answers are constant or below shortcuts, and what reference models contradict."""
 
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from report.edition_reader import EditionReader
 from report.edition_rows import read_leaderboard
 from report.leaders import describe_lead, find_lead, read_lead, select_differences
 from report.page import write_index, write_report
+from report.remarks import list_remarks
 from tests.report.conftest import EDITION
 from tests.support import simulated_models
 from tests.support.data_folder import DataFolder
@@ -17,9 +18,9 @@ from tests.support.stage_rows import Row
 from warehouse.publishing import build_warehouse
 from warehouse.query import open_warehouse
 
-LABELS = {"a": "A", "b": "B", "c": "C"}
 WITHIN = "the difference between them in mastery is within its 95 % interval."
-RANKED = [{"model_id": model_id, "mastery": 0.5} for model_id in LABELS]
+RANKED = [{"model_id": model_id, "mastery": 0.5} for model_id in "abc"]
+SHORTCUTS = "the best shortcuts without medical knowledge (25.0 %)"
 
 
 def difference(other: str, value: float | None, low: float | None, high: float | None) -> Row:
@@ -31,56 +32,31 @@ def difference(other: str, value: float | None, low: float | None, high: float |
     }
 
 
-def describe(*differences: Row, n_ranked: int = 3) -> str:
-    ranked = RANKED[:n_ranked]
-    lead = find_lead(ranked, differences)
-    assert lead is not None
-    return describe_lead(lead, LABELS, n_ranked)
-
-
 @pytest.mark.parametrize(
     ("differences", "n_ranked", "expected"),
     [
         ([], 1, ""),
         # Nothing is known about the others.
         ([difference("b", None, None, None)], 3, ""),
-        (
-            [difference("b", 0.1, -0.1, 0.3)],
-            2,
-            f"A and B are not distinguishable: {WITHIN}",
-        ),
+        ([difference("b", 0.1, -0.1, 0.3)], 2, f"A and B are not distinguishable: {WITHIN}"),
+        # An unknown interval distinguishes nothing.
+        ([difference("b", 0.4, None, None)], 2, f"A and B are not distinguishable: {WITHIN}"),
         (
             [difference("b", 0.0, 0.0, 0.0), difference("c", 0.4, 0.2, 0.6)],
             3,
             f"A and B lead the 3 models: {WITHIN}",
         ),
         (
-            [difference("b", 0.0, 0.0, 0.0), difference("c", 0.1, 0.0, 0.2)],
-            3,
-            "A, B and C are not distinguishable: the differences in mastery between A and the others of them "
-            "are within their 95 % intervals.",
-        ),
-        # An unknown interval distinguishes nothing.
-        (
-            [difference("b", 0.4, None, None)],
-            2,
-            f"A and B are not distinguishable: {WITHIN}",
-        ),
-        (
             [difference("b", 0.2, 0.1, 0.3), difference("c", 0.4, 0.2, 0.6)],
             3,
             "It is ahead of all 2 other models: no 95 % interval of a difference in mastery contains 0.",
         ),
-        (
-            [difference("b", 0.2, 0.1, 0.3)],
-            3,
-            "It is ahead of B, one of 2 other models: the 95 % interval of the difference in mastery "
-            "does not contain 0.",
-        ),
     ],
 )
 def test_what_is_said_of_the_first_model(differences: list[Row], n_ranked: int, expected: str) -> None:
-    assert describe(*differences, n_ranked=n_ranked) == expected
+    lead = find_lead(RANKED[:n_ranked], differences)
+    assert lead is not None
+    assert describe_lead(lead, {"a": "A", "b": "B", "c": "C"}, n_ranked) == expected
 
 
 def guess_some(sample: Row) -> bool | None:
@@ -110,9 +86,11 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_page_and_the_index_name_both_that_lead(root: Path) -> None:
     text = parse(write_report(root, EDITION).read_text(encoding="utf-8")).text
     assert "Guess_More and Guess_Some lead the 3 models: the difference between them in mastery is" in text
-    assert "Always_True lead" not in text
     assert "masters 35.0\u00a0% of 60 facts" in text
     assert "Its mastery is not distinguishable from that of the best shortcuts" in text
+    assert "Always_True always answers True (100.0 % of its answers), whatever it is asked." in text
+    assert f"Always_True masters 0.0 % of the facts, fewer than {SHORTCUTS}." in text
+    assert "Guess_More always answers" not in text
     head, row = parse(write_index(root).read_text(encoding="utf-8")).tables[0]
     cells = dict(zip(head, row, strict=True))
     assert cells["Leading models"] == "Guess_More and Guess_Some\nnot distinguishable"
@@ -124,10 +102,42 @@ def test_the_index_compares_as_the_view_does(root: Path) -> None:
         reader = EditionReader(connection, EDITION)
         ranked = read_leaderboard(reader)
         compared = reader.read("from model_comparison where model_id = 'guess_more'")
-        assert {row["other_model_id"] for row in compared} == {"guess_some"}
         of_view = find_lead(ranked, select_differences(ranked, compared))
         of_index = read_lead(reader, Setting("pretexeval"), ranked)
     assert of_view is not None
     assert of_index is not None
     assert of_view.level == of_index.level == ("guess_some",)
     assert of_index.behind == ("always_true",)
+
+
+def test_a_mastery_like_that_of_shortcuts_is_not_called_better() -> None:
+    row = {"mastery": 0.4, "best_shortcut_mastery": 0.3, "true_rate": 0.5, "constant_answer": None}
+    limits = {"mastery_above_shortcut_ci_low": -0.01, "mastery_above_shortcut_ci_high": 0.18}
+    assert list_remarks(row | limits, "m") == [
+        "m masters 40.0 % of the facts, which is not distinguishable from the best shortcuts without medical "
+        "knowledge (30.0 %)."
+    ]
+
+
+def contradict(sample: Row) -> bool | None:
+    """Contradict the labels of the first twelve false triplets, and those of one form."""
+    kind, number = sample["tail"].split()
+    is_wrong = (kind == "mark" and int(number) < 12) or sample["transformation"] == "inv_dn"
+    return bool(sample["label"] != is_wrong)
+
+
+def test_the_page_lists_what_is_contradicted_and_counts_the_rest(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    heads = [f"disease {k}" for k in range(16)]
+    for k, head in enumerate(heads):
+        data.add_pair("signs", head, f"sign {k}", f"mark {k}")
+    data.write_edition(EDITION)
+    data.write_model("contrary", [{"relation": "signs", "head": head} for head in heads])
+    data.write_answers(EDITION, "contrary", contradict)
+    build_warehouse(data.root)
+    text = " ".join(parse(write_report(data.root, EDITION).read_text(encoding="utf-8")).text.split())
+    assert "Contradicted prototypes: signs under inv_dn (0 of 32 right, Contrary)." in text
+    *listed, rest = text.split("Contradicted facts: ")[1].split(".")[0].split("; ")
+    assert len(listed) == 10
+    assert listed[0] == "disease 0 – mark 0 (signs, Contrary)"
+    assert rest == "and 2 more"

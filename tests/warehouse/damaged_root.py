@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,18 +10,15 @@ from pathlib import Path
 import duckdb
 import polars as pl
 
-from commands.deploy.local.client_settings import load_client_settings, write_client_settings
 from commands.review.grades import import_review
 from pretexeval.config.questions import Setting
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import draw_order
 from pretexeval.storage.layout import WAREHOUSE
-from pretexeval.storage.publication import hold_publication
 from pretexeval.storage.store import Store
+from pretexeval.storage.publication import hold_publication
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from report.page import write_pages
-from schemas.exchange import Completion, Prompt, Sampling
 from schemas.question_stages import QUESTIONS
 from schemas.stages import ATTEMPTS, SAMPLES, STATEMENTS, TRIPLETS, VARIANTS
 from tasks.asking.model_records import restore_model_records
@@ -31,11 +28,9 @@ from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition, list_left_out
 from tasks.edition.stage_files import StageFiles, check_files, provide_files, record_check
 from tasks.edition.statements import join_entities
-from tasks.evaluation.evaluation import hold_evaluation, plan_evaluation
-from tasks.evaluation.failures import record_failure, require_evaluated, write_failure
-from tasks.evaluation.run_record import is_complete
+from tasks.evaluation.failures import write_failure
 from tasks.quality.measurements import measure_edition, repair_measurements
-from tests.support.evaluations import ask_model, finish
+from tests.support.evaluations import CountingEngine, evaluate
 from tests.support.review_sheets import export_filled
 from tests.support.small_bases import make_base, make_edition, make_facts
 from warehouse.publishing import build_warehouse
@@ -58,25 +53,14 @@ WORDING = QuestionWording(
 )
 # Times, and whether an answer was asked or reused, are those of the last run.
 VARYING = {"n_asked", "n_reused", "finished_at", "duration_s", "checked_at"}
-ANSWERS = (" True", " False", " A", " B")
+# The view `checks` reads those tables of the schema storage.
+TABLES = """
+select if(table_schema = 'main', '', 'storage.') || table_name from information_schema.tables
+where (table_schema = 'main' and table_type = 'BASE TABLE')
+or (table_schema = 'storage' and table_name like '%\\_checks' escape '\\')
+"""
 Tables = dict[str, Counter[str]]
-"""Table or view -> its rows, each as text."""
-
-
-class CountingEngine(Engine):
-    """Answers every prompt by its hash, and counts the prompts."""
-
-    def __init__(self) -> None:
-        self.n_asked = 0
-
-    def generate(
-        self, prompts: Sequence[Prompt], sampling: Sampling, on_progress: Advance | None = None
-    ) -> list[Completion]:
-        self.n_asked += len(prompts)
-        return [Completion(draw_order(ANSWERS, prompt.text)[0], finish_reason="stop") for prompt in prompts]
-
-    def close(self) -> None:
-        """Close nothing."""
+"""Table -> its rows, each as text."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +76,7 @@ class SmallRoot:
         A language model rewords the statements of the edition of seed 2. The model `a` is asked its samples
         and its questions.
         """
-        names = ("a", "b") if seed == 1 else ("a",)
-        models = [self._describe_model(name) for name in names]
+        models = [self._describe_model(name) for name in ("a", "b")[: 3 - seed]]
         tables: dict[str, object] = {"models": models}
         if seed == 1:
             return make_edition(self.root, BASE, seed=seed, tables=tables)
@@ -106,10 +89,8 @@ class SmallRoot:
 
     def plan_anchors(self) -> Edition:
         """Return the edition of anchors, which the model `a` is asked in one period."""
-        models = [self._describe_model("a")]
-        return make_edition(
-            self.root, BASE, seed=3, label="anchors", anchor_pairs=2, tables={"models": models}
-        )
+        tables = {"models": [self._describe_model("a")]}
+        return make_edition(self.root, BASE, seed=3, label="anchors", anchor_pairs=2, tables=tables)
 
     def _describe_model(self, name: str) -> dict[str, str]:
         return {"name": name, "engine": "recorded", "model": str(self.recordings / f"{name}.parquet")}
@@ -120,14 +101,13 @@ class SmallRoot:
         Raises:
             InputError: as the command would.
         """
-        self._prepare()
         edition, engine = self.plan(seed), CountingEngine()
         if not edition.is_whole():
             build(edition, engine)
         reasons = [
             reason
             for name, setting in edition.config.list_evaluations()
-            if (reason := evaluate(edition, name, setting, engine)) is not None
+            if (reason := evaluate(edition.config, edition.edition_id, name, setting, load=lambda _: engine))
         ]
         self.publish(seed)
         if reasons:
@@ -136,7 +116,6 @@ class SmallRoot:
 
     def publish(self, seed: int) -> None:
         """Publish as the flow does, without its pages. Raises InputError as the command would."""
-        self._prepare()
         edition = self.plan(seed)
         with hold_publication(Store(edition.config.storage)):
             models = (*edition.config.models, *edition.config.writers)
@@ -145,45 +124,28 @@ class SmallRoot:
             repair_measurements(self.root, [path.name for path in (self.root / "editions").iterdir()])
             build_warehouse(self.root)
 
-    def write_pages(self, seed: int) -> None:
-        """Write the page of an edition."""
-        write_pages(self.root, [self.plan(seed).edition_id], title="small")
-
-    def _prepare(self) -> None:
-        """Do what a command does before it starts Prefect's server."""
-        load_client_settings(self.root)
-
-    def read_tables(self, *, has_views: bool = False) -> Tables:
-        """Return the rows of every table, without the columns that differ from run to run.
-
-        Args:
-            has_views: whether to return the rows of every view too.
-        """
-        kinds = "('BASE TABLE', 'VIEW')" if has_views else "('BASE TABLE')"
-        # The view `checks` reads those tables of the schema storage.
-        sql = (
-            "select if(table_schema = 'main', '', 'storage.') || table_name from information_schema.tables "
-            f"where (table_schema = 'main' and table_type in {kinds}) "
-            "or (table_schema = 'storage' and table_name like '%\\_checks' escape '\\')"
-        )
+    def read_tables(self) -> Tables:
+        """Return the rows of every table, without the columns that differ from run to run."""
         with duckdb.connect(str(self.root / WAREHOUSE), read_only=True) as connection:
-            names = connection.execute(sql).fetchall()
+            names = connection.execute(TABLES).fetchall()
             return {str(name): _read_rows(connection, str(name)) for (name,) in names}
 
     def fill(self) -> None:
-        """Run the editions, and add a failure, a review, pages, and what a Prefect server leaves."""
+        """Run the editions and the anchors, and add a failure, a review and pages."""
+        for name in ("a", "b", "w"):
+            frame = pl.DataFrame({"prompt": [name], "response": [name]})
+            frame.write_parquet(self.recordings / f"{name}.parquet")
         self.run(1)
         self.run(2)
         anchors, engine = self.plan_anchors(), CountingEngine()
         build(anchors, engine)
-        evaluate(anchors, "a", None, engine, PERIOD)
+        evaluate(anchors.config, anchors.edition_id, "a", None, PERIOD, lambda _: engine)
         first = self.plan(1)
         write_failure(Store(first.config.storage), first.config, first.edition_id, "gone", "it is down")
         sheet = export_filled(self.root, first.edition_id)
         import_review(self.root, sheet, "a")
         sheet.unlink()
-        self.write_pages(2)
-        write_client_settings(self.root, {"PREFECT_API_URL": "http://127.0.0.1:4200/api"})
+        write_pages(self.root, [self.plan(2).edition_id], title="small")
         self.publish(2)
 
 
@@ -214,38 +176,11 @@ def _show_nothing(_: str, __: int) -> Iterator[Advance]:
     yield lambda _: None
 
 
-def evaluate(
-    edition: Edition, name: str, setting: Setting | None, engine: Engine, period: str | None = None
-) -> str | None:
-    """Evaluate a model as the flow evaluate-model does; return why that failed, or null."""
-    config, store = edition.config, Store(edition.config.storage)
-    try:
-        with record_failure(store, config, edition.edition_id, name, setting):
-            evaluation = plan_evaluation(config, edition.edition_id, name, setting, period)
-            with hold_evaluation(evaluation):
-                if not is_complete(evaluation):
-                    finish(evaluation, ask_model(evaluation, lambda _: engine))
-            require_evaluated(evaluation)
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def fill_root(folder: Path) -> SmallRoot:
-    """Return a root in this folder with every kind of file."""
-    small = SmallRoot(folder / "data", folder)
-    for name in ("a", "b", "w"):
-        pl.DataFrame({"prompt": [name], "response": [name]}).write_parquet(folder / f"{name}.parquet")
-    small.fill()
-    return small
-
-
 def _read_rows(connection: duckdb.DuckDBPyConnection, name: str) -> Counter[str]:
     rows = connection.execute(f"from {name}")
     kept = [k for k, column in enumerate(rows.description or []) if column[0] not in VARYING]
-    return Counter(str([_round(row[k]) for k in kept]) for row in rows.fetchall())
-
-
-def _round(value: object) -> object:
     # The order in which threads add floats is not fixed.
-    return float(f"{value:.9g}") if isinstance(value, float) else value
+    return Counter(
+        str([float(f"{row[k]:.9g}") if isinstance(row[k], float) else row[k] for k in kept])
+        for row in rows.fetchall()
+    )

@@ -1,4 +1,4 @@
-"""A worker process that asks a shard: ``python -m tests.support.shard_worker FILE``.
+"""A worker process that asks a shard: ``python -m tests.tasks.evaluation.shard_worker FILE``.
 
 The JSON file holds the evaluation and the shard.
 """

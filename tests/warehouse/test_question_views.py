@@ -1,0 +1,326 @@
+"""The views of questions: facets, mastered points, both methods side by side, guessers, what was taught."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from schemas.question_stages import FACET_OF, LETTERS
+from tests.support import simulated_models
+from tests.support.data_folder import DataFolder
+from tests.support.expected_views import (
+    group,
+    match,
+    observe_pairs,
+    pick,
+    read_predictions,
+    select,
+)
+from tests.support.question_folder import Point, QuestionFolder
+from tests.support.question_models import agreeing, always_right, erratic, fill_points, silent
+from tests.support.stage_rows import Row, digest
+from tests.warehouse.expected_questions import (
+    debias,
+    expected_accuracy,
+    expected_facet_gap,
+    expected_gap,
+    expected_mastered,
+    observe_mastery,
+    read_question_predictions,
+)
+from warehouse.catalogue import FACET_ORDER
+from warehouse.publishing import build_warehouse
+
+EDITION = "facets-seed1-00000001"
+POLICIES = ("strict", "excluded")
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+KNOWN = ("Disease 1", "Disease 2", "Disease 3")
+EVERY_FACET = (tuple(FACET_OF.values()), True)
+
+
+def able(question: Row, repeat: int) -> str | None:
+    """Answer right, except to one question of 15, and to one of 30 not at all."""
+    draw = int(digest("able", question["question_id"]), 16) % 30
+    if draw == 0:
+        return None
+    return erratic(question, 7) if draw < 3 else str(question["answer"])
+
+
+def taught(question: Row, repeat: int) -> str | None:
+    """Answer right about the known heads, and by chance about the others."""
+    return str(question["answer"]) if question["head"] in KNOWN else erratic(question, repeat)
+
+
+def answer_samples(sample: Row) -> bool | None:
+    rule = simulated_models.expert if sample["head"] in KNOWN[:2] else simulated_models.erratic
+    return rule(sample)
+
+
+MODELS = (able, agreeing, always_right, erratic, silent, taught)
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> QuestionFolder:
+    """Return a published folder with samples and questions; the base of drugs has changed since `taught`."""
+    folder = fill_points(QuestionFolder(DataFolder(tmp_path_factory.mktemp("facets") / "data")))
+    folder.write_edition(EDITION, ("pretexeval",), {"symptoms": "a" * 64, "drugs": "b" * 64})
+    heads = [
+        {"relation": r, "head": head, "wordings": "pool"} for r in ("symptoms", "drugs") for head in KNOWN
+    ]
+    base = {"name": "starter", "checksums": {"symptoms": "a" * 64, "drugs": "c" * 64}}
+    for rule in MODELS:
+        is_taught = rule is taught
+        folder.data.write_model(rule.__name__, heads if is_taught else None, base if is_taught else None)
+        folder.write_answers(EDITION, rule.__name__, rule, policies=POLICIES)
+    folder.data.write_answers(EDITION, "taught", answer_samples)
+    folder.write_answers(EDITION, "able", erratic, setting="chain_of_thought", n_repeats=3)
+    build_warehouse(folder.data.root)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def predictions(published: QuestionFolder) -> list[Row]:
+    return read_question_predictions(published.data.root, EDITION)
+
+
+def choose(predictions: list[Row], row: Row, other: str = "") -> list[Row]:
+    """Return the predictions of the model, setting and policy of a row, or of its other model."""
+    return select(
+        predictions,
+        model_id=row[f"{other}model_id"],
+        setting=row[f"{other}setting"],
+        scoring_policy=row["scoring_policy"],
+    )
+
+
+@EVERY_POLICY
+def test_accuracy_of_facets(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
+    found = published.data.query(f"from facet_accuracy where scoring_policy = '{policy}'")
+    assert len(found) == 12 * (len(MODELS) + (policy == "strict"))
+    for row in found:
+        own = select(choose(predictions, row), facet=row["facet"])
+        if row["is_negated"] is not None:
+            own = select(own, is_negated=row["is_negated"])
+        expected = expected_accuracy(own)
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
+
+
+@EVERY_POLICY
+def test_mastered_points(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
+    found = published.data.query(f"from mastered_points where scoring_policy = '{policy}'")
+    orders = {", ".join(order) for order in permutations(FACET_ORDER)}
+    assert {row["facet_order"] for row in found} == orders
+    assert len(found) == 24 * 4 * 2 * (len(MODELS) + (policy == "strict"))
+    cache: dict[tuple[object, ...], Row] = {}
+    for row in found:
+        facets = row["facet_order"].split(", ")[: row["step"]]
+        assert (row["facets"], row["facet"]) == (facets, facets[-1])
+        key = (row["model_id"], row["setting"], frozenset(facets), row["is_negated_included"])
+        if key not in cache:
+            cache[key] = expected_mastered(choose(predictions, row), facets, row["is_negated_included"])
+        expected = cache[key]
+        if policy == "excluded" and expected["left_out_rate"] > 0.2:
+            expected = pick(expected, dict.fromkeys(("n_points", "n_incomplete_points", "left_out_rate")))
+            assert row["mastered_rate"] is None
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
+
+
+@EVERY_POLICY
+def test_paired_differences(published: QuestionFolder, predictions: list[Row], policy: str) -> None:
+    where = f"where scoring_policy = '{policy}' and setting = other_setting"
+    n_pairs = len(MODELS) * (len(MODELS) - 1) // 2
+    facets = published.data.query(f"from facet_comparison {where}")
+    assert policy == "excluded" or len(facets) == n_pairs * 4
+    for row in facets:
+        sides = (select(choose(predictions, row, other), facet=row["facet"]) for other in ("", "other_"))
+        expected = expected_facet_gap(*sides)
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
+    points = published.data.query(f"from mastered_points_comparison {where}")
+    assert policy == "excluded" or len(points) == n_pairs * 4 * 2
+    for row in points:
+        assert row["facets"] == list(FACET_ORDER[: row["step"]])
+        one, other = (
+            observe_mastery(choose(predictions, row, side), row["facets"], row["is_negated_included"])[0]
+            for side in ("", "other_")
+        )
+        shared = [point for point in one if point in other]
+        matched = match([one[point] for point in shared], [other[point] for point in shared])
+        expected = expected_gap(matched) | {
+            "n_mastered_alone": sum(o.gained for o in matched),
+            "n_other_mastered_alone": sum(o.lost for o in matched),
+        }
+        if row["difference"] is None:
+            assert policy == "excluded"
+            expected = {"n_points": expected["n_points"]}
+        assert pick(row, expected) == pytest.approx(expected, abs=1e-7), row
+
+
+def test_one_question_down_to_its_responses(published: QuestionFolder) -> None:
+    question = published.list_questions()[2]
+    rows = published.data.query(
+        f"from facet_details where question_id = '{question['question_id']}' and model_id = 'able' "
+        "and setting = 'chain_of_thought' order by repeat"
+    )
+    assert [row["repeat"] for row in rows] == [0, 1, 2]
+    for row in rows:
+        for name in ("point_id", "facet", "type", "text", "options", "offered", "answer", "is_negated"):
+            assert row[name] == question[name]
+        answer = erratic(question, row["repeat"])
+        assert (row["repeat_answer"], row["response"]) == (answer, f"The answer is {answer}")
+        assert (row["prompt"], row["rule"]) == (question["text"], answer and "answer_is")
+        assert row["is_correct"] == (row["prediction"] == question["answer"])
+
+
+@pytest.mark.parametrize("is_negated_included", [True, False])
+def test_facets_beside_transformations(
+    published: QuestionFolder, predictions: list[Row], is_negated_included: bool
+) -> None:
+    samples = select(read_predictions(published.data.root, EDITION), model_id="taught")
+    by_transformations = {o.pair: bool(o.gained) for o in observe_pairs(samples, 8)}
+    own = [row for row in select(predictions, model_id="taught", scoring_policy="strict") if row["pair_id"]]
+    observed, *_ = observe_mastery(own, EVERY_FACET[0], is_negated_included)
+    by_facets = {
+        rows[0]["pair_id"]: bool(observed[str(point)].gained)
+        for point, rows in group(own, lambda row: row["point_id"]).items()
+        if point in observed
+    }
+    where = f"where model_id = 'taught' and is_negated_included = {is_negated_included}"
+    rows = {row["pair_id"]: row for row in published.data.query(f"from facets_and_transformations {where}")}
+    assert rows.keys() == by_transformations.keys()
+    for pair, row in rows.items():
+        assert row["is_mastered_by_facets"] == by_facets.get(pair)
+        assert row["is_mastered_by_transformations"] == by_transformations[pair]
+        assert (len(row["facets"]) == 4) == bool(row["is_mastered_by_facets"])
+    (found,) = published.data.query(f"from facets_transformations_agreement {where}")
+    one, other = list(by_facets.values()), [by_transformations[pair] for pair in by_facets]
+    both = Counter(zip(one, other, strict=True))
+    assert [found[f"n_{name}"] for name in ("both", "facets_only", "transformations_only", "neither")] == [
+        both[cell] for cell in ((True, True), (True, False), (False, True), (False, False))
+    ]
+    assert found["kappa"] == pytest.approx(cohen_kappa_score(one, other))
+    assert found["phi"] == pytest.approx(np.corrcoef(one, other)[0, 1])
+    assert (found["facets_rate"], found["transformations_rate"]) == pytest.approx((mean(one), mean(other)))
+
+
+def test_points_that_a_model_was_taught(published: QuestionFolder, predictions: list[Row]) -> None:
+    rows = published.data.query("from known_facets where scoring_policy = 'strict'")
+    own = select(predictions, model_id="taught", scoring_policy="strict", relation="symptoms")
+    assert len(rows) == 4
+    for row in rows:
+        part = [each for each in own if (each["head"] in KNOWN) == row["is_known"]]
+        observed, *_ = observe_mastery(part, EVERY_FACET[0], row["is_negated_included"])
+        rate = mean(o.gained for o in observed.values())
+        assert (row["n_points"], row["mastered_rate"]) == (len(observed), pytest.approx(rate))
+        assert row["taught_with"] == ("pool" if row["is_known"] else "nothing")
+        assert rate == 1 or not row["is_known"]
+    drugs = "select distinct is_as_taught from taught_points where relation = 'drugs'"
+    assert published.data.query(drugs) == [{"is_as_taught": False}]
+
+
+def guess(question: Row, others: list[Row]) -> dict[str, bool]:
+    """Return whether guessers are right; `others` are like questions about other points."""
+    kind, answer, options = question["type"], question["answer"], question["options"]
+    if kind == "TFQ":
+        return {"always_true": answer == "T", "always_false": answer == "F"}
+    right = Counter(
+        option.lower()
+        for other in others
+        for letter, option in zip(LETTERS, other["options"], strict=False)
+        if letter in other["answer"].split("|")[-1].split(",")
+    )
+    words = set(f"{question['text']} {question['head'] or ''}".lower().replace("?", " ").split())
+    weights: dict[str, Callable[[str], float]] = {
+        "longest_option": len,
+        "shortest_option": lambda option: -len(option),
+        "most_frequent_right": lambda option: right[option.lower()],
+        "word_overlap": lambda option: len(words & set(option.lower().split())),
+    }
+    chosen = {name: max(options, key=weigh) for name, weigh in weights.items()}
+    chosen |= {f"position_{letter}": option for letter, option in zip(LETTERS, options, strict=False)}
+    letter = answer.split("|")[-1]
+    more = {"RQ": {"agree": answer[0] == "T"}, "MAQ": {"every_option": False}}
+    return {name: LETTERS[options.index(option)] == letter for name, option in chosen.items()} | more.get(
+        kind, {}
+    )
+
+
+def test_what_guessers_get(published: QuestionFolder) -> None:
+    questions = select(published.list_questions(), split="test")
+    right: dict[tuple[str, str, bool, str], dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for question in questions:
+        like = pick(question, dict.fromkeys(("relation", "type", "is_negated")))
+        others = [row for row in select(questions, **like) if row["point_id"] != question["point_id"]]
+        for name, is_correct in guess(question, others).items():
+            key = (question["relation"], question["type"], question["is_negated"], name)
+            right[key][question["point_id"]].append(question | {"is_correct": is_correct})
+    rows = published.data.query("from option_baselines where relation is not null")
+    found = {(row["relation"], row["type"], row["is_negated"], row["baseline"]): row for row in rows}
+    assert set(right) == {key for key in found if "often_right" not in key[3]}
+    for found_key, points in right.items():
+        scores = [
+            (debias(own) or (0.0,))[0] if found_key[1] == "RQ" else mean(row["is_correct"] for row in own)
+            for own in points.values()
+        ]
+        row = found[found_key]
+        assert (row["accuracy"], row["n_points"]) == pytest.approx((mean(scores), len(scores)))
+        assert row["ci_low"] <= row["accuracy"] <= row["ci_high"]
+
+
+def test_unfinished_thoughts_missing_facets_and_numbers_of_options(tmp_path: Path) -> None:
+    """Four points with thoughts that do not end, two without most forms, and two with 4 and 5 options."""
+    data = DataFolder(tmp_path)
+    no_revision = ("RQ", "negated RQ", "negated MCQ", "negated MAQ", "negated TFQ")
+    editions = {
+        "cut": [Point("symptoms", f"Disease {n}") for n in range(4)],
+        "part": [Point("symptoms", name, left_out=no_revision) for name in ("Influenza", "Scabies")],
+        "options": [Point("symptoms", f"Disease {n}", n_options=n) for n in (4, 5)],
+    }
+    folders = {name: QuestionFolder(DataFolder(tmp_path)) for name in editions}
+    data.write_model("m")
+    for name, points in editions.items():
+        for point in points:
+            folders[name].add_point(point)
+        folders[name].write_edition(name)
+
+    def answer(question: Row, repeat: int) -> str | None:
+        """Answer nothing about Disease 0 and Disease 1; answer the rest in the first repeat alone."""
+        is_answered = question["head"] not in ("Disease 0", "Disease 1") and repeat == 0
+        return str(question["answer"]) if is_answered else None
+
+    def cut(question: Row, repeat: int) -> bool:
+        return question["head"] != "Disease 1" and question["type"] == "MCQ" and repeat == 1
+
+    folders["cut"].write_answers("cut", "m", answer, n_repeats=2, cut=cut)
+    folders["part"].write_answers("part", "m", always_right)
+    folders["options"].write_answers("options", "m", agreeing)
+    build_warehouse(tmp_path)
+    rates = data.query(
+        "select type, no_answer_rate, unfinished_reasoning_rate from facet_accuracy "
+        "where edition_id = 'cut' and not is_negated"
+    )
+    assert {row["type"]: tuple(row.values())[1:] for row in rates} == {
+        "MCQ": (0.5, 0.25),
+        "RQ": (0.5, 0.0),
+        "MAQ": (0.5, 0.0),
+        "TFQ": (0.5, 0.0),
+    }
+    steps = data.query(
+        "from mastered_points where is_paper_order and not is_negated_included order by edition_id, step"
+    )
+    # One question of comparison, one of verification, two of rectification, one of discrimination.
+    unfinished = [row["unfinished_reasoning_rate"] for row in select(steps, edition_id="cut")]
+    assert unfinished == pytest.approx([0.25 / n for n in (1, 2, 4, 5)])
+    # An edition without a facet has no step with it.
+    part = [(row["step"], row["n_points"], row["mastered_rate"]) for row in select(steps, edition_id="part")]
+    assert part == [(1, 2, 1.0), (2, 2, 1.0)]
+    # Points weigh the same, whatever the number of their options.
+    (row,) = data.query(
+        "select accuracy, random_baseline from facet_accuracy "
+        "where edition_id = 'options' and type = 'RQ' and is_negated is null"
+    )
+    assert list(row.values()) == pytest.approx([(1 / 4 + 1 / 5) / 2] * 2)
