@@ -22,8 +22,14 @@ from pretexeval.storage.records import RecordError, key_content, read_record, se
 from schemas.columns import Stage
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
-from tasks.quality.part_validation import VALIDATION_VERSION, validate_parts
-from tasks.quality.validation import Report, ValidationReport, read_report, write_down
+from tasks.quality.validation import (
+    VALIDATION_VERSION,
+    Report,
+    ValidationReport,
+    read_report,
+    validate_parts,
+    write_down,
+)
 
 logger = logging.getLogger(__name__)
 

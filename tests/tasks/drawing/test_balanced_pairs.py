@@ -171,7 +171,7 @@ def measure_overlap(relation: str) -> tuple[float, dict[str, Any]]:
     """Return what the trained guesser scores on a relation of MedLAMA, and what the manifest says of it."""
     frame = draw_triplets(read_medlama(), relation, TripletSampling(1))
     tested = frame.filter(split="test")
-    is_right = guess_truth("overlap", relation, tested) == tested["is_positive"]
+    is_right = guess_truth(relation, tested) == tested["is_positive"]
     return fmean(is_right), describe_balance([frame])
 
 
