@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from pretexeval.primitives.errors import InputError
+from pretexeval.storage.records import read_record, write_record
 from schemas.stages import DIVERSITY, GUESSES
 from tasks.edition.edition import Edition
 from tasks.edition.manifest import complete_edition
@@ -52,7 +53,9 @@ def test_files_are_written_again_only_if_they_or_their_records_differ(edition: E
         measure_edition(edition.root, edition.edition_id)
         assert diversity.read_bytes() == content
         assert json.loads(record.read_text())["key"] == first["key"]
-    record.write_text(record.read_text().replace(first["key"], 32 * "0"))
+    content_of_record = read_record(record)
+    assert content_of_record is not None
+    write_record(record, {**content_of_record, "key": 32 * "0"})
     measure_edition(edition.root, edition.edition_id)
     assert json.loads(record.read_text())["key"] == first["key"]
     assert guesses.stat().st_mtime_ns == written
