@@ -118,6 +118,21 @@ def test_rewording_that_equals_a_statement_of_the_other_label_collides() -> None
     assert reasons["v0"] == ["collision"]
 
 
+def test_rewording_that_equals_one_accepted_in_an_earlier_round_collides() -> None:
+    denied = "Asthma may be treated with salbutamol."
+    rows = make_rows(ASTHMA, (denied, "salbutamol", "asthma", False))
+    seen: list[str] = []
+
+    def answer(prompt: WriterPrompt) -> str:
+        seen.append(prompt.prompt.text)
+        return "No idea." if denied in prompt.prompt.text and len(seen) < 3 else ASTHMA_REWORDED
+
+    frame = run(rows, replace(REPHRASER, max_attempts=2), {"rephraser": answer})
+    assert frame.filter(attempt=2).select("variant_id", "text", "reasons").rows() == [
+        ("v1", ASTHMA_REWORDED, ["collision"])
+    ]
+
+
 def test_seed_of_the_edition_changes_prompts_of_the_test_but_not_of_demonstrations() -> None:
     for split, is_same in (("test", False), ("demonstration", True)):
         one, two = (replace(REPHRASER, seed=seed).build_prompt("Text.", 1, split) for seed in (1, 2))

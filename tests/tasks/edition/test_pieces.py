@@ -32,7 +32,7 @@ FILES = ["long", "long.0002", "long.0003", "long.0004", "short"]
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
-    monkeypatch.setattr(stage_files, "MAX_ROWS", 600)
+    monkeypatch.setattr(stage_files, "MAX_ROWS", 60)
 
 
 def build(edition: Edition) -> list[StageFiles]:
@@ -64,7 +64,13 @@ def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
     built = build(edition)
     for stage in built:
-        assert check_files(edition, stage)["n_rows"] == read_rows_of(stage, tmp_path).height
+        report = check_files(edition, stage)
+        assert report["n_rows"] == read_rows_of(stage, tmp_path).height
+        # Every part that is validated has both splits of its relations.
+        of_splits = [
+            check for check in report["checks"] if check["expectation"] == "relation_has_both_splits"
+        ]
+        assert all(check["success"] for check in of_splits)
     assert edition.is_whole()
     manifest = read_manifest(tmp_path, edition.edition_id)
     triplets = read_rows_of(built[0], tmp_path)
