@@ -293,6 +293,18 @@ def test_asserted_tails_are_wrong_options_and_never_right_ones(policy: Policy) -
     assert (n_asserted == 30) == (policy == "uniform")
 
 
+@EVERY_POLICY
+def test_no_question_repeats_a_name(policy: Policy) -> None:
+    """Two spellings of a name are one option, true or false, and one of the tails that are counted."""
+    spelled = {f"head {i}": ["Fever", "fever.", f"tail {i % 5}"] for i in range(20)}
+    others = {f"other {i}": [f"tail {i % 5}", f"tail {(i + 1) % 5}"] for i in range(20)}
+    drawn = draw(as_facts(spelled | others), policy)
+    for options in drawn.frame.filter(pl.col("type") != "TFQ")["options"]:
+        assert len({fold_name(option) for option in options}) == 4
+    reason = "needs 3 tails that are true of the head; there are 2"
+    assert {drawn.missing[head, "MCQ", True] for head in spelled | others} == {reason}
+
+
 def test_names_with_slots_are_filled_in_one_pass() -> None:
     facts = {f"[Y] head [X] {i}": [f"[X] tail {i % 7}"] for i in range(20)}
     frame = draw(as_facts(facts), "uniform").frame
