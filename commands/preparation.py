@@ -77,7 +77,7 @@ def _add_draft(subcommands: Subcommands) -> None:
 
 def draft(options: argparse.Namespace) -> int:
     """Write the prototypes, and print them; the exit status is 1 if a check objects to one."""
-    from prototypes.drafting.drafts import add_draft, draft_relation
+    from prototypes.drafting import add_draft, draft_relation
 
     cells = draft_relation({name: getattr(options, name) for name in SENTENCES})
     add_draft(options.file, options.relation, cells)

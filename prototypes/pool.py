@@ -1,23 +1,25 @@
 """Prototype pools: the templates of every relation for each of the eight transformations.
 
 A pool is either bundled and known by its name (`revised`: all files `prototypes/*.revised.toml` together), or
-a file: TOML (see ``prototypes.toml_pool``), or the authors' CSV or Parquet (see ``prototypes.pool``).
+a file: TOML (see ``prototypes.toml_pool``), or the authors' CSV or Parquet.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+import polars as pl
+
 from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
-from prototypes.templates import Cell, RelationPrototypes, build_prototypes, check_slots, check_wordings
-from prototypes.toml_pool import read_toml_pool
+from prototypes.templates import RelationPrototypes, build_prototypes, check_slots, check_wordings
+from prototypes.toml_pool import read_toml_pool, render_problems
 from schemas.transformations import NAMES
 
+FOLDER = Path(__file__).parent
+SUFFIXES = (".toml", ".csv", ".parquet")
 # Column of the CSV -> transformation.
 CSV_COLUMNS = {
     "human_prompt": "none",
@@ -41,9 +43,8 @@ def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
     Raises:
         InputError: a column or a cell is missing, or a template does not contain each slot once.
     """
-    entries = _iterate_csv(path) if path.suffix.lower() == ".csv" else _iterate_parquet(path)
     cells: dict[str, dict[str, str]] = {}
-    for written, transformation, template in entries:
+    for written, transformation, template in _read_templates(path).iter_rows():
         relation = _name_relation(written)
         texts = cells.setdefault(relation, {})
         if transformation in texts:
@@ -52,7 +53,7 @@ def read_authors_pool(path: Path) -> dict[str, RelationPrototypes]:
     if not cells:
         raise InputError(f"prototype pool {path} holds no relation")
     if problems := list(_find_problems(cells)):
-        raise InputError("\n  ".join([f"prototype pool {path} is incomplete:", *problems]))
+        raise InputError(render_problems(f"prototype pool {path}", problems))
     return {
         relation: build_prototypes(relation, INSTANCE, {n: [texts[n]] for n in NAMES}, texts.get(ORIGIN))
         for relation, texts in cells.items()
@@ -75,68 +76,41 @@ def _find_problems(cells: dict[str, dict[str, str]]) -> Iterator[str]:
             yield from (f"{relation} {name} {problem}" for problem in check_slots(text) if text)
 
 
-def _iterate_csv(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield relation, transformation and template of every cell of the CSV."""
+def _read_templates(path: Path) -> pl.DataFrame:
+    """Return the columns relation, transformation and template of the authors' CSV or Parquet file."""
+    is_csv = path.suffix.lower() == ".csv"
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8: {error}") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        yield from _iterate_cells(path, csv.DictReader(io.StringIO(text, newline="")))
-    except csv.Error as error:
-        raise InputError(f"{path} cannot be read as CSV: {error}") from error
+        frame = pl.read_csv(path, infer_schema=False) if is_csv else pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    return _select_csv(path, frame) if is_csv else _select_table(path, frame)
 
 
-def _iterate_cells(path: Path, reader: "csv.DictReader[str]") -> Iterator[tuple[str, str, str]]:
-    found = reader.fieldnames or ()
-    if missing := [name for name in ("pid", *CSV_COLUMNS) if name not in found]:
+def _select_csv(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
+    if missing := [name for name in ("pid", *CSV_COLUMNS) if name not in frame.columns]:
         raise InputError(
             f"{path} has no column {', '.join(missing)}; the authors' pool has pid, {', '.join(CSV_COLUMNS)}"
         )
-    for record in reader:
-        for column, transformation in CSV_COLUMNS.items():
-            yield record["pid"], transformation, record[column] or ""
-        if template := (record.get(ORIGIN) or "").strip():
-            yield record["pid"], ORIGIN, template
+    columns = [*CSV_COLUMNS, *(name for name in (ORIGIN,) if name in frame.columns)]
+    rows = frame.unpivot(columns, index="pid", variable_name="column", value_name="template")
+    is_given = (pl.col("column") != ORIGIN) | (pl.col("template").str.strip_chars() != "")
+    transformation = pl.col("column").replace(CSV_COLUMNS)
+    return rows.filter(is_given).select("pid", transformation, pl.col("template").fill_null(""))
 
 
-def _iterate_parquet(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield relation, transformation and template of every row of the table."""
-    import polars as pl
-
-    try:
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        cause = str(error).splitlines()[0]
-        raise InputError(f"{path} cannot be read as Parquet: {cause}") from error
+def _select_table(path: Path, frame: pl.DataFrame) -> pl.DataFrame:
     templates = [name for name in TABLE_COLUMNS if name in frame.columns]
     if not templates or not {"relation", "transformation"} <= set(frame.columns):
         raise InputError(
             f"{path} is not a table of prototypes: it needs relation, transformation and one of "
             f"{', '.join(TABLE_COLUMNS)}; it has {', '.join(frame.columns)}"
         )
-    rows = frame.select("relation", "transformation", pl.coalesce(templates).fill_null(""))
-    for relation, written, template in rows.iter_rows():
-        transformation = str(written).lower().replace("+", "_")
-        if transformation not in NAMES:
-            raise InputError(f"{path}: unknown transformation {written!r} of {relation!r}")
-        yield relation, transformation, template
-
-
-__all__ = [
-    "Cell",
-    "Pool",
-    "RelationPrototypes",
-    "check_drafts",
-    "check_pool",
-    "check_pool_wordings",
-    "load_pool",
-]
-
-FOLDER = Path(__file__).parent
-SUFFIXES = (".toml", ".csv", ".parquet")
+    name = pl.col("transformation").str.to_lowercase().str.replace("+", "_", literal=True, n=-1)
+    rows = frame.select("relation", name, pl.coalesce(templates).fill_null(""))
+    if not (unknown := rows.filter(~pl.col("transformation").is_in(NAMES))).is_empty():
+        relation, written, _ = unknown.row(0)
+        raise InputError(f"{path}: unknown transformation {written!r} of {relation!r}")
+    return rows
 
 
 @dataclass(frozen=True)
@@ -146,7 +120,7 @@ class Pool:
     name: str
     relations: dict[str, RelationPrototypes]
     path: Path | None = None
-    """The file of the pool; null if it is bundled."""
+    """The file of the pool; None if it is bundled."""
 
     def select_relation(self, relation: str) -> RelationPrototypes:
         """Return the prototypes of one relation, or raise InputError if the pool has none."""

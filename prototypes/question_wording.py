@@ -12,10 +12,9 @@
     statement = "The drug [X] may serve as a treatment for [Y]."
     negated = "The drug [X] cannot serve as a treatment for [Y]."
 
-``python -m prototypes.question_wording FILE.toml`` prints every problem of a file.
+``python -m prototypes FILE.toml`` prints every problem of a file.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,19 +158,3 @@ def _check_question(text: str) -> Iterator[str]:
 def _build_relation(relation: str, tables: dict[str, Any]) -> RelationWording:
     texts = {name: QuestionTexts(*(tables[name][key] for key in keys)) for name, keys in KEYS.items()}
     return RelationWording(relation, texts)
-
-
-def main(paths: Iterable[str]) -> int:
-    """Print every problem of each file, and return 1 if there is one, else 0."""
-    problems: list[str] = []
-    for path in paths:
-        try:
-            load_question_wording(Path(path))
-        except InputError as error:
-            problems.append(str(error))
-    print("\n".join(problems) or "no problems")
-    return 1 if problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,7 @@
 ``instance`` names P and Q of the instantiated form P(X, x) ⇒ Q(x, Y). The first entry of a cell is the
 prototype. The others are its wordings, which only the rephraser `reviewed` needs. Entry i of a dn cell denies
 entry i of its positive cell. ``status = "draft"`` says that nobody has reviewed the table
-(``prototypes/drafting/``).
+(``prototypes.drafting``).
 """
 
 import re

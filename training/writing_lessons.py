@@ -16,7 +16,7 @@ from prototypes.templates import RelationPrototypes
 from schemas.transformations import POSITIVE_OF
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.rephraser import N_STATEMENTS, Llmeval, Rephraser
-from tasks.edition.statements import write_sentence
+from tasks.edition.statements import write_sentences
 from training.lessons import Course, Lesson, Subject, Turn
 
 # A listing draws its wordings from these cells in turn; llmeval asks for statements that are not negated.
@@ -120,7 +120,7 @@ def fill_texts(templates: Sequence[tuple[str, Names]]) -> list[str]:
     """Return each template with its names in the slots."""
     rows = [(template, head, tail) for template, (head, tail) in templates]
     frame = pl.DataFrame(rows, schema=["template", "head", "tail"], orient="row")
-    return frame.select(write_sentence(pl.col("template"))).to_series().to_list()
+    return write_sentences(frame).to_list()
 
 
 def _build_lessons(asks: Sequence[WriterPrompt], replies: Sequence[str]) -> list[Lesson]:

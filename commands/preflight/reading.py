@@ -15,7 +15,7 @@ from schemas.transformations import POSITIVE_OF
 from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tasks.edition.preview import require_buildable
-from tasks.edition.statements import write_sentence
+from tasks.edition.statements import write_sentences
 
 MAX_WARNINGS_SHOWN = 20
 
@@ -125,9 +125,9 @@ def _check_wordings(edition: Edition, relation: str) -> Iterator[DoubtfulWording
             {"cell": cell, "template": template, "prototype": prototype, **names}
             for cell, template, prototype in _list_compared(edition.pool.select_relation(relation))
         ]
-    ).with_columns(
-        write_sentence(pl.col("template")).alias("text"),
-        write_sentence(pl.col("prototype")).alias("statement"),
+    )
+    frame = frame.with_columns(
+        text=write_sentences(frame), statement=write_sentences(frame, template="prototype")
     )
     for cell, template, reasons in zip(
         frame["cell"], frame["template"], check_rewordings(frame), strict=True

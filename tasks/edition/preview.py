@@ -49,7 +49,11 @@ def preview_pieces(edition: Edition) -> Iterator[PiecePreview]:
     files = edition.read_files()
 
     def preview(name: str) -> PiecePreview:
-        return _read_piece(edition, name, files) or _build_piece(edition, name)
+        if found := _read_stages(edition, name, files, TRIPLETS, STATEMENTS, SAMPLES):
+            triplets, statements, samples = found
+            relation = edition.pieces[name].relation
+            return PiecePreview(relation, triplets, statements, samples, frozenset())
+        return _build_piece(edition, name)
 
     yield from map_in_threads(preview, edition.pieces)
     edition.forget_facts()
@@ -60,26 +64,24 @@ def preview_questions(edition: Edition) -> Iterator[pl.DataFrame]:
     files = edition.read_files()
     recipe = find_recipe(edition, QUESTIONS.name)
     for name in edition.pieces:
-        path = edition.path_of(QUESTIONS.name, name)
-        if path in files and (edition.root / path).is_file():
-            yield read_stage_file(edition.root / path, QUESTIONS)
+        if found := _read_stages(edition, name, files, QUESTIONS):
+            yield found[0]
         else:
-            inputs = recipe.inputs
-            before = {
-                stage.name: find_recipe(edition, stage.name).build(edition, name, {}) for stage in inputs
+            # Questions are built from triplets alone, or from a question bank.
+            built = {
+                each.name: find_recipe(edition, each.name).build(edition, name, {}) for each in recipe.inputs
             }
-            yield recipe.build(edition, name, before)
+            yield recipe.build(edition, name, built)
 
 
-def _read_piece(edition: Edition, name: str, files: Collection[str]) -> PiecePreview | None:
-    """Return the piece from the files of the edition; None if one is missing."""
-    stages = (TRIPLETS, STATEMENTS, SAMPLES)
-    paths = {stage: edition.path_of(stage.name, name) for stage in stages}
-    if any(path not in files or not (edition.root / path).is_file() for path in paths.values()):
+def _read_stages(
+    edition: Edition, name: str, files: Collection[str], *stages: Stage
+) -> list[pl.DataFrame] | None:
+    """Return the rows of a piece in some stages, from the files of the edition; None if one is missing."""
+    paths = [edition.path_of(stage.name, name) for stage in stages]
+    if any(path not in files or not (edition.root / path).is_file() for path in paths):
         return None
-    triplets, statements, samples = (read_stage_file(edition.root / paths[stage], stage) for stage in stages)
-    relation = edition.pieces[name].relation
-    return PiecePreview(relation, triplets, statements, samples, frozenset())
+    return [read_stage_file(edition.root / path, stage) for path, stage in zip(paths, stages, strict=True)]
 
 
 def build_statement_frames(edition: Edition, name: str) -> dict[str, pl.DataFrame]:

@@ -27,7 +27,7 @@ from tasks.drawing.relation_facts import RelationFacts
 from tasks.drawing.series import NEGATIVE_TURNS, SeriesTurn
 from tasks.drawing.uniform_pairs import list_excluded
 from tasks.edition.rephraser import Llmeval, build_llmeval_samples
-from tasks.edition.statements import write_sentences
+from tasks.edition.statements import join_entities, write_sentences
 
 
 @dataclass(frozen=True)
@@ -257,9 +257,7 @@ def keep_statements(statements: pl.DataFrame, method: str) -> pl.DataFrame:
 
 def write_origin(statements: pl.DataFrame, triplets: pl.DataFrame, template: str) -> pl.DataFrame:
     """Return the statements with the base's own template in place of their prototypes."""
-    entities = triplets.select("triplet_id", "head", "tail")
-    rows = statements.join(entities, on="triplet_id", how="left", maintain_order="left")
-    sentences = write_sentences(rows.with_columns(template=pl.lit(template)))
+    sentences = write_sentences(join_entities(statements, triplets).with_columns(template=pl.lit(template)))
     return statements.with_columns(sentences.alias("statement"), prototype_id=pl.lit(template))
 
 

@@ -5,10 +5,8 @@ manifest lists.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from operator import ne
 from pathlib import Path
 
 import polars as pl
@@ -17,51 +15,26 @@ from pretexeval.primitives.errors import InputError
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.primitives.process import map_in_threads
 from pretexeval.storage.files import FileRef, link_file, read_stage_files, write_stage_file
-from pretexeval.storage.layout import checks_record, manifest_file
-from pretexeval.storage.records import RecordError, key_content, read_record, set_aside, write_record
+from pretexeval.storage.layout import checks_record
+from pretexeval.storage.records import RecordError, key_content, read_record, write_record
 from schemas.columns import Stage
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import Recipe, find_recipe
-from tasks.quality.part_validation import VALIDATION_VERSION, validate_parts
-from tasks.quality.validation import Report, ValidationReport, read_report, write_down
+from tasks.quality.validation import (
+    VALIDATION_VERSION,
+    Report,
+    ValidationReport,
+    read_report,
+    validate_parts,
+    write_down,
+)
 
 logger = logging.getLogger(__name__)
 
-
 MAX_ROWS = 150_000
 """Rows that are validated together, unless a single piece has more."""
-
-
-def iterate_validated(
-    edition: Edition, files: Mapping[str, FileRef], read: Callable[[str], pl.DataFrame]
-) -> Iterator[pl.DataFrame]:
-    """Yield all rows of a stage, in the order of the pieces.
-
-    A part that begins with a further piece of a long relation has the
-    demonstrations of the relation too, because expectations are about relations that have both splits.
-
-    Args:
-        files: name of a piece -> its file.
-        read: returns the rows of a piece.
-    """
-    waiting: list[pl.DataFrame] = []
-    held: str | None = None
-    for name, ref in files.items():
-        if waiting and sum(frame.height for frame in waiting) + ref.n_rows > MAX_ROWS:
-            yield pl.concat(waiting)
-            waiting, held = [], None
-        relation = edition.pieces[name].relation
-        if name != relation != held:
-            waiting.append(read(relation).filter(split="demonstration"))
-        waiting.append(read(name))
-        held = relation
-    yield pl.concat(waiting)
-
-
-# Checksums of different files differ in 60 of 64 digits; so few different digits are damage of the manifest.
-MAX_FLIPPED = 8
-# One core builds the stages of this many heads in about ten seconds.
 HEADS_PER_GROUP = 50_000
+"""Heads whose files are built by one task: one core builds their stages in about ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +48,6 @@ class StageFiles:
     def read(self, root: Path, piece: str) -> pl.DataFrame:
         """Return the rows of one piece."""
         return read_stage_files(root, [self.files[piece]], self.stage)
-
-    def read_all(self, root: Path) -> pl.DataFrame:
-        """Return all rows of the stage, piece after piece."""
-        return read_stage_files(root, list(self.files.values()), self.stage)
 
 
 def group_relations(edition: Edition) -> list[tuple[str, ...]]:
@@ -171,8 +140,12 @@ def place_files(edition: Edition, name: str, refs: Mapping[str, FileRef]) -> Sta
         if complete is not None and complete.is_intact(edition.root):
             files[piece] = complete
             continue
-        if complete is not None:
-            _require_same_bytes(edition, ref, complete)
+        if complete is not None and complete.sha256 != ref.sha256:
+            raise InputError(
+                f"{ref.path} was lost or changed, and the file that was built in its place differs from the "
+                "edition's manifest, because the code has changed: restore the file, or delete "
+                f"{edition.folder} to build the edition again"
+            )
         files[piece] = link_file(edition.root, ref, path)
     return StageFiles(find_recipe(edition, name).stage, files)
 
@@ -189,10 +162,29 @@ def check_files(edition: Edition, stage: StageFiles) -> Report:
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    parts = iterate_validated(edition, stage.files, partial(stage.read, edition.root))
-    checked = validate_parts(stage.stage, parts, edition.edition_id)
+    checked = validate_parts(stage.stage, _iterate_validated(edition, stage), edition.edition_id)
     # Demonstrations are repeated in several parts, but they are counted once.
     return write_down(replace(checked, n_rows=sum(ref.n_rows for ref in stage.files.values())))
+
+
+def _iterate_validated(edition: Edition, stage: StageFiles) -> Iterator[pl.DataFrame]:
+    """Yield all rows of a stage, in the order of the pieces.
+
+    A part that begins with a further piece of a long relation has the demonstrations of the relation too,
+    because expectations are about relations that have both splits.
+    """
+    waiting: list[pl.DataFrame] = []
+    held: str | None = None
+    for name, ref in stage.files.items():
+        if waiting and sum(frame.height for frame in waiting) + ref.n_rows > MAX_ROWS:
+            yield pl.concat(waiting)
+            waiting, held = [], None
+        relation = edition.pieces[name].relation
+        if name != relation != held:
+            waiting.append(stage.read(edition.root, relation).filter(split="demonstration"))
+        waiting.append(stage.read(edition.root, name))
+        held = relation
+    yield pl.concat(waiting)
 
 
 def record_check(edition: Edition, stage: StageFiles, report: Report) -> ValidationReport:
@@ -221,17 +213,3 @@ def _list_pieces(edition: Edition, relations: Collection[str]) -> list[str]:
 def _select_inputs(recipe: Recipe, before: Collection[StageFiles]) -> dict[str, StageFiles]:
     given = {files.stage.name: files for files in before}
     return {stage.name: given[stage.name] for stage in recipe.inputs if stage.name in given}
-
-
-def _require_same_bytes(edition: Edition, ref: FileRef, listed: FileRef) -> None:
-    if ref.sha256 == listed.sha256:
-        return
-    if sum(map(ne, ref.sha256, listed.sha256)) <= MAX_FLIPPED:
-        manifest = edition.root / manifest_file(edition.edition_id)
-        set_aside(manifest, f"a digit of the checksum of {ref.path} was changed", "it is written again")
-    else:
-        raise InputError(
-            f"{ref.path} was lost or changed, and the file that was built in its place differs from the "
-            "edition's manifest, because the code has changed: restore the file, or delete "
-            f"{edition.folder} to build the edition again"
-        )

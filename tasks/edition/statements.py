@@ -36,37 +36,23 @@ def write_on_one_line(text: str) -> str:
     return _CONTROL.sub(" ", text).strip()
 
 
-def write_sentence(template: pl.Expr) -> pl.Expr:
-    """Return the template filled with the columns head and tail, with a capital and the right articles.
+def write_sentences(rows: pl.DataFrame, template: str = "template") -> pl.Series:
+    """Return the template of each row, filled with its names, with a capital and the right articles.
 
     A name that begins the sentence gets a capital if its first word has only small letters. "a" and "an"
     before a slot follow the sound with which the name begins.
-    """
-    for slot, name in (("[X]", "head"), ("[Y]", "tail")):
-        article = (
-            pl.when(pl.col(name).str.contains(_VOWEL_SOUND)).then(pl.lit("${a}n ")).otherwise(pl.lit("${a} "))
-        )
-        template = template.str.replace(rf"\b(?<a>[Aa])n? {re.escape(slot)}", article + slot)
-    sentence = fill_template(template)
-    return pl.when(template.str.starts_with("[")).then(_write_capital(sentence)).otherwise(sentence)
-
-
-def write_sentences(rows: pl.DataFrame) -> pl.Series:
-    """Return the sentence of each row as `write_sentence` does, faster where rows share a template.
 
     Args:
-        rows: the columns template, head and tail.
+        rows: the columns head and tail, and that of the templates.
     """
-    parts = rows.with_row_index("row").partition_by("template", as_dict=True)
+    parts = rows.with_row_index("row").partition_by(template, as_dict=True)
     written = [part.select("row", text=_write_template(str(key))) for (key,), part in parts.items()]
     return pl.concat(written).sort("row")["text"] if written else pl.Series("text", [], pl.String)
 
 
 def _write_template(template: str) -> pl.Expr:
-    """Return the sentences of one template, which is cut at its slots once and not in every row."""
+    """Return the sentences of one template. It is cut at its slots, because names may contain slots."""
     parts = _SLOTS.split(template)
-    if sorted(parts[1::2]) != ["[X]", "[Y]"]:
-        return write_sentence(pl.col("template"))
     written = []
     for text, slot in zip(parts[::2], [*parts[1::2], None], strict=True):
         name = pl.col("head" if slot == "[X]" else "tail")
@@ -90,22 +76,10 @@ def _write_capital(sentence: pl.Expr) -> pl.Expr:
     return pl.when(sentence.str.contains(_SMALL_WORD)).then(capital).otherwise(sentence)
 
 
-def fill_template(template: pl.Expr) -> pl.Expr:
-    """Return the template with [X] and [Y] replaced by the columns head and tail, in one pass.
-
-    The template is cut at its slots before a name is put in, because names may contain `[X]` themselves.
-    """
-    starts_with_head = template.str.find(r"[X]", literal=True) < template.str.find(r"[Y]", literal=True)
-    cut = template.str.replace_many(["[X]", "[Y]"], ["\x00", "\x00"]).str.splitn("\x00", 3)
-    first = pl.when(starts_with_head).then(pl.col("head")).otherwise(pl.col("tail"))
-    second = pl.when(starts_with_head).then(pl.col("tail")).otherwise(pl.col("head"))
-    return pl.concat_str(
-        cut.struct.field("field_0"),
-        first,
-        cut.struct.field("field_1"),
-        second,
-        cut.struct.field("field_2"),
-    )
+def join_entities(rows: pl.DataFrame, triplets: pl.DataFrame) -> pl.DataFrame:
+    """Return variants or statements with the columns head and tail of their triplets."""
+    entities = triplets.select("triplet_id", "head", "tail")
+    return rows.join(entities, on="triplet_id", how="left", maintain_order="left")
 
 
 STATEMENTS_VERSION = 1
@@ -119,15 +93,8 @@ def fill_prototypes(
     names = prototypes.cells.keys()
     templates = {name: prototypes.cells[name].prototype for name in names}
     ids = {name: hash_text("prototype", prototypes.relation, name, templates[name]) for name in names}
-    entities = triplets.select("triplet_id", "head", "tail")
-    rows = variants.join(entities, on="triplet_id", how="left", maintain_order="left_right").with_columns(
+    rows = join_entities(variants, triplets).with_columns(
         pl.col("transformation").replace_strict(templates).alias("template"),
         pl.col("transformation").replace_strict(ids).alias("prototype_id"),
     )
     return rows.with_columns(write_sentences(rows).alias("statement")).select(STATEMENTS.names)
-
-
-def join_entities(statements: pl.DataFrame, triplets: pl.DataFrame) -> pl.DataFrame:
-    """Return the statements with the columns head and tail of their triplets."""
-    entities = triplets.select("triplet_id", "head", "tail")
-    return statements.join(entities, on="triplet_id", how="left", maintain_order="left")

@@ -20,6 +20,7 @@ from schemas.stages import ATTEMPTS, STATEMENTS, TRIPLETS
 from tasks.asking.writers import Writer, WriterPrompt
 from tasks.edition.attempts import list_judge_prompts
 from tasks.edition.edition import Edition
+from tasks.edition.statements import join_entities
 
 COUNTED = ("n_prompt_tokens", "n_completion_tokens")
 
@@ -49,9 +50,7 @@ def record_writer_tokens(edition: Edition, store: Store) -> None:
 def _list_judge_prompts(edition: Edition) -> Iterable[WriterPrompt]:
     assert edition.rephraser is not None
     assert edition.rephraser.judge is not None
-    named = _read_stage(edition, STATEMENTS).join(
-        _read_stage(edition, TRIPLETS).select("triplet_id", "head", "tail"), on="triplet_id"
-    )
+    named = join_entities(_read_stage(edition, STATEMENTS), _read_stage(edition, TRIPLETS))
     attempts = _read_stage(edition, ATTEMPTS).join(
         named.select("variant_id", "statement", "head", "tail"), on="variant_id"
     )

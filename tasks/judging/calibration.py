@@ -7,8 +7,6 @@ from report.console import align
 from tasks.judging.judge import LIFTABLE, Thresholds
 from tasks.judging.measurement import render_share
 
-MAX_REJECTED = 0.05
-MAX_LIFTED = 0.05
 REJECTS, LIFTS = "rejects", "lifts"
 
 
@@ -53,9 +51,9 @@ class Outcome:
 class Limits:
     """What a judge may cost."""
 
-    max_rejected: float = MAX_REJECTED
+    max_rejected: float = 0.05
     """Share of the sound rewordings accepted by the rules that the judge may reject."""
-    max_lifted: float = MAX_LIFTED
+    max_lifted: float = 0.05
     """Share of the wrong rewordings that the judge may let pass although the rules reject them."""
 
 
@@ -104,27 +102,20 @@ def list_uses(
     It may reject if it rejects a larger share of the wrong rewordings that the rules accept than of the sound
     ones. It may lift if it lifts more sound ones than wrong ones, and no more wrong ones than the limit.
     """
-    by_label = {
-        is_sound: [
-            (bool(row.reasons), row.is_rejected(thresholds[row.relation]))
+
+    def list_rejected(is_sound: bool, *, by_rules: bool) -> list[bool]:
+        """Return, for each rewording of this kind, whether it is rejected at the end."""
+        return [
+            row.is_rejected(thresholds[row.relation])
             for row in rows
-            if row.is_sound == is_sound
+            if row.is_sound == is_sound and bool(row.reasons) == by_rules
         ]
-        for is_sound in (True, False)
-    }
-    sound, wrong = (
-        {
-            REJECTS: [is_rejected for by_rules, is_rejected in found if not by_rules],
-            LIFTS: [not is_rejected for by_rules, is_rejected in found if by_rules],
-        }
-        for found in by_label.values()
-    )
+
     uses = []
-    if _share(wrong[REJECTS]) > _share(sound[REJECTS]):
+    if _share(list_rejected(False, by_rules=False)) > _share(list_rejected(True, by_rules=False)):
         uses.append(REJECTS)
-    if sum(wrong[LIFTS]) < sum(sound[LIFTS]) and sum(wrong[LIFTS]) <= limits.max_lifted * len(
-        by_label[False]
-    ):
+    n_sound, n_wrong = (list_rejected(is_sound, by_rules=True).count(False) for is_sound in (True, False))
+    if n_wrong < n_sound and n_wrong <= limits.max_lifted * sum(not row.is_sound for row in rows):
         uses.append(LIFTS)
     return tuple(uses)
 

@@ -17,8 +17,6 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.metadata import version
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -26,9 +24,7 @@ import polars as pl
 
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.hashing import draw_order
-from pretexeval.storage.layout import diversity_file, diversity_record
-from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS, TRIPLETS
-from tasks.quality.measured_file import Measurement, provide_measured_file
+from schemas.stages import DIVERSITY
 
 HEAD, TAIL = "headentity", "tailentity"
 MODEL = "morphmodel_en.pgz"
@@ -140,24 +136,6 @@ DIVERSITY_VERSION = 1
 """Count it up when the function `measure_diversity` gives other rows for the same samples."""
 
 
-def describe_diversity() -> Measurement:
-    """Return what is measured, and on what."""
-    dependencies = {"version": str(DIVERSITY_VERSION), "tagger": version("hanta")}
-    inputs = (TRIPLETS, SAMPLES, STATEMENTS)
-    return Measurement(DIVERSITY, inputs, dependencies, measure_diversity, _list_drawn)
-
-
-def write_diversity(root: Path, edition_id: str) -> Path:
-    """Write `diversity/<edition_id>.parquet`, unless it is up to date, and return its path.
-
-    Raises:
-        InputError: the edition is not complete.
-    """
-    measurement = describe_diversity()
-    files = (diversity_file(edition_id), diversity_record(edition_id))
-    return provide_measured_file(root, edition_id, measurement, *files)
-
-
 def measure_diversity(
     triplets: pl.DataFrame, samples: pl.DataFrame, statements: pl.DataFrame, n_triplets: int = N_TRIPLETS
 ) -> pl.DataFrame:
@@ -165,7 +143,7 @@ def measure_diversity(
 
     The triplets are drawn by their hash, so they are the same for every method.
     """
-    drawn = _draw_triplets(triplets, n_triplets)
+    drawn = draw_triplets(triplets, n_triplets)
     texts = (
         _add_statements(samples, statements)
         .join(drawn, on="triplet_id")
@@ -177,11 +155,7 @@ def measure_diversity(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _list_drawn(triplets: pl.DataFrame) -> pl.Series:
-    return _draw_triplets(triplets, N_TRIPLETS)["triplet_id"]
-
-
-def _draw_triplets(triplets: pl.DataFrame, n_triplets: int) -> pl.DataFrame:
+def draw_triplets(triplets: pl.DataFrame, n_triplets: int = N_TRIPLETS) -> pl.DataFrame:
     """Return triplet_id, head and tail of up to ``n_triplets`` test triplets of each relation."""
     tested = triplets.filter(pl.col("split") == "test")
     drawn = [

@@ -2,12 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -15,9 +12,7 @@ import polars as pl
 from pretexeval.knowledge.names import fold_name
 from pretexeval.primitives.hashing import hash_text
 from pretexeval.primitives.mixing import combine, hash_column
-from pretexeval.storage.layout import guesses_file, guesses_record
-from schemas.stages import GUESSERS, GUESSES, TRIPLETS
-from tasks.quality.measured_file import Measurement, provide_measured_file
+from schemas.stages import GUESSES
 
 STEM_LENGTHS = (3, 4, 5, 6)
 GRAM_LENGTHS = (2, 3, 4)
@@ -152,8 +147,6 @@ def _count_leading(a: Sequence[str], b: Sequence[str]) -> int:
 
 
 N_FOLDS = 5
-N_FREQUENT = 30
-"""Tails and words of tails that the tail guesser knows by name."""
 # More or larger trees gain nothing: 66.0 % on MedLAMA, as with 60 trees of 8 leaves at a rate of 0.1.
 N_TREES = 30
 LEARNING_RATE = 0.2
@@ -167,52 +160,25 @@ def describe_overlap(triplets: pl.DataFrame) -> pl.DataFrame:
     pairs = triplets.select("head", "tail").rows()
     names = {text: ComparedName(text) for pair in pairs for text in pair}
     rarity = weigh_words(names.values())
-    rows = [list(describe_resemblance(names[head], names[tail], rarity).values()) for head, tail in pairs]
-    return _build_frame(rows)
+    found = (describe_resemblance(names[head], names[tail], rarity).values() for head, tail in pairs)
+    return pl.DataFrame([[float(value) for value in row] for row in found], orient="row")
 
 
-def describe_tails(triplets: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per triplet of one relation: frequency, length and frequent words of its tail."""
-    tails = [ComparedName(text) for text in triplets["tail"]]
-    counts = Counter(tail.text for tail in tails)
-    frequent = _list_frequent(tail.text for tail in tails)
-    words = _list_frequent(word for tail in tails for word in set(tail.words))
-    rows = [
-        [
-            counts[tail.text],
-            len(tail.folded),
-            len(tail.words),
-            *(tail.text == text for text in frequent),
-            *(word in tail.words for word in words),
-        ]
-        for tail in tails
-    ]
-    return _build_frame(rows)
+def guess_truth(relation: str, triplets: pl.DataFrame) -> pl.Series:
+    """Return for each triplet of one relation, in their order, whether the overlap guesser believes it.
 
-
-BUILD_FEATURES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
-    "overlap": describe_overlap,
-    "tail": describe_tails,
-}
-
-
-def guess_truth(
-    guesser: str, relation: str, triplets: pl.DataFrame, fold_by: Literal["head", "tail"] = "head"
-) -> pl.Series:
-    """Return for each triplet of one relation, in their order, whether the guesser believes it.
-
-    The guesses do not depend on the order of the triplets. If all heads are in one fold, as in a relation
-    with a single head, there is nothing to train on, and every triplet is guessed false.
+    It is trained on the triplets of other heads. The guesses do not depend on the order of the triplets. If
+    all heads are in one fold, as in a relation with a single head, there is nothing to train on, and every
+    triplet is guessed false.
 
     Args:
-        guesser: one of GUESSERS.
         triplets: head, tail and is_positive of the test triplets.
-        fold_by: what is held out as a whole.
     """
     rows = triplets.select("head", "tail", "is_positive").with_row_index("row")
     rows = rows.sort("head", "tail", "is_positive")
-    rows = rows.with_columns(fold=pl.Series(_draw_folds(relation, rows[fold_by]), dtype=pl.UInt8))
-    features = BUILD_FEATURES[guesser](rows)
+    folds = [int(hash_text("fold", relation, head), 16) % N_FOLDS for head in rows["head"]]
+    rows = rows.with_columns(fold=pl.Series(folds, dtype=pl.UInt8))
+    features = describe_overlap(rows)
     guessed = []
     for fold in rows["fold"].unique().sort():
         is_held_out = rows["fold"] == fold
@@ -220,10 +186,6 @@ def guess_truth(
         guesses = _guess(features.filter(~is_held_out), labels, features.filter(is_held_out))
         guessed.append(rows.filter(is_held_out).select("row").with_columns(guess=guesses))
     return pl.concat(guessed).sort("row")["guess"]
-
-
-def _draw_folds(relation: str, names: Iterable[str]) -> list[int]:
-    return [int(hash_text("fold", relation, name), 16) % N_FOLDS for name in names]
 
 
 def _guess(known: pl.DataFrame, labels: pl.Series, unknown: pl.DataFrame) -> pl.Series:
@@ -249,55 +211,27 @@ def _guess(known: pl.DataFrame, labels: pl.Series, unknown: pl.DataFrame) -> pl.
         return pl.Series(trees.predict(unknown.to_numpy()), dtype=pl.Boolean)
 
 
-def _list_frequent(items: Iterable[str]) -> list[str]:
-    """Return the most frequent items; of equally frequent ones, those that sort first."""
-    counts = Counter(items)
-    return sorted(counts, key=lambda item: (-counts[item], item))[:N_FREQUENT]
-
-
-def _build_frame(rows: Sequence[Sequence[float]]) -> pl.DataFrame:
-    return pl.DataFrame([[float(value) for value in row] for row in rows], orient="row")
-
-
 GUESSES_VERSION = 1
 """Count it up when the function `guess_triplets` gives other rows for the same triplets."""
 MAX_HEADS = 10_000
-"""Heads of a relation of which one guesser knows. MedLAMA has 1,000 in each."""
-
-
-def describe_guesses() -> Measurement:
-    """Return what is measured, and on what."""
-    dependencies = {"version": str(GUESSES_VERSION), "trees": version("scikit-learn")}
-    return Measurement(GUESSES, (TRIPLETS,), dependencies, guess_triplets)
-
-
-def write_guesses(root: Path, edition_id: str) -> Path:
-    """Write `guesses/<edition_id>.parquet`, unless it is up to date, and return its path.
-
-    Raises:
-        InputError: the edition is not complete.
-    """
-    measurement = describe_guesses()
-    files = (guesses_file(edition_id), guesses_record(edition_id))
-    return provide_measured_file(root, edition_id, measurement, *files)
+"""Heads of a relation that are guessed together. MedLAMA has 1,000 in each."""
 
 
 def guess_triplets(triplets: pl.DataFrame, max_heads: int = MAX_HEADS) -> pl.DataFrame:
-    """Return one row per test triplet and guesser; columns as in the stage guesses.
+    """Return one row per test triplet; columns as in the stage guesses.
 
-    A relation with more than ``max_heads`` heads is divided at random into parts, and the guessers of a part
-    know nothing of the others. This bounds the memory.
+    A relation with more than ``max_heads`` heads is divided at random into parts, of which each is
+    guessed without the others. This bounds the memory.
     """
     tested = triplets.filter(pl.col("split") == "test").sort("relation", "triplet_id")
     guessed = [
         part.select(
             "triplet_id",
             "relation",
-            pl.lit(guesser).alias("guesser"),
-            guess_truth(guesser, str(relation), part).alias("guess"),
+            pl.lit("overlap").alias("guesser"),
+            guess_truth(str(relation), part).alias("guess"),
         )
         for (relation,), frame in tested.group_by("relation", maintain_order=True)
-        for guesser in GUESSERS
         for part in _divide(str(relation), frame, max_heads)
     ]
     empty = pl.DataFrame(GUESSES.schema.empty_table())
@@ -307,9 +241,6 @@ def guess_triplets(triplets: pl.DataFrame, max_heads: int = MAX_HEADS) -> pl.Dat
 def _divide(relation: str, triplets: pl.DataFrame, max_heads: int) -> Iterator[pl.DataFrame]:
     """Yield the triplets of the parts of one relation. All triplets of a head are in the same part."""
     n_parts = -(-triplets["head"].n_unique() // max_heads)
-    if n_parts == 1:
-        yield triplets
-        return
     number = pl.Series(combine("guesses", relation, hash_column(triplets["head"])) % np.uint64(n_parts))
     for part in range(n_parts):
         yield triplets.filter(number == part)

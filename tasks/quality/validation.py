@@ -3,10 +3,10 @@
 import importlib
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,7 +14,7 @@ import pyarrow as pa
 from pydantic import TypeAdapter
 
 from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.process import pause_collector
+from pretexeval.primitives.process import map_in_threads, pause_collector
 from schemas.columns import Stage
 from schemas.expectations import (
     STRUCTURE,
@@ -30,6 +30,13 @@ from schemas.expectations import (
 if TYPE_CHECKING:
     from great_expectations.core.batch_definition import BatchDefinition
 
+N_EXAMPLES = 5
+MAX_VALUE_LENGTH = 160
+RESULT_FORMAT = {"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES}
+VALIDATION_VERSION = 1
+"""Count it up when an expectation of a stage or the report on it changes."""
+# All threads use the same batch of Great Expectations.
+_LOCK = threading.Lock()
 
 Report = dict[str, Any]
 """A report as records hold it, with the time of the validation as checked_at."""
@@ -138,25 +145,6 @@ class ValidationReport:
         return "\n".join(lines) + "\n"
 
 
-def merge_reports(reports: Sequence[ValidationReport]) -> ValidationReport:
-    """Return one report of the parts of a stage: the sums of their counts, and the first examples.
-
-    No part may have failed, so that all have the same checks.
-    """
-    checks = (_merge_results(results) for results in zip(*(r.checks for r in reports), strict=True))
-    return replace(reports[0], n_rows=sum(r.n_rows for r in reports), checks=tuple(checks))
-
-
-def _merge_results(results: Sequence[ExpectationResult]) -> ExpectationResult:
-    examples = [example for result in results for example in result.examples]
-    return replace(
-        results[0],
-        success=all(result.success for result in results),
-        n_unexpected=sum(result.n_unexpected for result in results),
-        examples=tuple(examples[: max(len(result.examples) for result in results)]),
-    )
-
-
 _AS_JSON = TypeAdapter(ValidationReport)
 
 
@@ -180,24 +168,6 @@ def _escape(text: str) -> str:
     return "".join("\\" + c if c in "\\`*[]<>|" else c for c in text).replace("\n", " ")
 
 
-__all__ = [
-    "ExpectationResult",
-    "StageInvalid",
-    "ValidationReport",
-    "accepts_counts",
-    "check_stage",
-    "import_great_expectations",
-    "require_valid",
-    "validate_stage",
-]
-
-N_EXAMPLES = 5
-MAX_VALUE_LENGTH = 160
-RESULT_FORMAT = {"result_format": "SUMMARY", "partial_unexpected_count": N_EXAMPLES}
-# All threads use the same batch of Great Expectations.
-_LOCK = threading.Lock()
-
-
 def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -> ValidationReport:
     """Check the expectations of a stage. Values are checked only if the columns are as declared.
 
@@ -215,7 +185,56 @@ def validate_stage(stage: Stage, frame: pa.Table | pl.DataFrame, context: str) -
     return ValidationReport(stage.name, context, rows.height, tuple(checks))
 
 
-def accepts_counts(counted: pl.DataFrame) -> bool:
+def validate_parts(stage: Stage, parts: Iterable[pl.DataFrame], context: str) -> ValidationReport:
+    """Return one report of a stage in parts; its n_rows leaves out parts that were judged by their counts.
+
+    Great Expectations judges the first part, and every further part in which a row breaks an expectation. Of
+    the others, which have the columns of the first one, it judges the counts of all parts at once: judging
+    each part by itself took a third of the time of the validation.
+
+    Raises:
+        StageInvalid: an expectation is not met; the error names it and the first rows that break it.
+    """
+    all_rows = iter(parts)
+    first = next(all_rows)
+    reports = [_require_valid_part(stage, first, context)]
+    counts: list[pl.DataFrame] = []
+    for rows, counted in map_in_threads(partial(_count_part, stage, first.schema), all_rows):
+        if counted is not None and counted["n_unexpected"].sum() == 0:
+            counts.append(counted)
+        else:
+            reports.append(_require_valid_part(stage, rows, context))
+    if counts and not _accepts_counts(pl.concat(counts)):
+        raise RuntimeError(f"Great Expectations refuses counts of zero in stage {stage.name} of {context}")
+    checks = (_merge_results(results) for results in zip(*(r.checks for r in reports), strict=True))
+    return replace(reports[0], n_rows=sum(r.n_rows for r in reports), checks=tuple(checks))
+
+
+def _count_part(
+    stage: Stage, schema: pl.Schema, rows: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Return the rows, and how many of them break each expectation; None if they have another schema."""
+    return rows, count_violations(stage, rows) if rows.schema == schema else None
+
+
+def _require_valid_part(stage: Stage, rows: pl.DataFrame, context: str) -> ValidationReport:
+    report = validate_stage(stage, rows, context)
+    require_valid(report)
+    return report
+
+
+def _merge_results(results: Sequence[ExpectationResult]) -> ExpectationResult:
+    """Return the result of one expectation in all parts: the sum of the counts, and the first examples."""
+    examples = [example for result in results for example in result.examples]
+    return replace(
+        results[0],
+        success=all(result.success for result in results),
+        n_unexpected=sum(result.n_unexpected for result in results),
+        examples=tuple(examples[:N_EXAMPLES]),
+    )
+
+
+def _accepts_counts(counted: pl.DataFrame) -> bool:
     """Return whether Great Expectations finds no count of rows that break an expectation above 0."""
     return all(is_met for _, is_met, _ in _run_expectations(SUMMARY, counted))
 
@@ -224,7 +243,7 @@ def _check_values(stage: Stage, rows: pl.DataFrame) -> list[ExpectationResult]:
     expectations, counted = list_value_expectations(stage), count_violations(stage, rows)
     n_unexpected = dict(zip(map(_name, expectations), counted["n_unexpected"], strict=True))
     found = {}
-    if not accepts_counts(counted):
+    if not _accepts_counts(counted):
         broken = [expectation for expectation in expectations if n_unexpected[_name(expectation)]]
         breaks = rows.select(is_broken=find_breaking(broken)).to_series()
         judged, shown = evaluate_rules(stage, rows).filter(breaks), rows.filter(breaks)
@@ -243,9 +262,7 @@ def check_stage(stage: Stage, frame: pl.DataFrame, context: str) -> Report:
     Raises:
         StageInvalid: an expectation is not met; the error names it and the first rows that break it.
     """
-    report = validate_stage(stage, frame, context)
-    require_valid(report)
-    return write_down(report)
+    return write_down(_require_valid_part(stage, frame, context))
 
 
 def require_valid(report: ValidationReport) -> None:

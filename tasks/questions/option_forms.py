@@ -8,18 +8,77 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from tasks.questions.vocabulary import (
-    AFTER_NOUN,
-    FINITE,
-    INSTRUCTIONS,
-    INSTRUCTIONS_OR_NOUNS,
-    PLURALS,
-    SENTENCE_STARTS,
-    SENTENCE_VERBS,
-    SINGULARS,
-    THIRD_PERSON,
-)
+from pretexeval.gate.lexicon import list_words
 
+# Finite auxiliaries: an option with one of them is a sentence.
+FINITE = list_words(
+    """
+    am are aren't can can't cannot could couldn't did didn't do does doesn't don't had has hasn't have
+    haven't is isn't may might must shall should shouldn't was wasn't were weren't will won't would
+    wouldn't
+    """
+)
+# First words of instructions ("Administer oxygen").
+INSTRUCTIONS = list_words(
+    """
+    abstain accept add adjust administer admit advise agree allow apply arrange ask assess assure attempt
+    avoid begin bypass call change check conduct confront consider consult contact continue cool counsel
+    decline decrease defer deliver determine discharge disclose discontinue discuss dispose disregard draw
+    educate elevate encourage ensure evaluate examine exclude explain extubate follow get give hold honor
+    identify ignore immobilize immunize increase induce inform initiate inject inquire insert insufflate
+    intubate invite involve irrigate keep leave let limit maintain make measure mention monitor move
+    notify observe obtain offer open order perform permit persuade place plan postpone prepare prescribe
+    prevent proceed protect provide pursue reassess reassure recommend reduce refer refuse remove repair
+    repeat replace report request respect respond restart restrict resuscitate return revise rule schedule
+    screen seek send set share speak start stop suggest supplement suture switch take taper tell terminate
+    test transfer transfuse treat try turn undergo use vaccinate ventilate wait warn wean withdraw
+    withhold wrap
+    """
+)
+# Instructions that are nouns too ("change in mood"): they are nouns before AFTER_NOUN.
+INSTRUCTIONS_OR_NOUNS = list_words(
+    """
+    attempt call change decrease discharge draw increase limit monitor offer open order place plan repair
+    repeat report request return rule screen start stop supplement switch test transfer use wait
+    """
+)
+AFTER_NOUN = list_words("and at by for from in is of on or to with")
+# First words of predicates in the third person ("Blocks reuptake of dopamine").
+THIRD_PERSON = list_words(
+    """
+    activates acts affects alters antagonizes attaches binds blocks causes cleaves competes contains
+    converts creates decreases depolarizes destroys disrupts drains elicits encodes enhances enlarges
+    forms increases induces inhibits interferes leads lowers makes occurs prevents produces promotes
+    reduces regulates releases requires results runs stabilizes stimulates suppresses tends transports
+    triggers
+    """
+)
+# First words of sentences.
+SENTENCE_STARTS = list_words("he if it she that there these they this we you")
+# Verbs in the third person that are no nouns: an option with one of them is a sentence.
+SENTENCE_VERBS = list_words(
+    """
+    activates allows alters becomes binds carries competes contains contributes converts depends encodes
+    enhances fails generates improves induces inhibits interferes makes metabolize metabolizes needs
+    occurs pays plays poses prevents promotes provides reduces remains requires shows stimulates
+    suppresses
+    """
+)
+# Plurals without a plural ending.
+PLURALS = list_words(
+    """
+    bacilli bacteria bodies casts children cocci data diverticula emboli feet foci fungi media men nuclei
+    ova people petechiae spirochetes striae teeth thrombi varices vertebrae villi women
+    """
+)
+# Singulars that end like a plural.
+SINGULARS = list_words(
+    """
+    abscess albicans ascites atlas bias biceps caries diabetes facies forceps gas herpes hives lens
+    measles meninges mumps mutans pancreas pons rabies rickets scabies series shingles species tabes
+    torsades triceps yaws
+    """
+)
 _AFTER_INSTRUCTION = {
     "screen": "for",
     "test": "for",

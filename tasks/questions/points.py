@@ -3,8 +3,9 @@
 The questions that a head can and cannot carry are counted here too, without drawing any of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -14,9 +15,6 @@ from schemas.stages import DEMONSTRATION_SALT
 from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts, SameNames
-
-Form = tuple[str, bool]
-"""Type of question, and whether it is negated."""
 
 N_OPTIONS = 4
 MAX_RIGHT = 3
@@ -74,16 +72,6 @@ class Points:
     """The tails that can be wrong options, sorted."""
     same: SameNames
     """Which tails are the same."""
-
-
-@dataclass(frozen=True)
-class MissingQuestion:
-    """A question that a head cannot carry, and the reason."""
-
-    head: str
-    type: str
-    is_negated: bool
-    reason: str
 
 
 def collect_points(
@@ -179,41 +167,37 @@ def identify_point(relation: str, head: str, head_id: str | None) -> str:
     return hash_text("point", relation, head, head_id or "")
 
 
-def list_missing(points: Points) -> list[MissingQuestion]:
-    """Return the questions that heads of the relation cannot carry, sorted by head."""
-    missing = [
-        MissingQuestion(name, type_, is_negated, "the relation has no tail that is false of the head")
-        for name in points.impossible
-        for type_ in ("MCQ", "RQ", "MAQ", "TFQ")
-        for is_negated in (False, True)
-    ]
-    for point in (*points.tested, *points.demonstrations):
-        missing += _list_missing_of(point)
-    return sorted(missing, key=lambda question: question.head)
-
-
-def _list_missing_of(point: Point) -> list[MissingQuestion]:
-    n_true, n_false = len(point.true), point.n_false
-    missing = []
-    if n_false < N_OPTIONS - 1:
-        reason = f"needs 3 tails that are false of the head; there are {n_false}"
-        missing += [MissingQuestion(point.name, type_, False, reason) for type_ in ("MCQ", "RQ")]
-    if n_true < N_OPTIONS - 1:
-        reason = f"needs 3 tails that are true of the head; there are {n_true}"
-        missing += [MissingQuestion(point.name, type_, True, reason) for type_ in ("MCQ", "RQ")]
-    if not point.possible_right:
-        reason = f"needs 4 tails, with 1 to 3 true ones; there are {n_true} true and {n_false} false ones"
-        missing += [MissingQuestion(point.name, "MAQ", is_negated, reason) for is_negated in (False, True)]
-    return missing
-
-
 def describe_missing(points: Points) -> list[dict[str, Any]]:
-    """Return, as JSON, one item per type, form and reason, with the heads that it is about."""
+    """Return, as JSON, the questions that heads cannot carry.
+
+    There is one item per type, form and reason, with the heads that it is about.
+    """
     heads: dict[tuple[str, bool, str], list[str]] = {}
-    for question in list_missing(points):
-        key = (question.type, question.is_negated, question.reason)
-        heads.setdefault(key, []).append(question.head)
+    for head, type_, is_negated, reason in _iterate_missing(points):
+        heads.setdefault((type_, is_negated, reason), []).append(head)
     return [
-        {"type": type_, "is_negated": is_negated, "reason": reason, "n_heads": len(names), "heads": names}
+        {
+            "type": type_,
+            "is_negated": is_negated,
+            "reason": reason,
+            "n_heads": len(names),
+            "heads": sorted(names),
+        }
         for (type_, is_negated, reason), names in sorted(heads.items())
     ]
+
+
+def _iterate_missing(points: Points) -> Iterator[tuple[str, str, bool, str]]:
+    """Yield head, type, whether it is negated, and reason of every question that a head cannot carry."""
+    for name in points.impossible:
+        for type_, is_negated in product(("MCQ", "RQ", "MAQ", "TFQ"), (False, True)):
+            yield name, type_, is_negated, "the relation has no tail that is false of the head"
+    for point in (*points.tested, *points.demonstrations):
+        n_true, n_false = len(point.true), point.n_false
+        for kind, n, is_negated in (("false", n_false, False), ("true", n_true, True)):
+            if n < N_OPTIONS - 1:
+                reason = f"needs 3 tails that are {kind} of the head; there are {n}"
+                yield from ((point.name, type_, is_negated, reason) for type_ in ("MCQ", "RQ"))
+        if not point.possible_right:
+            reason = f"needs 4 tails, with 1 to 3 true ones; there are {n_true} true and {n_false} false ones"
+            yield from ((point.name, "MAQ", is_negated, reason) for is_negated in (False, True))

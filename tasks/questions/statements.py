@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pretexeval.gate.lexicon import list_words
 from tasks.questions.clauses import Clause
 from tasks.questions.option_forms import (
     Form,
@@ -19,7 +20,6 @@ from tasks.questions.option_forms import (
     make_singular,
     split_head,
 )
-from tasks.questions.vocabulary import COMMON_ENDINGS, COMMON_WORDS, NAMES, STRUCTURES
 
 # Nouns of actions: an instruction can be equated with them.
 _ACTIONS = re.compile(
@@ -38,6 +38,66 @@ _ASKS_FOR_SENTENCE = re.compile(
     r"\b(?:statements?|response|true|correct|accurate|interpretation|mechanisms|reply)\b"
 )
 _ALWAYS_AFTER_COLON = ("statement", "change", "set")
+# Names of structures: in the middle of a sentence they need an article.
+STRUCTURES = list_words(
+    """
+    arteriole artery cortex duct fasciculus foramen gland hypothalamus ligament lobe membrane muscle nerve
+    nucleus pouch receptor reticulum sphincter tendon thalamus vein
+    """
+)
+# First words of options that are no names: they lose their capital within a sentence.
+COMMON_WORDS = list_words(
+    """
+    A Abscess Absent Acetaminophen Acid Acute Adverse Ages Air Airway Alcohol Ammonia An Analysis Androgen
+    Anion Antacids Anterograde Antibodies Antibody Antigen-antibody Anxiety Appetite Area Areas Asthma
+    Ataxia Atelectasis Autoantibodies Autoimmune Bacteria Barium Bed Benign Benzodiazepines Bile Bite
+    Bladder Blockade Blood Bloody Body Bone Brain Breast Brief Broad Bronchospasm Brown Calcium Carbon
+    Cardiac Carotid Cataracts Celiac Cell Cells Cervix Chest Chief Child Chromosome Cleft Close Clot
+    Cluster Clusters Coarse Cocci Collagen Common Complete Condoms Contrast Copper Corticosteroids Crown
+    Crypt Decrease Deep Defect Delirium Dementia Dense Dermis Dextrose Diffuse Direct Dog Double
+    Double-contrast Drug Dry Dual Duplex Early Easy Effect Efflux Elbow Electron Enzyme Eosinophilia
+    Eosinophils Episodes Erythema Erythrocyte Estrogen Ethyl Excess Exchange Eye Fat Fatty Female Fever
+    Fish Fistula Flat Flexion Flow Fluid Food Foot Forearm Foreign Free Freshwater Fungi Gallbladder Gap
+    Gas Germ Glucagon Glucocorticoids Glucose Gluten-free Glycogen Goblet Gout Granulomas Ground Group Gum
+    Hair Head Headache Heart Heat Hemophilia Hemoptysis Hemorrhoids High Human Hungry Hydrogen Hydroxyurea
+    Hypotonia Immune Incomplete Increase Influenza Influx Insect Interferon Iron Islet Isotype Jaundice
+    Jaw Joint Kidney Known Lack Lactulose Large Larynx Laser Late Lead Left Lens Leukocyte Leukotriene
+    Lifestyle Lipid Lithium Liver Long Loop Loss Loud Low Lung Lysis Macule Magnesium Malaria Male
+    Marijuana Mass Mast Matrix Measles Meconium Median Microtubule Mild Mismatch Mitochondria Mood Mouth
+    Mucus Muddy Multiple Multivitamins Muscle Needle Needlestick Nerve Nests Neutrophil Night No Nontender
+    Notochord Nystagmus Occult Open Ovaries Palsy Pancreas Papilledema Past Patients Penile Photophobia
+    Pink Plague Plasma Platelet Pneumonia Pneumothorax Point Polysaccharides Postpartum Potassium Presence
+    Profound Proper Proton Radiograph Radon Random Rapid Ratio Recall Red Rest Retrograde Reverse Right
+    Rubella Schizophrenia Scurvy Seizures Selenium Sepsis Serum Severe Sex Shellfish Short Shoulder Sick
+    Sickle Silver Silvery Simple Single Skin Sleep Slit Slow Small Smooth Smudge Sodium Spider Sputum
+    Starry Steeple Stem Stool Straight Streptococci Stress Strict Strong Struma Subacute Sudden Support
+    Surface Swab Sweat Syrup Tachycardia Teeth Tetanus The Theca Thick Third Three Throat Thrombocytopenia
+    Thrombus Thumb Thymus Tick Tissue Tongue Trace Trachea Transmembrane Transverse Trauma Travel
+    Tricuspid Triglycerides Trisomy Tumor Type Ultrasound Upper Urge Urinalysis Urine Use Vagina Virus
+    Vulva Warm Weight White Whole Wrist X-rays Yeast Yellow Yolk Zinc
+    """
+)
+# Names of persons and genera that end like a common word.
+NAMES = list_words(
+    """
+    Crohn Cushing Dermacentor Ebstein Epstein Ewing Goodpasture Hirschsprung Hodgkin Horner Kearns Lynch
+    Meckel Schistosoma Turner
+    """
+)
+# Endings of common nouns, adjectives and drugs: a word with such an ending is no name.
+COMMON_ENDINGS = tuple(
+    sorted(
+        list_words(
+            """
+            able age iasis ly omes al ance ancy ant ar ary ase ate ation cells cept cillin cin cline cysts
+            ectomy ed emia ence ency ent esis fen ful gery gia gram graphy ible ic ics ide ime in
+            ine ing ions ism ities itis ity ive less logy mab ment ness nib oid ol ole oma one
+            opsy or ory oscopy osis ous pathy plasia pril pyridamole rapy rel rin rrhea sion
+            statin stones tes tion tomy trophy ulosis ure uria vir zole
+            """
+        )
+    )
+)
 
 
 def ask(clause: Clause, is_negated: bool) -> str:

@@ -1,5 +1,6 @@
 """Finite verbs of closing sentences: where they are, their negation and their number."""
 
+import re
 from dataclasses import dataclass, replace
 
 from pretexeval.gate.lexicon import list_words
@@ -9,48 +10,15 @@ MODALS = list_words("can could may might must shall should will would")
 _HAVE = {"has": "have"}
 AUXILIARIES = frozenset([*BE, *BE.values(), *MODALS, *_HAVE, "have", "had", "do", "does", "did"])
 _ADVERBS = list_words("also best better most more now then thus first still however")
-# Verbs in the third person that may follow the gap without an adverb before them.
-_THIRD_PERSON = {
-    "accounts": "account",
-    "applies": "apply",
-    "causes": "cause",
-    "characterizes": "characterize",
-    "confirms": "confirm",
-    "contributes": "contribute",
-    "describes": "describe",
-    "depicts": "depict",
-    "explains": "explain",
-    "gives": "give",
-    "identifies": "identify",
-    "indicates": "indicate",
-    "inhibits": "inhibit",
-    "involves": "involve",
-    "leads": "lead",
-    "makes": "make",
-    "predisposes": "predispose",
-    "produces": "produce",
-    "puts": "put",
-    "relies": "rely",
-    "represents": "represent",
-    "requires": "require",
-    "spreads": "spread",
-    "states": "state",
-    "suggests": "suggest",
-    "supplies": "supply",
-    "supports": "support",
-    "underlies": "underlie",
-    "uses": "use",
-    "works": "work",
-    "fits": "fit",
-    "corresponds": "correspond",
-    "acts": "act",
-    "decreases": "decrease",
-    "increases": "increase",
-    "belongs": "belong",
-    "occurs": "occur",
-    "allows": "allow",
-    "has": "have",
-}
+# Base forms of the verbs that may follow the gap in the third person without an adverb before them.
+_BASES = list_words(
+    """
+    account act allow apply belong cause characterize confirm contribute correspond decrease depict
+    describe explain fit give have identify increase indicate inhibit involve lead make occur predispose
+    produce put rely represent require spread state suggest supply support underlie use work
+    """
+)
+_THIRD_PERSON = {"has" if base == "have" else re.sub("y$", "ie", base) + "s": base for base in _BASES}
 _PAST = {
     "accounted": "account",
     "caused": "cause",
@@ -67,7 +35,6 @@ _PAST = {
 }
 # Verbs that are plural nouns too ("which of the following causes is …").
 _ALSO_NOUNS = list_words("acts causes decreases fits increases states supports uses works")
-_BASES = frozenset(_THIRD_PERSON.values())
 # Words that stand between a superlative and its noun, or are its noun.
 _NOUNS = list_words("treatment therapy step management diagnosis cause option initial next")
 # Words that begin a complement after which "has" is an auxiliary.

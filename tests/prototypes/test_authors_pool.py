@@ -69,11 +69,6 @@ def test_missing_cells_and_slots_are_named_at_once(tmp_path: Path) -> None:
     assert slot.strip().startswith("may_treat dn holds [Y] 0 times instead of once")
 
 
-def test_a_field_that_is_too_long_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"authors.csv cannot be read as CSV: field larger than"):
-        load_pool(write_csv(tmp_path, ["may_treat", "a" * 140_000, *TEXTS]))
-
-
 @pytest.mark.parametrize(
     ("rows", "header", "expected"),
     [
@@ -105,7 +100,7 @@ def test_a_table_falls_back_on_its_second_column(tmp_path: Path) -> None:
     assert cells["none"].prototype == "0 [X] and [Y]."
     assert cells["inv_ins_dn"].prototype == "7 [X] and [Y]."
     frame.with_columns(pl.lit("Twist").alias("transformation")).write_parquet(path)
-    with pytest.raises(InputError, match="unknown transformation 'Twist'"):
+    with pytest.raises(InputError, match="unknown transformation 'twist'"):
         load_pool(str(path))
     frame.drop("transformation").write_parquet(path)
     with pytest.raises(InputError, match="is not a table of prototypes: it needs relation"):

@@ -4,7 +4,9 @@ import pytest
 
 from pretexeval.primitives.errors import InputError
 from prototypes.__main__ import main
-from prototypes.pool import Cell, Pool, check_pool, check_pool_wordings, load_pool
+from prototypes.pool import Pool, check_pool, check_pool_wordings, load_pool
+from prototypes.question_wording import BUNDLED_FILE
+from prototypes.templates import Cell
 from schemas.transformations import NAMES
 
 OWN = """
@@ -64,13 +66,6 @@ def test_a_relation_of_ones_own_is_one_table(tmp_path: Path) -> None:
     assert prototypes.cells["ins"].wordings == ()
 
 
-def test_missing_wordings_are_reported_not_raised(tmp_path: Path) -> None:
-    pool = load_pool(write_pool(tmp_path, OWN))
-    problems = check_pool_wordings(pool, ["may_cure", "unknown"])
-    assert len(problems) == 8
-    assert problems[0] == "pool 'own', [may_cure] none has 1 further wordings, 4 are needed"
-
-
 def test_a_pool_may_extend_a_bundled_one(tmp_path: Path, revised: Pool) -> None:
     pool = load_pool(write_pool(tmp_path, 'extends = "revised"\n' + OWN))
     assert pool.relations.keys() == {*revised.relations, "may_cure"}
@@ -111,7 +106,6 @@ def test_all_problems_of_a_pool_are_named_at_once(tmp_path: Path) -> None:
         ("", "holds no relation"),
         ("may_cure = 3", "[may_cure] is not a table of cells"),
         ("[may_cure", "is not valid TOML"),
-        ("[a]\n[a]", "is not valid TOML"),
         ("extends = 3\n" + OWN, "extends is 3: give the name of a bundled pool"),
         (OWN.replace('"TakesDrug", ', ""), "instance is ['HasCurableDisease']"),
         (OWN.replace("instance", 'status = "final"\ninstance'), "status is 'final': write status ="),
@@ -157,6 +151,11 @@ def test_checksum_of_a_relation_stays_the_same(tmp_path: Path) -> None:
 
 
 def test_command_prints_problems_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([write_pool(tmp_path, OWN)]) == 1
-    assert "[may_cure] none has 1 further wordings" in capsys.readouterr().out
-    assert main(["revised"]) == 0
+    wording = tmp_path / "questions.toml"
+    wording.write_text("[a.MCQ]\nquestion = 1", encoding="utf-8")
+    assert main([write_pool(tmp_path, OWN), str(wording), str(tmp_path / "none.toml")]) == 1
+    shown = capsys.readouterr().out
+    assert "[may_cure] none has 1 further wordings" in shown
+    assert "[a.MCQ] question is 1: give a text" in shown
+    assert "none.toml cannot be read" in shown
+    assert main(["revised", str(BUNDLED_FILE)]) == 0

@@ -23,6 +23,7 @@ from schemas.transformations import NAMES
 from tasks.drawing.relation_facts import RelationFacts
 from tasks.edition.edition import Edition
 from tasks.edition.recipes import RECIPES, find_recipe
+from tasks.edition.stage_files import StageFiles
 
 FOLDER = os.environ.get("PRETEXEVAL_REFERENCE_DATA", "")
 MEDLAMA = Path(FOLDER) / "medlama.parquet"
@@ -134,6 +135,11 @@ def write_files(edition: Edition) -> dict[str, FileRef]:
         for name, frame in build_frames(edition, piece).items()
         if (path := f"{edition.folder}/{name}/{piece}.parquet")
     }
+
+
+def read_rows_of(stage: StageFiles, root: Path) -> pl.DataFrame:
+    """Return all rows of a stage, piece after piece."""
+    return pl.concat(stage.read(root, piece) for piece in stage.files)
 
 
 def list_keys(edition: Edition) -> dict[tuple[str, str], str]:

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tasks.drawing import pieces
 from tasks.drawing.balanced_pairs import draw_balanced
-from tasks.drawing.heads import TripletSampling, choose_heads, list_uncertain
+from tasks.drawing.heads import TripletSampling, list_uncertain
 from tasks.drawing.pieces import Piece
 from tasks.drawing.relation_facts import PAIR, RelationFacts
 from tasks.drawing.series import SeriesTurn
@@ -24,7 +23,6 @@ from tests.support.small_bases import (
     as_facts,
     as_rows,
     index_facts,
-    make_facts,
     needs_reference,
     read_medlama,
     row_lists,
@@ -63,6 +61,7 @@ def require_balance(facts: RelationFacts, drawn: pl.DataFrame) -> None:
 
 
 @given(row_lists(), row_lists(), st.integers(0, 3))
+@settings(max_examples=50)
 def test_tails_balance_and_no_negative_is_true_or_uncertain(
     rows: list[dict[str, Any]], asserted: list[dict[str, Any]], seed: int
 ) -> None:
@@ -99,30 +98,6 @@ def test_as_many_heads_are_kept_as_by_the_exact_program(seed: int) -> None:
     assert n_crowded > 5
 
 
-@given(row_lists(), st.randoms(use_true_random=False))
-@settings(max_examples=30)
-def test_draws_do_not_depend_on_the_order_of_rows(rows: list[dict[str, Any]], random: Any) -> None:  # noqa: ANN401
-    shuffled = random.sample(rows, len(rows))
-    for turn in (None, SeriesTurn(1, random.randrange(9))):
-        one, other = (draw(index_facts(as_rows(each)), 1, turn) for each in (rows, shuffled))
-        assert one.equals(other)
-
-
-def test_draws_do_not_depend_on_the_size_of_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
-    facts = index_facts(as_facts(make_facts(60, 9)))
-    tested = choose_heads(facts, TripletSampling(1)).tested
-    whole = draw_balanced(facts, Piece("r").select_blocks(tested), 1)
-    monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
-    cut = pieces.cut_relations({"r": 60}, None)
-    parts = [draw_balanced(facts, piece.select_blocks(tested), 1) for piece in cut]
-    assert [piece.name for piece in cut] == ["r", "r.0002", "r.0003", "r.0004"]
-    assert pl.concat(parts).sort("head").equals(whole)
-    assert whole.height > 40
-    for part in parts:
-        assert Counter(part["positive"]) == Counter(part["negative"])
-
-
 def test_asserted_negatives_are_preferred() -> None:
     facts = as_facts({f"h{i}": [f"t{i}"] for i in range(12)})
     also_false = as_facts({f"h{i}": [f"t{(i + 5) % 12}"] for i in range(12)})
@@ -154,24 +129,11 @@ def test_seed_and_relation_change_the_draw() -> None:
     assert not one.equals(other)
 
 
-def test_demonstrations_do_not_depend_on_the_seed_and_are_not_tested() -> None:
-    facts = index_facts(as_facts(make_facts(40, 7) | {"all": [f"tail {i}" for i in range(7)]}))
-    chosen = [choose_heads(facts, TripletSampling(seed)) for seed in range(3)]
-    held_out = chosen[0].demonstrations
-    assert all(each.demonstrations.equals(held_out) for each in chosen)
-    true = set(facts.rows.select("head", "tail").iter_rows())
-    assert held_out.height == 5
-    assert "all" not in set(held_out["head"])
-    assert not true.intersection(held_out.select("head", "negative").iter_rows())
-    assert set(held_out["head"]).isdisjoint(chosen[0].tested)
-    assert chosen[0].tested.to_list() != chosen[1].tested.to_list()
-
-
 def measure_overlap(relation: str) -> tuple[float, dict[str, Any]]:
     """Return what the trained guesser scores on a relation of MedLAMA, and what the manifest says of it."""
     frame = draw_triplets(read_medlama(), relation, TripletSampling(1))
     tested = frame.filter(split="test")
-    is_right = guess_truth("overlap", relation, tested) == tested["is_positive"]
+    is_right = guess_truth(relation, tested) == tested["is_positive"]
     return fmean(is_right), describe_balance([frame])
 
 
@@ -184,6 +146,21 @@ def test_resemblance_does_not_reveal_the_label_on_medlama(relation: str) -> None
     share, balance = measure_overlap(relation)
     assert share <= 0.55
     assert balance["is_balanced"]
+
+
+@needs_reference
+def test_tails_of_medlama_are_as_frequent_among_positives_as_among_negatives() -> None:
+    """Heads are lost in one relation: a tail with the words of "Neoplastic Cell", which is true of nearly all
+    heads of disease_has_abnormal_cell, can be false of none of them."""
+    base, n_heads = read_medlama(), Counter[str]()
+    for relation in base.relations:
+        drawn = draw_triplets(base, relation, TripletSampling(1))
+        tested = drawn.filter(split="test")
+        true, false = (Counter(tested.filter(is_positive=b)["tail"]) for b in (True, False))
+        assert true == false
+        n_heads[relation] = drawn["head"].n_unique()
+    assert {relation for relation, n in n_heads.items() if n < 990} == {"disease_has_abnormal_cell"}
+    assert n_heads.total() > 16_300
 
 
 @needs_reference
@@ -212,12 +189,3 @@ def test_counts_of_the_manifest() -> None:
         "n_asserted": 2,
         "is_balanced": False,
     }
-
-
-def test_pairs_of_stored_editions_never_change() -> None:
-    assert draw(index_facts(as_facts(make_facts(12, 5)))).rows()[:4] == [
-        ("head 0", "tail 0", "tail 4"),
-        ("head 1", "tail 4", "tail 0"),
-        ("head 10", "tail 1", "tail 4"),
-        ("head 11", "tail 4", "tail 2"),
-    ]

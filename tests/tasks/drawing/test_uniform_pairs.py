@@ -1,7 +1,6 @@
 """Uniform pairs: every possible tail is as likely as another, and in a series all of them take turns."""
 
 from collections import Counter
-from random import Random
 from typing import Any
 
 import polars as pl
@@ -23,22 +22,19 @@ def draw(facts: RelationFacts, seed: int = 1, turn: SeriesTurn | None = None) ->
     return draw_uniform(facts, facts.heads["head"], seed, turn)
 
 
-@given(row_lists(), st.randoms(use_true_random=False), st.sampled_from(TURNS))
-@settings(max_examples=40)
-def test_pairs_do_not_depend_on_the_order_of_rows_or_on_other_heads(
-    rows: list[dict[str, Any]], random: Random, turn: SeriesTurn | None
-) -> None:
-    drawn = draw(index_facts(as_rows(rows)), turn=turn)
-    shuffled = index_facts(as_rows(random.sample(rows, len(rows))))
-    assert draw(shuffled, turn=turn).equals(drawn)
-    heads = shuffled.heads["head"].sample(fraction=1, shuffle=True, seed=1)
-    parts = [draw_uniform(shuffled, part, 1, turn) for part in (heads[:5], heads[5:])]
+@given(row_lists(), st.sampled_from(TURNS))
+@settings(max_examples=20)
+def test_pairs_do_not_depend_on_other_heads(rows: list[dict[str, Any]], turn: SeriesTurn | None) -> None:
+    facts = index_facts(as_rows(rows))
+    drawn = draw(facts, turn=turn)
+    heads = facts.heads["head"].sample(fraction=1, shuffle=True, seed=1)
+    parts = [draw_uniform(facts, part, 1, turn) for part in (heads[:5], heads[5:])]
     assert pl.concat(parts).sort("head").equals(drawn)
 
 
 def test_every_possible_tail_is_as_likely_as_another() -> None:
     facts = index_facts(as_facts(FACTS))
-    n_seeds = 700
+    n_seeds = 300
     pairs = pl.concat(draw(facts, seed).filter(head="a") for seed in range(n_seeds))
     for column, tails in (("positive", range(3)), ("negative", range(3, 10))):
         counts = Counter(pairs[column])

@@ -87,9 +87,3 @@ def test_the_mark_reaches_files_manifest_and_warehouse(tmp_path: Path) -> None:
     query = "select head, tail from triplets where is_asserted and split = 'test' and not is_positive"
     assert sorted(run_query(tmp_path, query)[1]) == sorted(marked.select("head", "tail").rows())
     assert marked.height > 10
-
-
-def test_a_base_without_assertions_has_no_marks(tmp_path: Path) -> None:
-    edition = build(tmp_path, as_false({}))
-    written = pl.read_parquet(tmp_path / edition.path_of("triplets", "r"))
-    assert written["is_asserted"].null_count() == written.height

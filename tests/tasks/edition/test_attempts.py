@@ -25,6 +25,7 @@ JUDGE = Judge(OTHER, JudgeConfig(writer="j", is_binding=False))
 Answer = Callable[[WriterPrompt], str | None]
 
 ASTHMA = ("Salbutamol may treat asthma.", "salbutamol", "asthma", True)
+ASTHMA_REWORDED = "Asthma may be treated by salbutamol."
 ECZEMA = ("Salbutamol may treat eczema.", "salbutamol", "eczema", False)
 
 
@@ -79,28 +80,14 @@ def answer_by_seed(*texts: str) -> Answer:
     return answer
 
 
-def test_rewording_that_passes_the_gate_is_cleaned_and_accepted() -> None:
-    rows = reword(make_rows(ASTHMA), lambda _: '  "Asthma may be treated with salbutamol.." ')
-    assert rows == [("v0", 1, "Asthma may be treated with salbutamol.", True)]
-
-
 def test_rejected_rewording_is_asked_again_with_another_seed_and_all_attempts_are_kept() -> None:
     texts = (
         "Salbutamol may treat eczema.",
         "Salbutamol cannot treat asthma.",
-        "Asthma may be treated by salbutamol.",
+        ' "Asthma may be treated by salbutamol.." ',
     )
     rows = reword(make_rows(ASTHMA), answer_by_seed(*texts))
-    assert rows == [("v0", 1, texts[0], False), ("v0", 2, texts[1], False), ("v0", 3, texts[2], True)]
-
-
-def test_number_of_attempts_is_limited() -> None:
-    rows = reword(make_rows(ASTHMA), lambda _: "No idea.")
-    assert [(attempt, is_accepted) for _, attempt, _, is_accepted in rows] == [
-        (1, False),
-        (2, False),
-        (3, False),
-    ]
+    assert rows == [("v0", 1, texts[0], False), ("v0", 2, texts[1], False), ("v0", 3, ASTHMA_REWORDED, True)]
 
 
 def test_rewording_with_too_many_new_words_is_rejected_and_a_writer_that_errs_often_is_named() -> None:
@@ -131,6 +118,21 @@ def test_rewording_that_equals_a_statement_of_the_other_label_collides() -> None
     assert reasons["v0"] == ["collision"]
 
 
+def test_rewording_that_equals_one_accepted_in_an_earlier_round_collides() -> None:
+    denied = "Asthma may be treated with salbutamol."
+    rows = make_rows(ASTHMA, (denied, "salbutamol", "asthma", False))
+    seen: list[str] = []
+
+    def answer(prompt: WriterPrompt) -> str:
+        seen.append(prompt.prompt.text)
+        return "No idea." if denied in prompt.prompt.text and len(seen) < 3 else ASTHMA_REWORDED
+
+    frame = run(rows, replace(REPHRASER, max_attempts=2), {"rephraser": answer})
+    assert frame.filter(attempt=2).select("variant_id", "text", "reasons").rows() == [
+        ("v1", ASTHMA_REWORDED, ["collision"])
+    ]
+
+
 def test_seed_of_the_edition_changes_prompts_of_the_test_but_not_of_demonstrations() -> None:
     for split, is_same in (("test", False), ("demonstration", True)):
         one, two = (replace(REPHRASER, seed=seed).build_prompt("Text.", 1, split) for seed in (1, 2))
@@ -144,12 +146,6 @@ def test_greedy_rephraser_samples_after_its_first_rejection() -> None:
     assert (first.temperature, first.seed) == (0.0, None)
     assert second.temperature > 0
     assert second.seed is not None
-
-
-def test_prompt_contains_the_statement() -> None:
-    prompt = REPHRASER.build_prompt("Salbutamol may treat {asthma}.", 1, "test")
-    assert "Salbutamol may treat {asthma}." in prompt.prompt.text
-    assert "{statement}" not in prompt.prompt.text
 
 
 @pytest.mark.parametrize(("is_binding", "is_accepted"), [(False, True), (True, False)])
@@ -173,6 +169,7 @@ def test_judge_is_asked_in_both_directions_and_rejects_only_if_it_is_binding(
     )
     verdicts = frame.select("is_judged_implied", "is_judged_implying", "is_accepted", "reasons").rows()
     assert verdicts == [(True, False, is_accepted, [] if is_accepted else ["judge"])]
+    assert frame["judge_score_implied"].null_count() == 1
     assert asked[0].index("may treat asthma") < asked[0].index("be treated by")
     assert asked[1].index("be treated by") < asked[1].index("may treat asthma")
 
@@ -207,13 +204,6 @@ def test_a_judge_lifts_what_the_rules_reject_unless_it_collides() -> None:
     strict = replace(rephraser, judge=replace(judge, thresholds=Thresholds(0.5, lift=0.95)))
     frame = run(make_rows(ASTHMA), strict, {"rephraser": lambda _: lost, "judge": score})
     assert frame.select(*columns).rows() == [(False, ["tail lost"], None, 0.9)]
-
-
-def test_a_judge_of_yes_and_no_leaves_the_columns_of_scores_empty() -> None:
-    rephraser = replace(REPHRASER, judge=JUDGE)
-    answers = {"rephraser": lambda _: "Asthma may be treated by salbutamol.", "judge": lambda _: "Yes"}
-    frame = run(make_rows(ASTHMA), rephraser, answers)
-    assert frame["judge_score_implied"].null_count() == frame["judge_score_implying"].null_count() == 1
 
 
 def test_judge_is_not_asked_about_rejected_rewordings() -> None:

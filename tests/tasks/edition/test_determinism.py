@@ -16,10 +16,6 @@ from tasks.edition.edition import Edition
 from tasks.edition.planning import plan_edition
 from tests.support.small_bases import (
     STAGES,
-    make_base,
-    make_edition,
-    make_facts,
-    make_pool,
     shuffle,
     write_files,
 )
@@ -69,20 +65,3 @@ def test_another_process_with_one_thread_and_shuffled_rows_writes_the_same_files
     assert n_threads == 1
     assert checksums == checksum_stages(edition)
     assert len(checksums) == len(NAMES) * (len(STAGES) + 1)
-
-
-def test_another_seed_gives_another_edition(tmp_path: Path) -> None:
-    one, two = plan_starter(tmp_path, 1), plan_starter(tmp_path, 2)
-    assert one.edition_id != two.edition_id
-    first, second = checksum_stages(one), checksum_stages(two)
-    assert first.keys() == second.keys()
-    assert all(first[path] != second[path] for path in first)
-
-
-def test_files_of_a_relation_do_not_depend_on_other_relations(tmp_path: Path) -> None:
-    alone = make_base(r=make_facts(20, 6))
-    with_another = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
-    pool = make_pool("r", "s")
-    both, one = (checksum_stages(make_edition(tmp_path / b.name, b, pool)) for b in (with_another, alone))
-    assert {path: both[path] for path in one} == one
-    assert len(both) == 2 * len(one) == 2 * len(STAGES)

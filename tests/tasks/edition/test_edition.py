@@ -101,32 +101,14 @@ def test_manifest_describes_the_edition_and_lists_its_files(tmp_path: Path) -> N
     assert complete_edition(edition, list(files.values()), left_out) == edition.edition_id
     manifest = read_manifest(tmp_path, edition.edition_id)
     described = {
-        key: manifest[key]
-        for key in (
-            "edition_id",
-            "kb",
-            "label",
-            "seed",
-            "negatives",
-            "pool",
-            "rephraser",
-            "methods",
-            "n_pairs",
-            "configuration",
-        )
-    }
-    assert described == {
         "edition_id": edition.edition_id,
-        "kb": "own",
         "label": "seed3",
-        "seed": 3,
-        "negatives": "balanced",
-        "pool": "own",
         "rephraser": "reviewed",
         "methods": ["pretexeval", "prototype"],
         "n_pairs": 36,
         "configuration": edition.configuration,
     }
+    assert described.items() <= manifest.items()
     assert manifest["left_out"] == [vars(left_out[0])]
     assert list(manifest["files"]) == sorted(
         f"{stage.name}/{relation}.parquet" for stage in STAGES for relation in "rs"
@@ -142,15 +124,9 @@ def test_manifest_of_a_complete_edition_is_never_changed(tmp_path: Path) -> None
     before = path.read_bytes()
     complete_edition(edition, files, [LeftOut("x", "y", "z")])
     assert path.read_bytes() == before
-
-
-def test_two_machines_write_the_same_manifest(tmp_path: Path) -> None:
-    manifests = []
-    for name in ("one", "two"):
-        edition = make_edition(tmp_path / name, BASE)
-        complete_edition(edition, list(write_files(edition).values()), [])
-        manifests.append((edition.root / edition.folder / "manifest.json").read_bytes())
-    assert manifests[0] == manifests[1]
+    elsewhere = make_edition(tmp_path / "elsewhere", BASE)
+    complete_edition(elsewhere, list(write_files(elsewhere).values()), [])
+    assert (elsewhere.root / elsewhere.folder / "manifest.json").read_bytes() == before
 
 
 def write_and_list_left_out(edition: Edition) -> list[LeftOut]:

@@ -58,14 +58,6 @@ def test_samples_have_the_label_of_their_triplet_and_their_position_in_the_reply
     assert samples.select("rephraser", "status", "attempts").unique().rows() == [("w-00000000", "as_is", 0)]
 
 
-def test_prompt_that_is_too_long_gives_no_samples() -> None:
-    triplets = make_frame("triplets")[:1]
-    (prompt,) = LLMEVAL.build_prompts(triplets)
-    samples = build_llmeval_samples(triplets, LLMEVAL, {prompt.key: Reply(None, "prompt too long")})
-    assert samples.is_empty()
-    assert samples.columns == SAMPLES.names
-
-
 def test_demonstrations_are_drawn_from_pairs_with_samples_of_one_label() -> None:
     triplets = make_frame("triplets").with_columns(pl.lit("demonstration").alias("split"))
     prompts = LLMEVAL.build_prompts(triplets)

@@ -20,7 +20,7 @@ from tasks.edition.stage_files import StageFiles, check_files, provide_files
 from tasks.evaluation.evaluation import Evaluation
 from tasks.evaluation.request_files import build_relation_requests
 from tests.support.command import read_stamps
-from tests.support.small_bases import make_base, make_edition, make_facts
+from tests.support.small_bases import make_base, make_edition, make_facts, read_rows_of
 from warehouse.loading import load_warehouse
 
 TAILS_OF_ALL = [f"tail {i}" for i in range(9)]
@@ -32,7 +32,7 @@ FILES = ["long", "long.0002", "long.0003", "long.0004", "short"]
 def cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pieces, "BLOCK_HEADS", 8)
     monkeypatch.setattr(pieces, "PIECE_BLOCKS", 2)
-    monkeypatch.setattr(stage_files, "MAX_ROWS", 600)
+    monkeypatch.setattr(stage_files, "MAX_ROWS", 60)
 
 
 def build(edition: Edition) -> list[StageFiles]:
@@ -55,7 +55,7 @@ def test_rows_do_not_depend_on_the_size_of_pieces(tmp_path: Path, monkeypatch: p
     whole = build(make_edition(tmp_path / "whole", BASE))
     assert [list(stage.files) for stage in whole] == [["long", "short"]] * 4
     for one, other in zip(parts, whole, strict=True):
-        frames = one.read_all(tmp_path / "cut"), other.read_all(tmp_path / "whole")
+        frames = read_rows_of(one, tmp_path / "cut"), read_rows_of(other, tmp_path / "whole")
         assert frames[0].sort(one.stage.key).equals(frames[1].sort(one.stage.key))
 
 
@@ -64,10 +64,16 @@ def test_every_piece_is_validated_listed_and_read(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
     built = build(edition)
     for stage in built:
-        assert check_files(edition, stage)["n_rows"] == stage.read_all(tmp_path).height
+        report = check_files(edition, stage)
+        assert report["n_rows"] == read_rows_of(stage, tmp_path).height
+        # Every part that is validated has both splits of its relations.
+        of_splits = [
+            check for check in report["checks"] if check["expectation"] == "relation_has_both_splits"
+        ]
+        assert all(check["success"] for check in of_splits)
     assert edition.is_whole()
     manifest = read_manifest(tmp_path, edition.edition_id)
-    triplets = built[0].read_all(tmp_path)
+    triplets = read_rows_of(built[0], tmp_path)
     tested = triplets.filter(split="test", is_positive=True)
     assert manifest["balance"]["long"]["n_pairs"] == tested.filter(relation="long").height
     heads = {(relation, head) for relation, head, *_ in BASE.triplets.iter_rows()}
@@ -96,13 +102,13 @@ def test_a_long_relation_is_previewed_piece_by_piece_before_it_is_built(
         ("short", 2),
     ]
     samples = pl.concat(each.samples for each in previewed)
-    assert samples.equals(build(edition)[-1].read_all(tmp_path))
+    assert samples.equals(read_rows_of(build(edition)[-1], tmp_path))
 
 
 @pytest.mark.usefixtures("cut")
 def test_pieces_are_published_and_asked_about_as_one_relation(tmp_path: Path) -> None:
     edition = make_edition(tmp_path, BASE)
-    samples = build(edition)[-1].read_all(tmp_path)
+    samples = read_rows_of(build(edition)[-1], tmp_path)
     with duckdb.connect() as connection:
         assert load_warehouse(connection, tmp_path) == []
         counted = connection.sql("select relation, count(*) from samples group by relation order by relation")
@@ -135,6 +141,8 @@ def test_series_take_turns(tmp_path: Path) -> None:
     """The true tails of a head and the wordings of a triplet take turns in successive editions."""
     base = make_base(r={f"h{i}": [f"t{(i + k) % 30}" for k in range(4)] for i in range(30)})
     weeks = [make_edition(tmp_path / str(n), base, series=3, number=n) for n in range(4)]
-    positives = [build(week)[0].read_all(week.root).filter(split="test", is_positive=True) for week in weeks]
+    positives = [
+        read_rows_of(build(week)[0], week.root).filter(split="test", is_positive=True) for week in weeks
+    ]
     pairs = pl.concat(frame.select("head", "tail") for frame in positives)
     assert pairs.n_unique() > 0.8 * pairs.height

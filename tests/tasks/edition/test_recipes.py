@@ -7,15 +7,12 @@ import pytest
 from prototypes.pool import Pool
 from prototypes.templates import RelationPrototypes, build_prototypes
 from schemas.stages import EDITION_STAGES
-from schemas.transformations import NAMES
 from tasks.edition.recipes import RECIPES
 from tests.support.small_bases import (
-    build_frames,
     list_keys,
     make_base,
     make_edition,
     make_facts,
-    make_pool,
     make_prototypes,
     shuffle,
 )
@@ -56,46 +53,42 @@ def test_keys_do_not_depend_on_the_folder_or_the_order_of_rows(tmp_path: Path) -
     assert {len(key) for key in keys.values()} == {32}
 
 
-def test_another_prototype_changes_statements_and_samples_of_its_relation(tmp_path: Path) -> None:
-    pool = Pool("own", {"r": replace_texts(0), "s": make_prototypes("s")})
-    changes = find_changes(
-        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
-    )
-    assert changes == {("statements", "r"), ("samples", "r")}
-
-
-def test_another_wording_changes_only_samples_of_its_relation(tmp_path: Path) -> None:
-    pool = Pool("own", {"r": replace_texts(1), "s": make_prototypes("s")})
-    changes = find_changes(
-        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
-    )
-    assert changes == {("samples", "r")}
-
-
-def test_another_instance_changes_everything_from_variants_on(tmp_path: Path) -> None:
+def rename_instance() -> RelationPrototypes:
     cells = {name: cell.texts for name, cell in make_prototypes("r").cells.items()}
-    renamed = build_prototypes("r", ("P", "Another"), cells)
-    pool = Pool("own", {"r": renamed, "s": make_prototypes("s")})
-    changes = find_changes(
-        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, pool))
-    )
-    assert changes == {("variants", "r"), ("statements", "r"), ("samples", "r")}
+    return build_prototypes("r", ("P", "Another"), cells)
 
 
-@pytest.mark.parametrize("table", [{"seed": 2}, {"negatives": "uniform"}, {"heads_per_relation": 9}])
-def test_another_draw_changes_everything(tmp_path: Path, table: dict[str, Any]) -> None:
-    changes = find_changes(
-        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, **table))
-    )
-    assert changes == every_relation(*STAGES)
+@pytest.mark.parametrize(
+    ("of_r", "stages"),
+    [
+        (replace_texts(0), ("statements", "samples")),
+        (replace_texts(1), ("samples",)),
+        (rename_instance(), ("variants", "statements", "samples")),
+    ],
+    ids=("prototype", "wording", "instance"),
+)
+def test_another_prototype_changes_files_of_its_relation(
+    tmp_path: Path, of_r: RelationPrototypes, stages: tuple[str, ...]
+) -> None:
+    pool = Pool("own", {"r": of_r, "s": make_prototypes("s")})
+    before, after = (list_keys(make_edition(tmp_path, BASE, given)) for given in (None, pool))
+    assert find_changes(before, after) == {(stage, "r") for stage in stages}
 
 
-@pytest.mark.parametrize("table", [{"kind": "none"}, {"methods": ("pretexeval", "direct")}])
-def test_another_method_changes_only_samples(tmp_path: Path, table: dict[str, Any]) -> None:
-    changes = find_changes(
-        list_keys(make_edition(tmp_path, BASE)), list_keys(make_edition(tmp_path, BASE, **table))
-    )
-    assert changes == every_relation("samples")
+@pytest.mark.parametrize(
+    ("table", "stages"),
+    [
+        *(({key: value}, STAGES) for key, value in (("seed", 2), ("negatives", "uniform"))),
+        ({"heads_per_relation": 9}, STAGES),
+        ({"kind": "none"}, ("samples",)),
+        ({"methods": ("pretexeval", "direct")}, ("samples",)),
+    ],
+)
+def test_another_draw_changes_everything_and_another_method_only_samples(
+    tmp_path: Path, table: dict[str, Any], stages: tuple[str, ...]
+) -> None:
+    before, after = (list_keys(make_edition(tmp_path, BASE, **given)) for given in ({}, table))
+    assert find_changes(before, after) == every_relation(*stages)
 
 
 def test_another_fact_changes_its_relation(tmp_path: Path) -> None:
@@ -119,10 +112,3 @@ def test_another_version_of_a_step_changes_the_keys_of_its_stage(
     recipe = RECIPES[stage]
     monkeypatch.setitem(RECIPES, stage, replace(recipe, version=recipe.version + 1))
     assert find_changes(before, list_keys(make_edition(tmp_path, BASE))) == every_relation(stage)
-
-
-def test_recipes_build_a_relation_from_its_own_rows(tmp_path: Path) -> None:
-    frames = build_frames(make_edition(tmp_path, BASE, make_pool("r", "s")), "s")
-    assert [frame.height for frame in frames.values()] == [32, 256, 256, 256]
-    assert {name for frame in frames.values() for name in frame["relation"].unique()} == {"s"}
-    assert set(frames["samples"]["transformation"]) == set(NAMES)

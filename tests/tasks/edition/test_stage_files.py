@@ -22,7 +22,7 @@ from tasks.edition.stage_files import (
     record_check,
 )
 from tests.support.command import read_stamps
-from tests.support.small_bases import make_base, make_edition, make_facts
+from tests.support.small_bases import make_base, make_edition, make_facts, read_rows_of
 
 BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
 
@@ -48,7 +48,7 @@ def test_rows_that_are_known_are_not_built(tmp_path: Path) -> None:
     empty = pl.DataFrame(TRIPLETS.schema.empty_table())
     found = provide_files(edition, TRIPLETS.name, relations=("s",), rows={"s": empty})
     assert list(found.files) == ["s"]
-    assert found.read_all(tmp_path).equals(empty)
+    assert read_rows_of(found, tmp_path).equals(empty)
 
 
 def test_complete_edition_keeps_its_bytes(
@@ -88,7 +88,7 @@ def test_report_of_one_edition_serves_another_with_the_same_files(tmp_path: Path
     one, other = (make_edition(tmp_path, BASE, methods=methods) for methods in (("pretexeval",), ("direct",)))
     triplets = provide_files(one, TRIPLETS.name)
     report = check_files(one, triplets)
-    assert report["n_rows"] == triplets.read_all(tmp_path).height
+    assert report["n_rows"] == read_rows_of(triplets, tmp_path).height
     assert record_check(one, triplets, report).is_success
     again = provide_files(other, TRIPLETS.name)
     assert key_check(again) == key_check(triplets)

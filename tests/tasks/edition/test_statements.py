@@ -7,7 +7,7 @@ from prototypes.templates import build_prototypes
 from schemas.stages import STATEMENTS
 from schemas.transformations import NAMES
 from tasks.drawing.heads import TripletSampling
-from tasks.edition.statements import fill_prototypes, fill_template, write_sentence, write_sentences
+from tasks.edition.statements import fill_prototypes, write_sentences
 from tasks.edition.triplets import draw_triplets
 from tasks.edition.variants import derive_variants
 from tests.support.small_bases import make_base, make_facts, make_prototypes, names
@@ -17,24 +17,7 @@ PLAIN = st.text(st.characters(exclude_characters="\x00[]", exclude_categories=["
 
 def fill(template: str, head: str, tail: str) -> str:
     frame = pl.DataFrame({"template": [template], "head": [head], "tail": [tail]})
-    return str(frame.select(fill_template(pl.col("template"))).item())
-
-
-@pytest.mark.parametrize(
-    ("template", "head", "tail", "text"),
-    [
-        ("[X] may treat [Y].", "A", "B", "A may treat B."),
-        ("[Y] may be treated by [X].", "A", "B", "B may be treated by A."),
-        ("[X][Y]", "A", "B", "AB"),
-        ("Take [X] for [Y].", "[Y]", "[X]", "Take [Y] for [X]."),
-        ("Take [Y] for [X].", "A [Y] a", "B [X] b", "Take B [X] b for A [Y] a."),
-        ("[X] and [Y].", "[X][X]", "[Y][Y]", "[X][X] and [Y][Y]."),
-        ("[X] \\1 [Y] {} $0.", "a\\b", 'the "b"', 'a\\b \\1 the "b" {} $0.'),
-        ("[X] – [Y] [Z] [x].", "β-catenin", "Sjögren", "β-catenin – Sjögren [Z] [x]."),
-    ],
-)
-def test_slots_are_filled_in_one_pass(template: str, head: str, tail: str, text: str) -> None:
-    assert fill(template, head, tail) == text
+    return str(write_sentences(frame).item())
 
 
 @given(st.tuples(PLAIN, PLAIN, PLAIN), names(), names(), st.booleans())
@@ -44,8 +27,9 @@ def test_names_do_not_change_how_a_template_is_filled(
     before, between, after = parts
     slots = ("[X]", "[Y]") if is_head_first else ("[Y]", "[X]")
     values = (head, tail) if is_head_first else (tail, head)
-    template = before + slots[0] + between + slots[1] + after
-    assert fill(template, head, tail) == before + values[0] + between + values[1] + after
+    # A word before the slot: what begins a sentence gets a capital, and an article fits the name.
+    template = f"As {before}: {slots[0]}{between}: {slots[1]}{after}"
+    assert fill(template, head, tail) == f"As {before}: {values[0]}{between}: {values[1]}{after}"
 
 
 @pytest.mark.parametrize(
@@ -67,14 +51,14 @@ def test_names_do_not_change_how_a_template_is_filled(
         ("Vitamin a [X] [Y].", "one-off", "use", "Vitamin a one-off use."),
         ("[X] treats [Y].", "crohn's drug", "x", "Crohn's drug treats x."),
         ("[X] treats [Y].", "β-blocker", "$1 [X]", "β-blocker treats $1 [X]."),
+        ("Take [X] for [Y].", "[Y]", "[X]", "Take [Y] for [X]."),
+        ("[Y] and [X] \\1 {} $0.", "[Y]", "a\\b [X]", "a\\b [X] and [Y] \\1 {} $0."),
     ],
 )
 def test_sentences_begin_with_a_capital_and_have_the_right_articles(
     template: str, head: str, tail: str, text: str
 ) -> None:
-    frame = pl.DataFrame({"template": [template], "head": [head], "tail": [tail]})
-    assert frame.select(write_sentence(pl.col("template"))).item() == text
-    assert write_sentences(frame).item() == text
+    assert fill(template, head, tail) == text
 
 
 @pytest.mark.parametrize(
@@ -95,7 +79,7 @@ def test_articles_follow_the_sound_of_the_name(article: str, names: str) -> None
         frame = pl.DataFrame({"head": names.split()}).with_columns(
             tail=pl.lit("x"), template=pl.lit(f"It is {written} [X] of [Y].")
         )
-        assert frame.select(write_sentence(pl.col("template"))).to_series().to_list() == expected
+        assert write_sentences(frame).to_list() == expected
 
 
 def test_statement_of_a_variant_is_its_filled_prototype() -> None:
@@ -129,10 +113,9 @@ def test_prototype_id_depends_on_relation_transformation_and_template() -> None:
     assert len(set().union(*ids)) == 32
 
 
-def test_sentences_of_many_templates_are_those_of_each_row() -> None:
-    templates = ["A [X] is an [Y].", "[Y]: an [X]!", "No a [X]an [Y]", "[X] [X] a [Y]", "no slot"]
-    names = ["aspirin", "UV light", "β-blocker", "[Y]", "$1", "cell \x00"]
-    rows = [(template, head, tail) for template in templates for head in names for tail in names]
-    frame = pl.DataFrame(rows, schema=["template", "head", "tail"], orient="row").reverse()
-    expected = [frame[row].select(write_sentence(pl.col("template"))).item() for row in range(frame.height)]
-    assert write_sentences(frame).to_list() == expected
+def test_sentences_are_in_the_order_of_their_rows() -> None:
+    rows = [(template, f"h{i}", "t") for i in range(3) for template in ("[X] of [Y].", "[Y] has [X].")]
+    frame = pl.DataFrame(rows, schema=["template", "head", "tail"], orient="row")
+    assert write_sentences(frame).to_list() == [
+        text for i in range(3) for text in (f"h{i} of t.", f"t has h{i}.")
+    ]

@@ -62,7 +62,7 @@ def is_true(rows: list[Row], head: object, tail: object) -> bool:
 
 @EVERY_POLICY
 @given(rows=row_lists(), seed=st.integers(0, 50))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row], seed: int) -> None:
     full = as_rows(rows).to_dicts()
     tested = {(row["head"], row["tail"]) for row in full if not row["also_true"]}
@@ -77,15 +77,14 @@ def test_positives_are_true_and_negatives_false(policy: Policy, rows: list[Row],
 
 
 @EVERY_POLICY
-@given(rows=row_lists(), random=st.randoms(use_true_random=False))
-@settings(max_examples=40)
-def test_order_of_rows_does_not_change_the_draw(policy: Policy, rows: list[Row], random: Random) -> None:
-    shuffled = list(rows)
-    random.shuffle(shuffled)
-    assert draw_if_possible(rows, sampling(policy)).equals(draw(as_rows(shuffled), sampling(policy)))
-    assert list_left_out(as_rows(rows), sampling(policy)) == list_left_out(
-        as_rows(shuffled), sampling(policy)
-    )
+@given(rows=row_lists(), seed=st.integers(1, 4), random=st.randoms(use_true_random=False))
+@settings(max_examples=30)
+def test_order_of_rows_does_not_change_the_draw(
+    policy: Policy, rows: list[Row], seed: int, random: Random
+) -> None:
+    shuffled, given = random.sample(rows, len(rows)), sampling(policy, seed)
+    assert draw_if_possible(rows, given).equals(draw(as_rows(shuffled), given))
+    assert list_left_out(as_rows(rows), given) == list_left_out(as_rows(shuffled), given)
 
 
 @EVERY_POLICY

@@ -5,10 +5,8 @@ from hypothesis import strategies as st
 
 from schemas.stages import TRIPLETS, VARIANTS
 from schemas.transformations import NAMES, POSITIVE_OF
-from tasks.drawing.heads import TripletSampling
-from tasks.edition.triplets import draw_triplets
 from tasks.edition.variants import derive_variants
-from tests.support.small_bases import make_base, make_facts, names
+from tests.support.small_bases import names
 
 INSTANCE = ("TakesDrug", "HasDisease")
 PREDICATES = {
@@ -77,10 +75,3 @@ def test_names_are_unchanged_in_the_predicate(head: str, tail: str) -> None:
         f"HasDisease(x, {tail}) ⇒ TakesDrug({head}, x)",
     ]
     assert predicates[4:] == [f"¬({predicate})" for predicate in predicates[:4]]
-
-
-def test_variants_have_the_keys_of_their_triplets() -> None:
-    triplets = draw_triplets(make_base(r=make_facts(12, 4)), "r", TripletSampling(1))
-    variants = derive_variants(triplets, INSTANCE)
-    keys = ["triplet_id", "pair_id", "relation", "split"]
-    assert variants.select(keys).unique().sort(keys).equals(triplets.select(keys).sort(keys))

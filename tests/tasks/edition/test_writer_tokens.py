@@ -23,6 +23,7 @@ from tasks.edition.statements import join_entities
 from tasks.edition.writer_tokens import record_writer_tokens
 from tests.support.command import make_rows, write_base
 from tests.support.endpoint import Body, Endpoint, EndpointReply, reply_to_chat, serve_endpoint
+from tests.support.small_bases import read_rows_of
 from warehouse.catalogue import create_tables
 from warehouse.loading import load_writer_tokens
 from warehouse.publishing import build_warehouse
@@ -85,7 +86,7 @@ def build(edition: Edition, store: Store) -> None:
     assert edition.rephraser is not None
     assert edition.llmeval is not None
     ask_rounds(store, rows, edition.rephraser, show)
-    prompts = edition.llmeval.build_prompts(triplets.read_all(edition.root))
+    prompts = edition.llmeval.build_prompts(read_rows_of(triplets, edition.root))
     ask_for_replies(store, edition.llmeval.writer, prompts, lambda _: None)
     built["attempts"] = provide_files(edition, "attempts", triplets, statements)
     built["samples"] = provide_files(edition, "samples", triplets, statements, built["attempts"])

@@ -83,6 +83,16 @@ def test_a_judge_does_not_do_what_does_not_help_on_relations_left_out() -> None:
     assert choose_thresholds(rows[:2] + rows[4:6], Limits(0.0, 0.0)) == Thresholds(0.55, 0.925)
 
 
+def test_a_judge_lifts_what_helps_on_relations_left_out() -> None:
+    lost = ("tail lost",)
+    rows = [
+        row
+        for relation in "ab"
+        for row in judge(relation, True, 0.9, reasons=lost) + judge(relation, False, 0.1, reasons=lost)
+    ]
+    assert calibrate(rows, Limits(0.0, 0.0)).thresholds == Thresholds(0.0, 0.5)
+
+
 SCORES = st.lists(st.integers(0, 1000).map(lambda thousandths: thousandths / 1000), max_size=30)
 
 

@@ -29,56 +29,38 @@ def write(path: Path, rows: Sequence[tuple[str | None, ...]] = ROWS) -> Path:
     return path
 
 
-def test_the_confusion_is_counted_by_kind_and_relation(tmp_path: Path) -> None:
+def test_the_verdicts_are_counted_by_kind_reason_and_relation(tmp_path: Path) -> None:
     measurement = measure_gate(write(tmp_path / "labelled.parquet"))
-    assert measurement.overall.kinds == {"direction_swapped": (1, 1), "entity_changed": (1, 0)}
-    assert (measurement.overall.n_sound, measurement.overall.n_rejected) == (3, 1)
-    assert measurement.reasons == {"modality": (0, 1), "roles": (1, 0)}
-    assert measurement.relations["treats"].n_wrong == 0
-    assert measurement.others["treats"].n_wrong == 2
-    assert measurement.others["after"].n_rejected == 1
+    assert measurement.kinds.rows() == [("direction_swapped", 1, 1), ("entity_changed", 1, 0)]
+    assert measurement.relations.rows() == [("after", 2, 1, 0, 0), ("treats", 0, 0, 3, 1)]
+    assert measurement.reasons.rows() == [("modality", 0, 1), ("roles", 1, 0)]
+    report = render_measurement(measurement)
+    assert "direction_swapped  1  1 (100.0%)" in report
+    assert "sound: 3, rejected 1 (33.3%)" in report
+    assert re.search(r"^treats +0 +none +3 +1 \(33\.3%\)$", report, re.MULTILINE)
 
 
 def test_aliases_of_a_file_count_as_names(tmp_path: Path) -> None:
-    row = (
-        "treats",
-        "aspirin",
-        "pain",
-        "gout",
-        "positive",
-        "aspirin treats pain.",
-        "ASA treats an ache.",
-        None,
-    )
+    texts = ("aspirin treats pain.", "ASA treats an ache.")
+    row = ("treats", "aspirin", "pain", "gout", "positive", *texts, None)
     path = write(tmp_path / "plain.parquet", [row])
-    assert measure_gate(path).overall.n_rejected == 1
+    assert measure_gate(path).relations["n_rejected"].item() == 1
     aliases = {"head_aliases": [["ASA"]], "tail_aliases": [["ache"]]}
     pl.read_parquet(path).with_columns(**{k: pl.Series(v) for k, v in aliases.items()}).write_parquet(path)
-    assert measure_gate(path).overall.n_rejected == 0
+    assert measure_gate(path).relations["n_rejected"].item() == 0
     pl.read_parquet(path).with_columns(head_aliases=pl.lit("ASA")).write_parquet(path)
     with pytest.raises(InputError, match="has String in column head_aliases: give lists of text"):
         measure_gate(path)
 
 
-def test_the_report_names_kinds_and_relations(tmp_path: Path) -> None:
-    report = render_measurement(measure_gate(write(tmp_path / "labelled.parquet")))
-    assert "direction_swapped  1  1 (100.0%)" in report
-    assert "sound: 3, rejected 1 (33.3%)" in report
-    assert re.search(r"^treats +0 +none ", report, re.MULTILINE)
-
-
-def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent\.parquet is not a readable Parquet"):
-        measure_gate(tmp_path / "absent.parquet")
-    (tmp_path / "text.parquet").write_text("no table")
-    with pytest.raises(InputError, match=r"text\.parquet is not a readable Parquet"):
-        measure_gate(tmp_path / "text.parquet")
-
-
-def test_a_missing_column_is_named(tmp_path: Path) -> None:
-    pl.DataFrame({"head": ["a"], "tail": ["b"]}).write_parquet(tmp_path / "short.parquet")
+def test_a_file_that_is_no_table_or_lacks_a_column_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.parquet"
+    path.write_text("no table")
+    with pytest.raises(InputError, match=r"labelled\.parquet is not a readable Parquet"):
+        measure_gate(path)
+    pl.DataFrame({"head": ["a"], "tail": ["b"]}).write_parquet(path)
     with pytest.raises(InputError, match="lacks relation, negative_tail, polarity"):
-        measure_gate(tmp_path / "short.parquet")
+        measure_gate(path)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +78,6 @@ def test_a_bad_row_is_named(tmp_path: Path, rows: list[tuple[str | None, ...]], 
 
 @needs_reference
 def test_the_gate_reaches_its_figures_on_the_labelled_rephrasings() -> None:
-    measurement = measure_gate(LABELLED)
-    assert measurement.overall.n_caught / measurement.overall.n_wrong >= 0.75
-    assert measurement.overall.n_rejected / measurement.overall.n_sound <= 0.25
-    assert render_measurement(measurement)
+    counts = measure_gate(LABELLED).relations.drop("relation").sum()
+    assert (counts["n_caught"] / counts["n_wrong"]).item() >= 0.75
+    assert (counts["n_rejected"] / counts["n_sound"]).item() <= 0.25

@@ -1,20 +1,15 @@
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pretexeval.primitives.errors import InputError
-from pretexeval.primitives.hashing import hash_text
 from schemas.stages import DIVERSITY, SAMPLES, STATEMENTS
-from tasks.edition.edition import Edition
-from tasks.edition.manifest import complete_edition
-from tasks.quality.diversity import measure_diversity, write_diversity
-from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, write_files
+from tasks.quality.diversity import HEAD, TAIL, measure_distance, measure_diversity, read_sentence
+from tests.support.small_bases import names
 
-BASE = make_base(r=make_facts(20, 6), s=make_facts(16, 5))
-METHODS = ("pretexeval", "prototype", "direct")
+SEQUENCES = st.lists(st.sampled_from("abc"), max_size=6).map(tuple)
 
 
 def make_triplets(n: int, split: str = "test") -> pl.DataFrame:
@@ -105,15 +100,6 @@ def test_spread_compares_samples_of_the_same_method() -> None:
     assert found["test0 prototype 0"][2] == pytest.approx(to_other / 2)
 
 
-def test_long_names_do_not_dilute_changes() -> None:
-    head, tail = "recombinant human growth hormone", "short stature of the newborn child"
-    triplets = make_triplets(1).with_columns(pl.lit(head).alias("head"), pl.lit(tail).alias("tail"))
-    samples = make_samples("test0", "pretexeval", [("none", f"{head} heals {tail}.")])
-    statements = make_statements("test0", none=f"{head} treats {tail}.")
-    found = measure_diversity(triplets, samples, statements)
-    assert found["lexical_distance"].to_list() == [pytest.approx(1 / 3)]
-
-
 def test_same_triplets_are_drawn_for_every_method() -> None:
     triplets = pl.concat([make_triplets(30), make_triplets(5, "demonstration")])
     ids = triplets["triplet_id"].to_list()
@@ -132,64 +118,84 @@ def test_same_triplets_are_drawn_for_every_method() -> None:
     assert everything["triplet_id"].n_unique() == 30
 
 
-def test_edition_without_test_triplets_has_an_empty_frame() -> None:
-    found = measure_diversity(
-        make_triplets(1, "demonstration"),
-        make_samples("demonstration0", "direct", [("none", "A text.")]),
-        make_statements("demonstration0", none="A text."),
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Gout may cause joint pain.", [HEAD, "may", "cause", TAIL]),
+        ("JOINT-PAINS, in gout, are common", [TAIL, "in", HEAD, "are", "common"]),
+        ("A patient’s joint pain: gout's?", ["a", "patient", "'s", TAIL, HEAD, "'s"]),
+        ("It can't be gout", ["it", "can", "not", "be", HEAD]),
+        ("It cannot be gout", ["it", "can", "not", "be", HEAD]),
+        ("Gout isn't well-known", [HEAD, "is", "not", "well-known"]),
+        # A longer word, or the same words in another order, are not the entity.
+        ("goutweed; pain of the joint", ["goutweed", "pain", "of", "the", "joint"]),
+        ("", []),
+        (" … ", []),
+    ],
+)
+def test_text_is_split_into_words_with_each_entity_as_one(text: str, words: list[str]) -> None:
+    assert list(read_sentence(text, "gout", "joint pain").words) == words
+
+
+def test_longer_of_two_names_is_found_first() -> None:
+    text = "Anemia is not an iron deficiency anemia."
+    expected = (HEAD, "is", "not", "an", TAIL)
+    assert read_sentence(text, "anemia", "iron deficiency anemia").words == expected
+    swapped = (TAIL, "is", "not", "an", HEAD)
+    assert read_sentence(text, "iron deficiency anemia", "anemia").words == swapped
+
+
+def test_every_word_has_a_tag_and_entities_are_nouns() -> None:
+    sentence = read_sentence(
+        "If a patient has renal agenesis, it cannot be treated by QX-9.", "QX-9", "renal agenesis"
     )
-    assert found.columns == DIVERSITY.names
-    assert found.height == 0
+    assert sentence.words == (
+        "if",
+        "a",
+        "patient",
+        "has",
+        TAIL,
+        "it",
+        "can",
+        "not",
+        "be",
+        "treated",
+        "by",
+        HEAD,
+    )
+    assert sentence.tags == (
+        *("CJS", "AT0", "NN1", "VHZ", "NN1", "PNP"),
+        *("VM0", "XX0", "VBI", "VVN", "PRP", "NN1"),
+    )
 
 
-def complete(root: Path) -> Edition:
-    edition = make_edition(root, BASE, methods=METHODS)
-    complete_edition(edition, list(write_files(edition).values()), [])
-    return edition
+def test_names_do_not_change_the_tags() -> None:
+    sentences = {
+        read_sentence(f"{head} may treat the {tail}.", head, tail)
+        for head, tail in (("Aspirin", "pain"), ("May treat (R)", "the running of noses"), ("5-FU", "X]Y"))
+    }
+    assert len(sentences) == 1
 
 
-def test_file_of_an_edition_covers_every_method_and_has_the_schema(tmp_path: Path) -> None:
-    edition = complete(tmp_path)
-    path = write_diversity(tmp_path, edition.edition_id)
-    assert path == tmp_path / "diversity" / f"{edition.edition_id}.parquet"
-    found = pl.read_parquet(path)
-    assert found.to_arrow().cast(DIVERSITY.schema).schema == DIVERSITY.schema
-    frames = [build_frames(edition, relation) for relation in "rs"]
-    expected = [measure_diversity(f["triplets"], f["samples"], f["statements"]) for f in frames]
-    assert found.sort("sample_id").equals(pl.concat(expected).sort("sample_id"))
-    assert set(found["method"]) == set(METHODS)
-    as_stated = found.filter(pl.col("method") != "pretexeval")
-    assert set(as_stated["lexical_distance"]) | set(as_stated["structural_distance"]) == {0.0}
+@given(names(), names(), names())
+def test_any_name_and_text_can_be_read(text: str, head: str, tail: str) -> None:
+    sentence = read_sentence(f"{text} {head} is {tail}", head, tail)
+    assert "" not in sentence.words
+    assert read_sentence(f"{text} {head} is {tail}", head, tail) == sentence
 
 
-def test_file_is_written_again_only_if_it_or_its_record_was_changed(tmp_path: Path) -> None:
-    edition = complete(tmp_path)
-    path = write_diversity(tmp_path, edition.edition_id)
-    record = path.with_suffix(".json")
-    content, written = path.read_bytes(), path.stat().st_mtime_ns
-    assert write_diversity(tmp_path, edition.edition_id).stat().st_mtime_ns == written
-    path.write_bytes(b"changed")
-    assert write_diversity(tmp_path, edition.edition_id).read_bytes() == content
-    record.write_text('{"key": "of other code"}')
-    again = write_diversity(tmp_path, edition.edition_id)
-    assert again.read_bytes() == content
-    assert "of other code" not in record.read_text()
+@given(SEQUENCES, SEQUENCES)
+def test_distance_is_the_least_number_of_edits(left: tuple[str, ...], right: tuple[str, ...]) -> None:
+    longest = max(len(left), len(right))
+    assert measure_distance(left, right) * longest == pytest.approx(count_edits(left, right))
+    assert measure_distance(left, right) == measure_distance(right, left)
 
 
-def test_file_is_written_again_if_its_key_differs(tmp_path: Path) -> None:
-    edition = complete(tmp_path)
-    path = write_diversity(tmp_path, edition.edition_id)
-    record, written = path.with_suffix(".json"), path.stat().st_mtime_ns
-    kept = json.loads(record.read_text())
-    record.write_text(record.read_text().replace(kept["key"], hash_text("other", digits=32)))
-    assert write_diversity(tmp_path, edition.edition_id).stat().st_mtime_ns > written
-    # The time of the validation is another.
-    again = json.loads(record.read_text())
-    assert (again["key"], again["file"]) == (kept["key"], kept["file"])
-
-
-def test_incomplete_edition_is_refused(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, BASE)
-    write_files(edition)
-    with pytest.raises(InputError, match="is not complete"):
-        write_diversity(tmp_path, edition.edition_id)
+def count_edits(left: tuple[str, ...], right: tuple[str, ...]) -> int:
+    """Return the least number of edits by its recursive definition."""
+    if not left or not right:
+        return max(len(left), len(right))
+    if left[0] == right[0]:
+        return count_edits(left[1:], right[1:])
+    shorter = ((left[1:], right), (left, right[1:]), (left[1:], right[1:]))
+    return 1 + min(count_edits(*pair) for pair in shorter)

@@ -1,44 +1,74 @@
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
+import pytest
+from threadpoolctl import threadpool_limits
 
-from schemas.stages import GUESSES
-from tasks.edition.manifest import complete_edition
-from tasks.quality.guesses import guess_triplets, write_guesses
-from tests.support.small_bases import build_frames, make_base, make_edition, make_facts, write_files
+from pretexeval.primitives.hashing import draw_one, hash_text
+from tasks.quality.guesses import (
+    ComparedName,
+    describe_resemblance,
+    guess_triplets,
+    guess_truth,
+    weigh_words,
+)
+from tests.support.small_bases import build_frames, make_base, make_edition, make_facts
 
-
-def test_every_test_triplet_of_an_edition_is_guessed_once(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, make_base(r=make_facts(20, 6), s=make_facts(16, 5)))
-    complete_edition(edition, list(write_files(edition).values()), [])
-    path = write_guesses(tmp_path, edition.edition_id)
-    assert path == tmp_path / "guesses" / f"{edition.edition_id}.parquet"
-    found = pl.read_parquet(path)
-    assert found.to_arrow().cast(GUESSES.schema).schema == GUESSES.schema
-    triplets = pl.concat([build_frames(edition, relation)["triplets"] for relation in "rs"])
-    tested = triplets.filter(pl.col("split") == "test")
-    assert len(tested) < len(triplets)
-    assert sorted(found["triplet_id"]) == sorted(tested["triplet_id"])
-    assert set(found["guesser"]) == {"overlap"}
-    shuffled = triplets.sample(fraction=1, shuffle=True, seed=1)
-    assert guess_triplets(shuffled).equals(found)
+N_HEADS = 300
+LETTERS = str.maketrans("0123456789", "ghijklmnop")
+ORGANS = [hash_text("organ", str(i), digits=8).translate(LETTERS) for i in range(60)]
 
 
-def test_guesses_are_written_again_only_if_they_are_not_up_to_date(tmp_path: Path) -> None:
-    edition = make_edition(tmp_path, make_base(r=make_facts(12, 4)))
-    complete_edition(edition, list(write_files(edition).values()), [])
-    path = write_guesses(tmp_path, edition.edition_id)
-    content, written = path.read_bytes(), path.stat().st_mtime_ns
-    assert write_guesses(tmp_path, edition.edition_id).stat().st_mtime_ns == written
-    path.unlink()
-    assert write_guesses(tmp_path, edition.edition_id).read_bytes() == content
+def make_pairs(true: str, false: str) -> pl.DataFrame:
+    """Return a positive and a negative triplet per head; tails are made of the head's organ or another."""
+    rows = []
+    for i in range(N_HEADS):
+        organ = ORGANS[i % len(ORGANS)]
+        other = draw_one((name for name in ORGANS if name != organ), str(i))
+        rows += [
+            (f"p{i}", f"tumor {i} of {organ}", form.format(organ=organ, other=other), is_positive)
+            for form, is_positive in ((true, True), (false, False))
+        ]
+    return pl.DataFrame(rows, ("pair_id", "head", "tail", "is_positive"), orient="row")
 
 
-def test_an_edition_without_test_triplets_has_no_guesses() -> None:
-    triplets = pl.DataFrame(
-        {"triplet_id": ["a"], "relation": ["r"], "head": ["h"], "tail": ["t"], "split": ["demonstration"]}
+def measure(triplets: pl.DataFrame) -> float:
+    return fmean(guess_truth("r", triplets) == triplets["is_positive"])
+
+
+def test_overlap_is_found_where_names_give_the_answer_away() -> None:
+    assert measure(make_pairs("{organ} cell", "{other} cell")) > 0.95
+
+
+def test_a_shared_word_that_speaks_against_the_triplet_is_found_too() -> None:
+    assert measure(make_pairs("{other} cell", "{organ} cell")) > 0.95
+
+
+def test_nothing_is_found_where_true_and_false_tails_resemble_the_head_alike() -> None:
+    """Both share the organ; which of the two words is true depends on nothing in the names."""
+    triplets = make_pairs("{organ} cell", "{organ} duct")
+    coin = pl.col("pair_id").map_elements(lambda pair: draw_one("01", pair) == "1", return_dtype=pl.Boolean)
+    drawn = triplets.with_columns(is_positive=pl.col("is_positive") ^ coin)
+    assert measure(drawn) == pytest.approx(0.5, abs=0.07)
+    assert measure(make_pairs("cell of {other}", "duct of {other}")) == pytest.approx(0.5, abs=0.07)
+
+
+def test_guesses_depend_neither_on_the_order_of_rows_nor_on_threads() -> None:
+    triplets = make_pairs("{organ} cell", "{other} {organ}").with_columns(
+        is_positive=pl.Series([draw_one("01", str(i)) == "1" for i in range(2 * N_HEADS)])
     )
-    assert guess_triplets(triplets).columns == GUESSES.names
+    expected = triplets.with_columns(guess=guess_truth("r", triplets)).sort("head", "tail")
+    shuffled = triplets.sample(fraction=1, shuffle=True, seed=1)
+    with threadpool_limits(limits=2):
+        found = shuffled.with_columns(guess=guess_truth("r", shuffled)).sort("head", "tail")
+    assert found.equals(expected)
+    assert 0 < expected["guess"].sum() < len(expected)
+
+
+def test_a_relation_with_one_head_is_guessed_false() -> None:
+    triplets = make_pairs("{organ} cell", "{other} cell").head(2)
+    assert guess_truth("r", triplets).to_list() == [False, False]
 
 
 def test_a_large_relation_is_guessed_in_parts() -> None:
@@ -48,3 +78,45 @@ def test_a_large_relation_is_guessed_in_parts() -> None:
     assert guess_triplets(edition, max_heads=40).equals(whole)
     shuffled = edition.sample(fraction=1, shuffle=True, seed=1)
     assert guess_triplets(shuffled, max_heads=12).equals(divided)
+
+
+def describe(head: str, tail: str, *others: str) -> dict[str, float]:
+    names = [ComparedName(text) for text in (head, tail, *others)]
+    return describe_resemblance(names[0], names[1], weigh_words(names))
+
+
+def test_words_are_shared_whatever_their_case_and_punctuation() -> None:
+    found = describe("Large-cell LYMPHOMA", "lymphoma cell")
+    assert found["n_shared"] == 2
+    assert (found["quarters_of_head"], found["quarters_of_tail"]) == (2, 4)
+    assert (found["is_first_of_tail_shared"], found["is_last_of_tail_shared"]) == (True, True)
+    assert (found["is_first_of_head_shared"], found["is_last_of_head_shared"]) == (False, True)
+    assert (found["is_first_same"], found["is_last_same"]) == (False, False)
+
+
+def test_a_rare_word_weighs_more_than_a_frequent_one() -> None:
+    others = ("cell of the skin", "cell of the bone", "cell of the lung")
+    found = describe("basal cell tumor", "basal cell", *others)
+    assert found["weight_shared"] == pytest.approx(found["largest_weight"] + found["smallest_weight"])
+    assert found["largest_weight"] > found["smallest_weight"] == 0
+
+
+def test_stems_substrings_and_acronyms_are_found_between_different_words() -> None:
+    found = describe("hepatic fibrosis", "hepatitis")
+    assert found["n_shared"] == 0
+    assert (found["n_stems_5"], found["n_stems_6"]) == (1, 1)
+    assert found["longest_prefix_of_words"] == len("hepati")
+    assert found["longest_substring"] == len("hepati")
+    assert found["longest_suffix_of_words"] == found["n_trailing_letters"] == len("is")
+    assert describe("COPD", "chronic obstructive pulmonary disease")["is_tail_acronym"]
+    assert describe("breast cancer", "breast cancer type 1")["is_head_in_tail"]
+
+
+@pytest.mark.parametrize(("head", "tail"), [("aspirin", "fever"), ("a", "b"), ("!?", "fever"), ("fever", "")])
+def test_names_with_nothing_in_common_have_no_words_in_common(head: str, tail: str) -> None:
+    found = describe(head, tail)
+    assert {found[name] for name in found if "shared" in name or "weight" in name} == {0}
+
+
+def test_every_pair_has_the_same_features() -> None:
+    assert list(describe("a b", "b c")) == list(describe("", "x"))

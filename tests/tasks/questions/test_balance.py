@@ -36,11 +36,6 @@ def test_a_tail_is_wrong_three_times_as_often_as_it_is_right() -> None:
     assert wrong == Counter({tail: 3 * count for tail, count in right.items()})
 
 
-def test_uniform_options_are_not_balanced() -> None:
-    right, wrong = count_mcq(draw(as_facts(make_facts(60, 20)), "uniform")[1])
-    assert any(wrong[tail] != 3 * count for tail, count in right.items())
-
-
 def test_a_tail_that_is_true_of_most_heads_is_wrong_for_all_others() -> None:
     """It cannot be wrong three times as often as it is right. Each of the other tails is wrong more often."""
     facts = {f"head {i}": ["common" if i % 3 else f"rare {i % 7}"] for i in range(63)}

@@ -8,7 +8,6 @@ from pretexeval.knowledge.medqa import MedqaItem, fold_option
 from pretexeval.knowledge.synonyms import SynonymTable
 from schemas.expectations import evaluate_rules
 from schemas.question_stages import QUESTIONS
-from tasks.asking.prompts import join_case, quote_statement
 from tasks.questions.medqa_points import (
     build_medqa_questions,
     find_closing,
@@ -124,12 +123,6 @@ def test_the_text_after_the_closing_sentence_stays_after_it() -> None:
     assert turned.render_statement("B", False) == 'He sweats.\nNa+: 120\nStatement: "Fever is the cause."'
 
 
-def test_a_prompt_quotes_statements_with_and_without_a_case() -> None:
-    assert quote_statement("Gout is rare.") == 'Statement: "Gout is rare."'
-    assert quote_statement(join_case("He sweats.", "It is rare.")) == 'He sweats.\nStatement: "It is rare."'
-    assert quote_statement(join_case("", "It is rare.")) == 'Statement: "It is rare."'
-
-
 @pytest.mark.parametrize(
     ("question", "before", "sentence", "after"),
     [
@@ -147,12 +140,6 @@ def test_the_last_sentence_that_asks_is_found(question: str, before: str, senten
     asked = find_closing(question)
     assert asked is not None
     assert (asked.before, asked.sentence, asked.after) == (before, sentence, after)
-
-
-def test_the_case_is_the_text_around_the_sentence() -> None:
-    asked = find_closing("He coughs.\n\nWhat is low?\nNa+: 120")
-    assert asked is not None
-    assert asked.case == "He coughs.\nNa+: 120"
 
 
 def test_a_text_that_asks_nothing_has_no_closing_sentence() -> None:
