@@ -112,7 +112,7 @@ def _add_prompts(kind: ItemKind, rows: pl.DataFrame, limit: int | None) -> pl.Da
     The text of a prompt is the same in chat and completion style.
     """
     items = kind.read_items(rows)
-    built = build_requests(select_items(items, limit), show_demonstrations(kind, items, SETTINGS), SETTINGS)
+    built = build_requests(select_items(items, limit), show_demonstrations(kind, items), SETTINGS)
     prompts = pl.DataFrame(
         {kind.id_column: built.frame["item_id"], "prompt": [prompt.text for prompt in built.prompts]},
         {kind.id_column: pl.String, "prompt": pl.String},

@@ -131,7 +131,7 @@ class LmEvalTask:
         """Return the content of its file."""
         is_question = self.asked == QUESTIONS
         max_tokens = QUESTION_TOKENS if is_question else SAMPLE_TOKENS
-        stop = QUESTION_STOP_TEXTS if is_question else STOP_TEXTS
+        stop = QUESTION_STOP_TEXTS if is_question else SAMPLE_STOP_TEXTS
         method = "" if is_question else f", method: {_quote(self.asked)}"
         lines = [
             f"task: {_quote(self.name)}",

@@ -59,8 +59,8 @@ class CountedSamples:
     n_samples: Counter[str] = field(default_factory=Counter)
     """Method -> number of its test samples."""
     _sizes: dict[str, RelationSize] = field(default_factory=dict)
-    _demonstrations: dict[str, pl.DataFrame] = field(default_factory=dict)
-    """Relation -> its held-out items."""
+    _shots: dict[str, Shots] = field(default_factory=dict)
+    """Relation -> its demonstrations."""
     _kept: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     """Relation -> the items that the models with a limit or a budget may be asked about."""
     _unwritten: frozenset[str] = frozenset()
@@ -74,8 +74,8 @@ class CountedSamples:
         """Count a piece. The first piece of a relation has its demonstrations."""
         relation = piece.relation
         items = SAMPLE_ITEMS.read_items(piece.samples)
-        if relation not in self._demonstrations:
-            self._demonstrations[relation] = items.filter(split="demonstration")
+        if relation not in self._shots:
+            self._shots[relation] = show_demonstrations(SAMPLE_ITEMS, items)
         self._unwritten |= piece.unwritten_methods
         size, earlier = measure_relation(piece.samples), self._sizes.get(relation, RelationSize(0, 0))
         n_samples_of_pair = max(earlier.n_samples_of_pair, size.n_samples_of_pair)
@@ -121,17 +121,16 @@ class CountedSamples:
         """Count the items for some of the models; they are prepared once for all of these."""
         if not any(is_asked):
             return
-        held_out = self._demonstrations[relation]
+        shots = self._shots[relation]
         is_unwritten = pl.col("group").is_in(sorted(self._unwritten))
         unwritten = asked.filter(is_unwritten)
-        worded = _deduplicate_prompts(asked.filter(~is_unwritten), held_out)
+        worded = _deduplicate_prompts(asked.filter(~is_unwritten), shots)
         some, n = sample_rows(pl.concat([worded, unwritten])), worded.height + unwritten.height
         for tally, each, is_one in zip(self._tallies, self.evaluations, is_asked, strict=True):
             # A model with imported responses is asked nothing.
             if is_one and each.model.engine != "imported":
-                settings = each.request_settings
-                shots = show_demonstrations(SAMPLE_ITEMS, held_out, settings)
-                build = partial(build_requests, shots=shots, settings=replace(settings, n_repeats=1))
+                settings = replace(each.request_settings, n_repeats=1)
+                build = partial(build_requests, shots=shots, settings=settings)
                 tally.n_unwritten += unwritten.height
                 texts = [prompt.text for prompt in build(some).prompts]
                 tally.add(n, texts, lambda build=build: build(worded).frame["prompt_key"])  # type: ignore[misc]
@@ -150,17 +149,12 @@ def _limit_pairs(evaluation: Evaluation, size: RelationSize) -> int | None:
     return model.budget // max(evaluation.subject.n_repeats * size.n_samples_of_pair, 1)
 
 
-def _deduplicate_prompts(samples: pl.DataFrame, demonstrations: Demonstrations) -> pl.DataFrame:
-    """Return one sample per distinct prompt: methods with equal demonstrations share their prompts."""
-    groups: dict[object, int] = {}
-    numbers = [
-        groups.setdefault(demonstrations[method].get((relation, transformation), ()), len(groups))
-        for method, relation, transformation in samples.select(
-            "method", "relation", "transformation"
-        ).iter_rows()
-    ]
-    numbered = samples.with_columns(pl.Series("group", numbers, pl.Int32))
-    return numbered.unique(["group", "text"], keep="first", maintain_order=True).drop("group")
+def _deduplicate_prompts(items: pl.DataFrame, shots: Shots) -> pl.DataFrame:
+    """Return one item per distinct prompt: methods with equal demonstrations share their prompts."""
+    numbers: dict[object, int] = {}
+    shown = [numbers.setdefault(shots.get(key, ()), len(numbers)) for key in items.select(GROUP).iter_rows()]
+    numbered = items.with_columns(pl.Series("shown", shown, pl.Int32))
+    return numbered.unique(["shown", "text"], keep="first", maintain_order=True).drop("shown")
 
 
 def count_questions(

@@ -27,6 +27,7 @@ from tasks.edition.preview import preview_pieces, preview_questions
 from tasks.edition.rephraser import N_STATEMENTS, Rephraser, list_statements
 from tasks.edition.statements import join_entities
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
+from tasks.evaluation.predictions import read_responses
 from tasks.judging.judge import Judge
 
 MAX_SHOWN = 80
@@ -90,10 +91,11 @@ def ask_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) 
         rows, setting = next(iter(preview_questions(edition))), config.questions.settings[0]
     for model in config.models:
         evaluation = plan_evaluation(config, edition.edition_id, model.name, setting)
-        settings, (key, *_) = evaluation.request_settings, evaluation.subject.rows.key
+        settings, kind = evaluation.request_settings, evaluation.subject.kind
         requests = evaluation.subject.build_requests(rows, settings, 1)
         request = requests.frame.head(1)
-        read = partial(_read_answer, evaluation, request, rows.filter(pl.col(key) == request[key][0]))
+        item = kind.read_items(rows).join(request, on="item_id", how="semi")
+        read = partial(_read_answer, evaluation, request, item)
         trials.append(Trial("answer", model, requests.prompts[0], settings.sampling, read))
     wanted = [trial for trial in trials if trial.model in asked]
     with ThreadPoolExecutor(len(wanted) or 1) as pool:
@@ -101,7 +103,7 @@ def ask_once(config: Config, edition: Edition, asked: Collection[EngineConfig]) 
 
 
 def _read_answer(
-    evaluation: Evaluation, request: pl.DataFrame, row: pl.DataFrame, completion: Completion
+    evaluation: Evaluation, request: pl.DataFrame, item: pl.DataFrame, completion: Completion
 ) -> tuple[str, str]:
     """Read the answer as a run does."""
     said = {"response": completion.response, "finish_reason": completion.finish_reason, "error": None}
@@ -109,19 +111,15 @@ def _read_answer(
     stored = request.select("prompt_key", "repeat", *columns)
     is_chat = evaluation.model.prompt_style == "chat"
     answers = read_answers(stored, evaluation.scoring.marks, is_chat=is_chat)
-    scoring = replace(evaluation.scoring, policies=("strict",))
-    *_, predictions = evaluation.subject.score(request, lambda: row, answers, scoring)
-    prediction = predictions["prediction"][0]
-
-    def render(answer: bool | str) -> str:
-        return str(answer).lower() if isinstance(answer, bool) else render_answer(row["type"][0], answer)
-
-    right = f"(right: {render(row['label' if 'label' in row.columns else 'answer'][0])})"
+    subject, words = evaluation.subject, evaluation.scoring.words
+    reading = read_responses(subject.kind, request, item, answers, words, is_reasoned=subject.is_reasoned)
+    answer, type_ = reading["answer"][0], item["type"][0]
+    right = f"(right: {render_answer(type_, item['answer'][0])})"
     if answers["is_unfinished_reasoning"][0]:
         return f"read as an unfinished thought {right}", UNFINISHED
-    if prediction is None:
+    if answer is None:
         return f"read as no answer {right}", UNREAD
-    return f"read as {render(prediction)} {right}", ""
+    return f"read as {render_answer(type_, answer)} {right}", ""
 
 
 def _list_writer_trials(edition: Edition, statement: pl.DataFrame) -> Iterator[Trial]:

@@ -1,6 +1,6 @@
 """Prompts of evaluated models: demonstrations with their answers, then the question (method, 2.2 and 3).
 
-A sample is asked as a true/false question. The questions of MultifacetEval (section 4.1) have three more types.
+A sample is asked as a true/false question. Questions have three more types (MultifacetEval, section 4.1).
 """
 
 from collections.abc import Callable, Sequence

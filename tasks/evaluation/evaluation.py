@@ -88,7 +88,7 @@ class Evaluation:
     storage: StorageConfig
     edition_id: str
     model: ModelConfig
-    subject: Subject
+    subject: Subject = Subject()
     scoring: Scoring = STRICT
     max_error_rate: float = MAX_ERROR_RATE
     """The share of failed requests above which the model counts as not evaluated."""

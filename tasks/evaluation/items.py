@@ -39,7 +39,7 @@ class ItemKind:
     draw_group: Callable[[pl.DataFrame, Group], list[str]]
     """Returns the ids of the demonstrations of a group, in their order, from its held-out items."""
     read_texts: Callable[[pl.DataFrame, AnswerWords], list[Reading]]
-    """Returns what each row of items answers whose column ``said`` holds the text with the answer, or null."""
+    """Returns what each item answers. The column ``said`` holds the text with the answer, or null."""
     has_votes: bool
     """Whether the repeats of an item vote on one prediction. Otherwise each repeat has its own."""
 
@@ -58,7 +58,7 @@ class ItemKind:
         """
         held_out = items.filter(pl.col("split") == "demonstration")
         groups = held_out.partition_by(*GROUP, as_dict=True, maintain_order=True)
-        chosen = [item_id for key, rows in groups.items() for item_id in self.draw_group(rows, key)]  # type: ignore[arg-type]
+        chosen = [item_id for key, rows in groups.items() for item_id in self.draw_group(rows, key)]
         order = pl.DataFrame({"item_id": chosen}, {"item_id": pl.String})
         return order.join(items, on="item_id", how="left", maintain_order="left").select(items.columns)
 
@@ -81,8 +81,7 @@ def _read_samples(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read_questions(questions: pl.DataFrame) -> pl.DataFrame:
-    # Points that have a pair are chosen by it, so that a model is asked about the same points in questions and
-    # in samples.
+    # Points that have a pair are chosen by it, so that a model is asked about the same points in both kinds.
     has_pairs = questions["pair_id"].is_not_null().any()
     return questions.select(
         item_id="question_id",

@@ -1,4 +1,4 @@
-"""Stages readings and predictions: what responses answer, and whether it is right (method, sections 3 and 5)."""
+"""Stages readings and predictions: what responses answer, and whether it is right (method, 3 and 5)."""
 
 from dataclasses import dataclass
 

@@ -53,16 +53,20 @@ class Requests:
     prompts: list[Prompt]
 
 
-def show_demonstrations(kind: ItemKind, items: pl.DataFrame, settings: RequestSettings) -> Shots:
-    """Return group -> its demonstrations. Those of a reasoned setting need a chain of thought.
+def show_demonstrations(
+    kind: ItemKind, items: pl.DataFrame, chains: Mapping[str, str] | None = None
+) -> Shots:
+    """Return group -> its demonstrations.
 
     Args:
         items: the items of whole relations, of both splits.
+        chains: item_id -> the chain of thought to show, for a setting in which the model reasons. Held-out
+            items without a chain are then not shown. None: demonstrations are answered at once.
     """
     shots: dict[Group, list[str]] = {}
     for row in kind.draw_demonstrations(items).iter_rows(named=True):
-        chain = settings.chains.get(row["item_id"])
-        if settings.is_reasoned == (chain is not None):
+        chain = None if chains is None else chains.get(row["item_id"])
+        if chains is None or chain is not None:
             group = (row["relation"], row["group"], row["form"])
             shot = AskedQuestion(row["type"], row["text"], row["options"], row["offered"])
             shots.setdefault(group, []).append(shot.render_answered(row["answer"], chain))

@@ -7,7 +7,7 @@ import polars as pl
 
 from pretexeval.config.engines import ModelConfig
 from pretexeval.config.file import Config
-from pretexeval.config.questions import Setting
+from pretexeval.config.questions import ChainOfThoughtConfig, QuestionsConfig, Setting
 from pretexeval.primitives.hashing import hash_json
 from pretexeval.storage.responses import ResponseStore
 from schemas.columns import Stage
@@ -37,14 +37,15 @@ KEEP_STOP_TEXT = {"include_stop_str_in_output": True}
 class Subject:
     """What a model is asked about, and how."""
 
-    kind: ItemKind
-    config: Config
+    kind: ItemKind = SAMPLE_ITEMS
+    questions: QuestionsConfig = QuestionsConfig()
+    chain_of_thought: ChainOfThoughtConfig = ChainOfThoughtConfig()
     setting: Setting | None = None
     """How questions are asked; samples are asked in one way only."""
     n_repeats: int = 1
     """How often each prompt is asked."""
     imported: ResponseStore | None = None
-    """The imported responses, of which the evaluation then consists. No model is asked, not even for chains."""
+    """The imported responses, of which the evaluation then consists. No model is asked."""
 
     @property
     def rows(self) -> Stage:
@@ -59,7 +60,7 @@ class Subject:
     @property
     def chains(self) -> Path | None:
         """The file of the chains of thought of the demonstrations; None: the model writes them."""
-        return self.config.chain_of_thought.demonstrations
+        return self.chain_of_thought.demonstrations
 
     @property
     def asks_for_chains(self) -> bool:
@@ -83,12 +84,12 @@ class Subject:
         """
         items = self.kind.read_items(rows)
         if self.imported is None:
-            shots = show_demonstrations(self.kind, items, settings)
+            shots = show_demonstrations(self.kind, items, settings.chains if self.is_reasoned else None)
             return build_requests(select_items(items, limit), shots, settings)
         return select_imported(self.show_imported(rows, settings), self.setting, self.imported)
 
     def show_imported(self, rows: pl.DataFrame, settings: RequestSettings) -> Requests:
-        """Return one request per test item, without demonstrations, as it is shown with imported responses."""
+        """Return one request per test item, without demonstrations, as an import stores it."""
         items = select_items(self.kind.read_items(rows), None)
         return build_requests(items, {}, replace(settings, n_repeats=1))
 
@@ -98,11 +99,11 @@ class Subject:
             return _build_sample_sampling(model)
         stop = QUESTION_STOP_TEXTS if model.prompt_style == "completion" else ()
         if not self.is_reasoned:
-            max_tokens = self.config.questions.max_tokens
+            max_tokens = self.questions.max_tokens
             return build_sampling(
                 model, max_tokens=max_tokens, temperature=model.temperature, seed=model.seed, stop=stop
             )
-        chain = self.config.chain_of_thought
+        chain = self.chain_of_thought
         return build_sampling(
             model,
             max_tokens=chain.max_tokens,
@@ -116,9 +117,10 @@ class Subject:
 def select_subject(config: Config, model: ModelConfig, setting: Setting | None) -> Subject:
     """Return the samples, or the questions in a setting, as a model is asked about them."""
     if setting is None:
-        return Subject(SAMPLE_ITEMS, config, n_repeats=model.repeats)
-    n_repeats = config.chain_of_thought.repeats if setting == "chain_of_thought" else 1
-    return Subject(QUESTION_ITEMS, config, setting, n_repeats)
+        return Subject(n_repeats=model.repeats)
+    chain = config.chain_of_thought
+    n_repeats = chain.repeats if setting == "chain_of_thought" else 1
+    return Subject(QUESTION_ITEMS, config.questions, chain, setting, n_repeats)
 
 
 def _build_sample_sampling(model: ModelConfig) -> Sampling:

@@ -6,18 +6,17 @@ from itertools import chain, islice, permutations
 from random import Random
 
 import pytest
+from tasks.evaluation.question_requests import build_question, select_demonstrations
 from transformers import AutoTokenizer
 
 from pretexeval.engines.base import render_prompt
 from prototypes.question_wording import load_question_wording
 from prototypes.templates import check_text, read_words
 from tasks.answers.reading import read_answer
-from tasks.asking.prompts import SEPARATOR, PromptForm
-from tasks.asking.prompts import AnsweredQuestion
+from tasks.asking.prompts import SEPARATOR, AnsweredQuestion, PromptForm
 from tasks.drawing.heads import TripletSampling
 from tasks.drawing.relation_facts import collect_facts
 from tasks.edition.rephraser import N_STATEMENTS, list_statements
-from tasks.evaluation.question_requests import build_question, select_demonstrations
 from tasks.questions.questions import draw_questions
 from training.__main__ import MODELS
 from training.lessons import STRANGERS, Lesson, Subject, draw_lesson_triplets, read_recipes

@@ -15,8 +15,8 @@ from pretexeval.config.questions import Setting
 from pretexeval.engines.base import Engine
 from pretexeval.primitives.errors import InputError
 from pretexeval.storage.layout import WAREHOUSE
-from pretexeval.storage.store import Store
 from pretexeval.storage.publication import hold_publication
+from pretexeval.storage.store import Store
 from prototypes.question_wording import QuestionTexts, QuestionWording, RelationWording
 from report.page import write_pages
 from schemas.question_stages import QUESTIONS

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tasks.evaluation.question_requests import build_question, select_demonstrations
 
 from pretexeval.config.file import Config
 from pretexeval.engines.base import Engine
@@ -28,7 +29,6 @@ from tasks.evaluation.chains import (
 )
 from tasks.evaluation.evaluation import Evaluation, plan_evaluation
 from tasks.evaluation.missing_answers import AskingReport, ask_missing
-from tasks.evaluation.question_requests import build_question, select_demonstrations
 from tasks.evaluation.request_files import write_requests
 from tasks.evaluation.run_record import complete_run, is_complete
 from tasks.evaluation.scoring import score_evaluation
