@@ -120,9 +120,10 @@ def load_predictions(
 
     Of samples, the columns are those of the view `prediction_details`: model, method, relation, head, tail,
     is_positive, transformation, text, label, prediction, is_correct, response, reasoning, error, … Of
-    questions, they are those of `facet_details`: model, setting, relation, head, facet, type, is_negated, text, options, answer,
-    prediction, is_correct, repeat, repeat_answer, response, … `is_correct` is null where the prompt failed, and
-    where the scoring policy excludes the row. All repeats of a question have its prediction and its grade.
+    questions, they are those of `facet_details`: model, setting, relation, head, facet, type, is_negated,
+    text, options, answer, prediction, is_correct, repeat, repeat_answer, response, … All repeats of a
+    question have its prediction and its grade. `is_correct` is null where the prompt failed, and where the
+    scoring policy excludes the row.
 
     Args:
         model: the name of one model; None: all of them.
