@@ -140,7 +140,7 @@ def _read(root: str | Path, sql: str, names: dict[str, str | None], known: str) 
         InputError: there are no rows.
     """
     with open_warehouse(root) as connection:
-        frame = connection.sql(sql, params=names).pl()
+        frame: pl.DataFrame = connection.sql(sql, params=names).pl()
         if frame.is_empty():
             raise InputError(_explain_missing(connection, names, known))
     return frame
@@ -181,7 +181,8 @@ class RunResult:
         """
         sql = "from leaderboard where edition_id = ? order by method, scoring_policy, repeat, rank"
         with open_warehouse(self.root) as connection:
-            return connection.sql(sql, params=[self.edition_id]).pl()
+            rows: pl.DataFrame = connection.sql(sql, params=[self.edition_id]).pl()
+        return rows
 
 
 def ignore(_: str) -> None:
