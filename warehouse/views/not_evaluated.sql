@@ -9,7 +9,7 @@ create or replace view not_evaluated as
 with finished as (
     select
         error_counts.*,
-        if(error_counts.setting is null, 'samples', 'questions') as asked,
+        case when error_counts.setting is null then 'samples' else 'questions' end as asked,
         runs.finished_at
     from error_counts
     inner join runs
